@@ -1,0 +1,35 @@
+/** The int64 of the interface: whole numbers judged on their digits, never on a double. */
+
+export const INT64_MIN = -(2n ** 63n);
+export const INT64_MAX = 2n ** 63n - 1n;
+
+/** 19 digits and the sign: longer digits cannot be an int64, so they are never made a bigint. */
+const INT64_DIGITS_MAX = 19;
+
+const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
+
+/**
+ * The whole number that a JSON number (RFC 8259 section 6) stands for, however it is written: `1.0`
+ * and `1e2` are whole. Undefined when it has a fraction, is outside int64, or is no JSON number.
+ */
+export function findInt64(digits: string): bigint | undefined {
+  const match = JSON_NUMBER.exec(digits);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const significant = (whole + fraction).replace(/^0+/, '').replace(/0+$/, '');
+  if (significant === '') return 0n;
+  const trailingZeros = (whole + fraction).length - (whole + fraction).replace(/0+$/, '').length;
+  const scale = Number(exponent) - fraction.length + trailingZeros;
+  if (scale < 0 || significant.length + scale > INT64_DIGITS_MAX) return undefined;
+  return inRange(BigInt(`${sign}${significant}${'0'.repeat(scale)}`));
+}
+
+/** The int64 whose canonical decimal this is (`7`, never `07`, `+7` or `7.0`); else undefined. */
+export function findCanonicalInt64(decimal: string): bigint | undefined {
+  return CANONICAL.test(decimal) ? inRange(BigInt(decimal)) : undefined;
+}
+
+function inRange(value: bigint): bigint | undefined {
+  return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
+}

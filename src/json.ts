@@ -1,0 +1,57 @@
+/** JSON text to values without the losses of JSON.parse; what the values mean is not known here. */
+
+import { PetstoreError } from './error.ts';
+
+/** A number of a JSON text as the digits that were sent: a double would round what int64 holds. */
+export class JsonNumber {
+  readonly digits: string;
+
+  constructor(digits: string) {
+    this.digits = digits;
+  }
+}
+
+/**
+ * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
+ *
+ * @throws PetstoreError `bad_request` when the text is not JSON, is nested too deeply for the
+ *   stack, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text, (_name, member: unknown, context?: { source?: string }) =>
+      typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
+    );
+  } catch (cause) {
+    throw new PetstoreError('bad_request', `not valid JSON: ${describe(cause)}`, { cause });
+  }
+  const repeated = findRepeatedMember(text);
+  if (repeated !== undefined) {
+    throw new PetstoreError('bad_request', `the member ${repeated} is given twice`);
+  }
+  return value;
+}
+
+function describe(cause: unknown): string {
+  if (cause instanceof RangeError) return 'it is nested too deeply';
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+const STRING_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
+
+/** The name, in its quotes, that stands twice in one object of a valid JSON text; else undefined. */
+function findRepeatedMember(text: string): string | undefined {
+  const open: Set<string>[] = [];
+  for (const [token, quoted, colon] of text.matchAll(STRING_OR_BRACE)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (quoted !== undefined && colon !== undefined) {
+      const name = JSON.stringify(JSON.parse(quoted));
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}

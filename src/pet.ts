@@ -1,0 +1,100 @@
+/** The animal: its fields, their limits, and the one place that judges them. Pure. */
+
+import { PetstoreError } from './error.ts';
+import { findInt64 } from './int64.ts';
+import { JsonNumber } from './json.ts';
+
+/** The values of the interface's PetStatus, in its order. */
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
+
+/** The longest name, in Unicode code points. */
+export const NAME_CODE_POINTS_MAX = 255;
+
+/**
+ * A name has no U+0000 and at least one character that is not white space. White space is spelled
+ * out, since the languages of our clients do not agree on what `\s` is.
+ */
+export const NAME_PATTERN =
+  '^[^\\u0000]*[^\\u0000\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff][^\\u0000]*$';
+
+/** The animals of one page: the interface's `limit`. */
+export const PAGE_LIMIT_MIN = 1;
+export const PAGE_LIMIT_MAX = 100;
+export const PAGE_LIMIT_DEFAULT = 20;
+
+/** What a client says of an animal (the interface's NewPet). */
+export interface NewPet {
+  readonly name: string;
+  /** An int64. */
+  readonly categoryId: bigint;
+  /** Absent when the client gave none; there is no default. */
+  readonly status?: PetStatus;
+}
+
+/** An animal of the store (the interface's Pet). */
+export interface Pet extends NewPet {
+  /** An int64 that counts up from 1, assigned by the store and never used twice. */
+  readonly id: bigint;
+}
+
+const NAME = new RegExp(NAME_PATTERN, 'u');
+
+/**
+ * The animal that a value of {@link parseJson} describes. Other members, `id` among them, are
+ * ignored; nothing is trimmed or normalised.
+ *
+ * @throws PetstoreError `bad_request`, whose message names the first field that is wrong.
+ */
+export function parseNewPet(value: unknown): NewPet {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new PetstoreError('bad_request', 'an animal must be a JSON object');
+  }
+  const { name, categoryId, status }: { name?: unknown; categoryId?: unknown; status?: unknown } =
+    value;
+  const pet = { name: parseName(name), categoryId: parseCategoryId(categoryId) };
+  return status === undefined ? pet : { ...pet, status: parsePetStatus(status) };
+}
+
+/**
+ * One of the three statuses, spelled exactly.
+ *
+ * @throws PetstoreError `bad_request` for anything else.
+ */
+export function parsePetStatus(value: unknown): PetStatus {
+  const status = PET_STATUSES.find((known) => known === value);
+  if (status === undefined) {
+    throw new PetstoreError('bad_request', `status must be one of ${PET_STATUSES.join(', ')}`);
+  }
+  return status;
+}
+
+function parseName(value: unknown): string {
+  if (value === undefined) throw new PetstoreError('bad_request', 'name is required');
+  if (typeof value !== 'string' || !isName(value)) {
+    throw new PetstoreError(
+      'bad_request',
+      `name must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
+    );
+  }
+  return value;
+}
+
+function isName(value: string): boolean {
+  // A code point is at most two UTF-16 units, so only lengths between need counting.
+  if (value.length > 2 * NAME_CODE_POINTS_MAX) return false;
+  if (value.length > NAME_CODE_POINTS_MAX && [...value].length > NAME_CODE_POINTS_MAX) return false;
+  return value.isWellFormed() && NAME.test(value);
+}
+
+function parseCategoryId(value: unknown): bigint {
+  if (value === undefined) throw new PetstoreError('bad_request', 'categoryId is required');
+  const categoryId = value instanceof JsonNumber ? findInt64(value.digits) : undefined;
+  if (categoryId === undefined) {
+    throw new PetstoreError(
+      'bad_request',
+      'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807',
+    );
+  }
+  return categoryId;
+}
