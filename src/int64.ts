@@ -17,10 +17,12 @@ export function findInt64(digits: string): bigint | undefined {
   const match = JSON_NUMBER.exec(digits);
   if (match === null) return undefined;
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const significant = (whole + fraction).replace(/^0+/, '').replace(/0+$/, '');
+  const all = whole + fraction;
+  let end = all.length;
+  while (all[end - 1] === '0') end -= 1;
+  const significant = all.slice(0, end).replace(/^0+/, '');
   if (significant === '') return 0n;
-  const trailingZeros = (whole + fraction).length - (whole + fraction).replace(/0+$/, '').length;
-  const scale = Number(exponent) - fraction.length + trailingZeros;
+  const scale = Number(exponent) - fraction.length + (all.length - end);
   if (scale < 0 || significant.length + scale > INT64_DIGITS_MAX) return undefined;
   return inRange(BigInt(`${sign}${significant}${'0'.repeat(scale)}`));
 }
