@@ -1,6 +1,6 @@
 /** The API key's format: how one is made, recognised and digested. Where keys are kept is not said here. */
 
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** The two environments of the interface; a key of one does not open the other. */
@@ -37,7 +37,7 @@ export function isApiKeyOf(environment: Environment, text: string): boolean {
 
 /** The SHA-256 of a key, 32 bytes: all that is ever stored of it. */
 export function digestApiKey(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** CRC-32 as six base62 digits, the way GitHub's tokens end: a mistyped key is known without a look-up. */

@@ -1,0 +1,129 @@
+/** The HTTP service: everything that happens to a request, in order. What the operations do is in pets.ts. */
+
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { Environment } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
+import type { Store } from '../store.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { addBytesParser } from './body.ts';
+import {
+  answerClientError,
+  attachConnection,
+  checkFraming,
+  continueBody,
+  HEADER_BYTES_MAX,
+  TIMEOUTS,
+} from './connection.ts';
+import { createCors } from './cors.ts';
+import { addDocs, addDocument } from './docs.ts';
+import { answerError } from './errors.ts';
+import { CONSTANT_HEADERS, createRequestId } from './headers.ts';
+import { collectRoutes, escapeBadEscapes, refuseTheRest } from './methods.ts';
+import { petRoutes } from './pets.ts';
+import { COMPONENTS, compileValidator } from './schemas.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Fastify's own logger makes a child for each request; this one does not. */
+    petstoreLog: FastifyBaseLogger;
+  }
+}
+
+export interface AppOptions {
+  readonly store: Store;
+  readonly log: FastifyBaseLogger;
+  readonly environment: Environment;
+  /** The outside address of the service, ending in `/v1`; without it links are relative. */
+  readonly baseUrl?: string;
+  /** Origins whose pages may read answers; `*` is any. */
+  readonly corsOrigins: readonly string[];
+  /** Whether `GET /pets/{petId}` answers 410. */
+  readonly isGetPetRetired: boolean;
+  readonly now?: () => number;
+}
+
+/** The service, ready to listen or to be injected; `close` stops it and leaves the store open. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { store, log, environment, baseUrl = '/v1', now = Date.now } = options;
+  const base = baseUrl.replace(/\/v1$/, '');
+  let isStopping = false;
+
+  // Below the application: the parser's limits, and its refusals in the Error shape.
+  const app = fastify({
+    http: {
+      joinDuplicateHeaders: true,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      requireHostHeader: false,
+      ...TIMEOUTS,
+    },
+    requestTimeout: TIMEOUTS.requestTimeout,
+    clientErrorHandler: answerClientError,
+    genReqId: createRequestId,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    rewriteUrl: ({ url = '/' }) => escapeBadEscapes(url),
+  });
+  attachConnection(app.server);
+  app.decorate('petstoreLog', log);
+  app.decorateRequest('keyId', null);
+  app.setValidatorCompiler(compileValidator);
+  app.setErrorHandler(answerError);
+  for (const schema of COMPONENTS) app.addSchema(schema);
+
+  // Each request: its framing, its origin; under /v1 its key; then its route, body and handler.
+  app.addHook('onRequest', checkFraming);
+  app.addHook('onRequest', createCors(options.corsOrigins));
+  app.addHook('preParsing', continueBody);
+
+  // Each answer: the headers that all have, and a line in the log.
+  app.addHook('onSend', async (_request, reply) => {
+    if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
+    reply.header('x-request-id', reply.request.id);
+    const type = reply.getHeader('content-type');
+    if (type === 'application/json; charset=utf-8')
+      reply.header('content-type', 'application/json');
+    if (isStopping) reply.header('connection', 'close');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    log.info({
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 1000) / 1000,
+      requestId: request.id,
+      keyId: request.keyId,
+    });
+  });
+  app.addHook('preClose', async () => {
+    isStopping = true;
+  });
+
+  addBytesParser(app);
+  await addDocument(app, { environment, base });
+  const routes = collectRoutes(app);
+
+  await app.register(
+    async (v1) => {
+      v1.addHook('onRequest', createAuthenticate({ keys: store.keys, environment, now }));
+      await v1.register(petRoutes, {
+        store,
+        base,
+        isGetPetRetired: options.isGetPetRetired,
+        now,
+      });
+      refuseTheRest(v1, routes);
+    },
+    { prefix: '/v1' },
+  );
+
+  await addDocs(app);
+  app.get('/livez', { schema: { hide: true } }, async () => ({ status: 'ok' }));
+  app.get('/readyz', { schema: { hide: true } }, async () => {
+    if (isStopping) throw new PetstoreError('unavailable', 'the service is stopping');
+    await store.check();
+    return { status: 'ok' };
+  });
+  refuseTheRest(app, routes);
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,61 @@
+/** Who may ask: the bearer key of a request against the keys of the store (RFC 6750, interface "Authentication"). */
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { digestApiKey, type Environment, isApiKeyOf } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
+import type { ApiKey, KeyStore } from '../store.ts';
+
+/** A key's time of last use is written at most this often. */
+const TOUCH_MS_MIN = 60_000;
+
+const CREDENTIALS = /^bearer +(.*)$/i;
+const CHALLENGE = 'Bearer realm="petstore"';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The id of the key that opened this request; null before it did. */
+    keyId: number | null;
+  }
+}
+
+export interface AuthenticateOptions {
+  readonly keys: KeyStore;
+  readonly environment: Environment;
+  readonly now: () => number;
+}
+
+/** The hook that lets only requests with a good key pass, and answers all others with the same 401. */
+export function createAuthenticate({ keys, environment, now }: AuthenticateOptions) {
+  const touchedAt = new Map<number, number>();
+
+  function touch({ id, lastUsedAt = 0 }: ApiKey, request: FastifyRequest): void {
+    if (now() - Math.max(lastUsedAt, touchedAt.get(id) ?? 0) < TOUCH_MS_MIN) return;
+    touchedAt.set(id, now());
+    keys.touch(id, now()).catch((err: unknown) => {
+      request.server.petstoreLog.warn({ err, keyId: id }, 'time of last use not written');
+    });
+  }
+
+  async function findKey(token: string | undefined): Promise<ApiKey | undefined> {
+    if (token === undefined || !isApiKeyOf(environment, token)) return undefined;
+    const key = await keys.find(digestApiKey(token));
+    if (key?.environment !== environment || key.revokedAt !== undefined) return undefined;
+    return (key.expiresAt ?? Number.POSITIVE_INFINITY) > now() ? key : undefined;
+  }
+
+  return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    // Two Authorization fields arrive joined by a comma, and are no key.
+    const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];
+    const key = await findKey(token);
+    if (key === undefined) {
+      const wasSent = token !== undefined && token !== '';
+      reply.header('www-authenticate', CHALLENGE + (wasSent ? ', error="invalid_token"' : ''));
+      throw new PetstoreError(
+        'unauthorized',
+        'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
+      );
+    }
+    request.keyId = key.id;
+    touch(key, request);
+  };
+}

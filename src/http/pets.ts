@@ -1,0 +1,194 @@
+/** The three operations of the interface, under `/v1`. */
+
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import { type ErrorCode, PetstoreError } from '../error.ts';
+import type { PetQuery, Store } from '../store.ts';
+import { requireJson } from './body.ts';
+import { createCursor } from './cursor.ts';
+import { errorResponse } from './errors.ts';
+import {
+  ListQuerySchema,
+  NewPetSchema,
+  noSuchPet,
+  PetPathSchema,
+  PetSchema,
+  PetsSchema,
+  type PetstoreTypeProvider,
+} from './schemas.ts';
+
+/** `getPet` is deprecated since this product's release (RFC 9745) and goes on 5 December 2030 (RFC 8594). */
+const DEPRECATED_SECONDS = Date.UTC(2026, 10, 21) / 1000;
+export const SUNSET = new Date(Date.UTC(2030, 11, 5));
+const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
+
+export interface PetRoutesOptions {
+  readonly store: Store;
+  /** What stands before `/v1` in links: empty, or the outside address of the service. */
+  readonly base: string;
+  readonly isGetPetRetired: boolean;
+  readonly now: () => number;
+}
+
+/** Adds the operations, relative to the prefix they are registered with. */
+export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, options) => {
+  const app = scope.withTypeProvider<PetstoreTypeProvider>();
+  const pets = `${options.base}/v1/pets`;
+  const { store } = options;
+
+  app.route({
+    method: 'GET',
+    url: '/pets',
+    schema: {
+      operationId: 'listPets',
+      summary: 'List animals',
+      description:
+        'Returns a page of the animals, by id, ascending. When there are more, a `Link` with `rel="next"` leads to the next page.',
+      tags: ['animals'],
+      querystring: ListQuerySchema,
+      response: {
+        200: {
+          ...PetsSchema,
+          description: 'A page of animals.',
+          headers: {
+            Link: {
+              type: 'string',
+              description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+              'x-stability': 'beta',
+            },
+          },
+        },
+        401: unauthorized,
+        default: otherErrors('bad_request', 'headers_too_large', 'request_timeout'),
+      },
+    },
+    async handler({ query }, reply) {
+      const page = await store.pets.list(query);
+      if (page.next !== undefined) {
+        reply.header('link', `<${pets}?${toNextQuery(query, page.next)}>; rel="next"`);
+      }
+      return page.pets;
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/pets',
+    onRequest: requireJson,
+    schema: {
+      operationId: 'createPet',
+      summary: 'Add an animal',
+      description: 'Adds an animal. It is on the disk before the answer is sent.',
+      tags: ['animals'],
+      body: NewPetSchema,
+      response: {
+        201: {
+          ...PetSchema,
+          description: 'Animal added. The body carries the assigned `id`.',
+          headers: {
+            Location: { type: 'string', description: 'Where the animal is.' },
+          },
+        },
+        400: errorResponse('The body is missing required fields or has invalid values.', [
+          'bad_request',
+        ]),
+        401: unauthorized,
+        default: otherErrors(
+          'payload_too_large',
+          'unsupported_media_type',
+          'headers_too_large',
+          'request_timeout',
+        ),
+      },
+    },
+    links: {
+      201: {
+        getPet: {
+          operationId: 'getPet',
+          parameters: { petId: '$response.body#/id' },
+          description: 'The animal that was added.',
+        },
+      },
+    },
+    async handler({ body }, reply) {
+      const pet = await store.pets.add(body);
+      reply.code(201).header('location', `${pets}/${pet.id}`);
+      return pet;
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/pets/:petId',
+    schema: {
+      operationId: 'getPet',
+      summary: 'Get an animal',
+      description:
+        'Deprecated: it is to be removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
+      deprecated: true,
+      'x-deprecated-sunset': SUNSET.toISOString().slice(0, 10),
+      tags: ['animals'],
+      params: PetPathSchema,
+      response: {
+        200: { ...PetSchema, description: 'The requested animal.', headers: deprecationHeaders },
+        401: unauthorized,
+        404: errorResponse('The requested resource could not be found.', ['not_found']),
+        default: otherErrors('gone', 'headers_too_large', 'request_timeout'),
+      },
+    },
+    onRequest: createDeprecation(app, options),
+    async handler({ params }) {
+      const pet = await store.pets.find(params.petId);
+      if (pet === undefined) throw noSuchPet();
+      return pet;
+    },
+  });
+};
+
+const unauthorized = {
+  ...errorResponse('Missing or invalid API key.', ['unauthorized']),
+  headers: {
+    'WWW-Authenticate': { type: 'string', description: 'The challenge (RFC 6750 section 3).' },
+  },
+};
+
+const deprecationHeaders = {
+  Deprecation: { type: 'string', description: 'Since when it is deprecated (RFC 9745).' },
+  Sunset: { type: 'string', description: 'When it is to be removed (RFC 8594).' },
+  Link: { type: 'string', description: 'The documentation, with `rel="deprecation"`.' },
+};
+
+/** The one answer for the statuses that the interface does not declare for an operation. */
+function otherErrors(...codes: ErrorCode[]) {
+  return errorResponse('Any other error.', [...codes, 'internal_error', 'unavailable']);
+}
+
+function toNextQuery({ limit, status }: PetQuery, next: bigint): URLSearchParams {
+  return new URLSearchParams({
+    limit: String(limit),
+    ...(status !== undefined && { status }),
+    cursor: createCursor(next),
+  });
+}
+
+/** The hook of the deprecated operation: says so in headers, and refuses once the operator retired it. */
+function createDeprecation(app: FastifyInstance, { base, isGetPetRetired, now }: PetRoutesOptions) {
+  const headers = {
+    deprecation: `@${DEPRECATED_SECONDS}`,
+    sunset: SUNSET.toUTCString(),
+    link: `<${base}/docs>; rel="deprecation"; type="text/html"`,
+  };
+  let remindedAt = 0;
+
+  return async (_request: unknown, reply: { headers(values: typeof headers): unknown }) => {
+    reply.headers(headers);
+    if (isGetPetRetired) {
+      throw new PetstoreError('gone', 'this operation was removed: use GET /v1/pets instead');
+    }
+    if (now() >= SUNSET.getTime() && now() - remindedAt >= REMINDER_MS_MIN) {
+      remindedAt = now();
+      app.petstoreLog.warn(
+        'GET /v1/pets/{petId} is past its sunset and still called: --retire-get-pet removes it',
+      );
+    }
+  };
+}

@@ -1,0 +1,34 @@
+/** What an engine must do for the storage logic; the SQL itself is in pets.ts and keys.ts, once for all engines. */
+
+/** Integers come back as bigint: a double would round an int64. */
+export type SqlValue = string | bigint | number | Uint8Array | null;
+
+export type Row = Readonly<Record<string, SqlValue>>;
+
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+export interface Database {
+  /** The rows of one query. */
+  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
+
+  /** The rows of each statement, all of one transaction. Resolves once it is on the disk. */
+  write(...statements: readonly Statement[]): Promise<Row[][]>;
+
+  /**
+   * Inserts all the rows, in their order and in one transaction that holds up other writers only
+   * for its last step, or none when the iteration fails. Resolves to their count.
+   */
+  load(
+    table: string,
+    columns: readonly string[],
+    rows: AsyncIterable<readonly SqlValue[]>,
+  ): Promise<number>;
+
+  /** Writes a copy of one moment to a file that does not exist yet. */
+  backup(file: string): Promise<void>;
+
+  close(): Promise<void>;
+}

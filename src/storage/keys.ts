@@ -1,0 +1,76 @@
+/** API keys in a database: the queries and what becomes of their rows, for every engine. */
+
+import type { Environment } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
+import type { ApiKey, KeyStore, NewApiKey } from '../store.ts';
+import type { Database, Row, SqlValue } from './database.ts';
+
+const COLUMNS = 'id, name, environment, created_at, expires_at, last_used_at, revoked_at';
+const INSERT = 'insert into api_keys (digest, name, environment, created_at, expires_at)';
+const ADD = `${INSERT} values (?, ?, ?, ?, ?) returning ${COLUMNS}`;
+const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
+const LIST = `select ${COLUMNS} from api_keys order by id`;
+const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
+const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
+const EXPIRE = `update api_keys set expires_at = case when expires_at < ? then expires_at else ? end
+  where id = ?`;
+const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ? where exists (select 1 from api_keys where id = ?)
+  returning ${COLUMNS}`;
+
+export function createKeyStore(database: Database): KeyStore {
+  return {
+    async add(newKey) {
+      const [rows] = await database.write({ sql: ADD, values: toValues(newKey) });
+      return toApiKey(rows?.[0]);
+    },
+
+    async find(digest) {
+      const [row] = await database.read(FIND, digest);
+      return row === undefined ? undefined : toApiKey(row);
+    },
+
+    async list() {
+      return (await database.read(LIST)).map(toApiKey);
+    },
+
+    async touch(id, usedAt) {
+      await database.write({ sql: TOUCH, values: [usedAt, id] });
+    },
+
+    async revoke(id, revokedAt) {
+      const [rows] = await database.write({ sql: REVOKE, values: [revokedAt, id] });
+      if (rows?.length === 0) throw noSuchKey(id);
+    },
+
+    async rotate(id, newKey, oldExpiresAt) {
+      const [, rows] = await database.write(
+        { sql: EXPIRE, values: [oldExpiresAt, oldExpiresAt, id] },
+        { sql: ADD_BESIDE, values: [...toValues(newKey), id] },
+      );
+      if (rows?.length === 0) throw noSuchKey(id);
+      return toApiKey(rows?.[0]);
+    },
+  };
+}
+
+function noSuchKey(id: number): PetstoreError {
+  return new PetstoreError('not_found', `there is no key ${id}`);
+}
+
+function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey): SqlValue[] {
+  return [digest, name, environment, createdAt, expiresAt ?? null];
+}
+
+function toApiKey(row: Row | undefined): ApiKey {
+  if (row === undefined) throw new Error('the database returned no row');
+  const { id, name, environment, created_at, expires_at, last_used_at, revoked_at } = row;
+  return {
+    id: Number(id),
+    name: name as string,
+    environment: environment as Environment,
+    createdAt: Number(created_at),
+    ...(expires_at !== null && { expiresAt: Number(expires_at) }),
+    ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
+    ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),
+  };
+}

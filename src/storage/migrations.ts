@@ -1,0 +1,33 @@
+/** The schema, as the steps that lead to it. A step that was released is never changed; a new one is added. */
+
+/** Marks a file as a petstore's (SQLite's `application_id`): "Pets" in ASCII. */
+export const APPLICATION_ID = 0x50657473;
+
+/** The step at index 0 leads from an empty database to schema 1, and so on. */
+export const MIGRATIONS: readonly string[] = [
+  `
+  create table pets (
+    -- autoincrement: an id is never used twice
+    id integer primary key autoincrement,
+    name text not null,
+    category_id integer not null,
+    status text
+  ) strict;
+
+  -- SQLite keeps the id in every entry, so a page of one status is read in order from here
+  create index pets_status on pets (status) where status is not null;
+
+  create table api_keys (
+    id integer primary key autoincrement,
+    digest blob not null unique,
+    name text not null,
+    environment text not null,
+    created_at integer not null,
+    expires_at integer,
+    last_used_at integer,
+    revoked_at integer
+  ) strict;
+
+  pragma application_id = ${APPLICATION_ID};
+  `,
+];

@@ -1,0 +1,221 @@
+/** The embedded engine on node:sqlite: opening, waiting for other processes, transactions. No table is named here. */
+
+import { existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
+import { PetstoreError } from '../error.ts';
+import type { Database, Row, SqlValue, Statement } from './database.ts';
+import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sqlite-schema.ts';
+
+/** How long a write waits for one of another process before it is `unavailable`. */
+const BUSY_MS_MAX = 4_000;
+const BUSY_RETRY_MS = 5;
+/** The write-ahead log is cut back to this after a large transaction. */
+const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
+/** Rows that are staged between two turns of the event loop. */
+const LOAD_ROWS_AT_ONCE = 1_000;
+
+/** SQLite's primary result codes (https://sqlite.org/rescode.html). */
+const BUSY = 5;
+const LOCKED = 6;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const NOTADB = 26;
+
+/**
+ * Opens the database in that file, or one in memory for `:memory:`.
+ *
+ * @throws PetstoreError `unavailable` when it is not there and not to be made, cannot be opened, is
+ *   damaged, of another program or of a newer petstore; the file is untouched then.
+ */
+export async function openSqlite(
+  file: string,
+  { create }: { create: boolean },
+): Promise<SqliteDatabase> {
+  if (file !== ':memory:') {
+    if (!create && !existsSync(file)) {
+      throw new PetstoreError('unavailable', `there is no database ${file}`);
+    }
+    checkFile(file);
+  }
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = new DatabaseSync(file, { timeout: 0 });
+    await prepare(connection, file);
+    return new SqliteDatabase(connection, file);
+  } catch (error) {
+    connection?.close();
+    throw explain(error, file);
+  }
+}
+
+async function prepare(connection: DatabaseSync, file: string): Promise<void> {
+  checkVersion(connection);
+  await whenFree(() => checkSchema(connection, file));
+  await whenFree(() => checkPages(connection, file));
+  await whenFree(() => connection.exec('pragma journal_mode = wal'));
+  connection.exec(`pragma synchronous = full; pragma journal_size_limit = ${WAL_BYTES_KEPT_MAX}`);
+  await whenFree(() => inTransaction(connection, () => migrate(connection, file)));
+}
+
+class SqliteDatabase implements Database {
+  readonly #connection: DatabaseSync;
+  readonly #file: string;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(connection: DatabaseSync, file: string) {
+    this.#connection = connection;
+    this.#file = file;
+  }
+
+  async read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#attempt(() => this.#run(sql, values));
+  }
+
+  async write(...statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#attempt(() => {
+      const [only, ...others] = statements;
+      // A lone statement is a transaction by itself.
+      if (only !== undefined && others.length === 0) return [this.#run(only.sql, only.values)];
+      return inTransaction(this.#connection, () =>
+        statements.map(({ sql, values }) => this.#run(sql, values)),
+      );
+    });
+  }
+
+  async load(
+    table: string,
+    columns: readonly string[],
+    rows: AsyncIterable<readonly SqlValue[]>,
+  ): Promise<number> {
+    // The rows gather in a temporary table, which locks nobody out, and move in one step.
+    const staged = `temp.staged_${table}`;
+    this.#connection.exec(`create table ${staged} (${columns})`);
+    try {
+      const places = columns.map(() => '?');
+      const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
+      const stage = (batch: readonly (readonly SqlValue[])[]) => {
+        this.#connection.exec('begin');
+        for (const row of batch) insert.run(...row);
+        this.#connection.exec('commit');
+      };
+      let batch: (readonly SqlValue[])[] = [];
+      for await (const row of rows) {
+        batch.push(row);
+        if (batch.length === LOAD_ROWS_AT_ONCE) {
+          stage(batch);
+          batch = [];
+        }
+      }
+      stage(batch);
+      const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
+      return await this.#attempt(() => Number(this.#connection.prepare(move).run().changes));
+    } finally {
+      this.#connection.exec(`drop table ${staged}`);
+    }
+  }
+
+  async backup(file: string): Promise<void> {
+    if (existsSync(file)) throw new PetstoreError('bad_request', `${file} exists already`);
+    const partial = `${file}.partial`;
+    try {
+      await rm(partial, { force: true });
+      this.#connection.prepare('vacuum into ?').run(partial);
+      await syncToDisk(partial);
+      await rename(partial, file);
+      await syncToDisk(dirname(file));
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw explain(error, file);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  #run(sql: string, values: readonly SqlValue[]): Row[] {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#connection.prepare(sql);
+      statement.setReadBigInts(true);
+      this.#statements.set(sql, statement);
+    }
+    return statement.all(...values) as Row[];
+  }
+
+  async #attempt<T>(work: () => T): Promise<T> {
+    try {
+      return await whenFree(work);
+    } catch (error) {
+      throw explain(error, this.#file);
+    }
+  }
+}
+
+function inTransaction<T>(connection: DatabaseSync, work: () => T): T {
+  connection.exec('begin immediate');
+  try {
+    const result = work();
+    connection.exec('commit');
+    return result;
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('rollback');
+    throw error;
+  }
+}
+
+/**
+ * The work's result, tried again while another process holds the lock. SQLite's own busy_timeout
+ * would stop the whole event loop for as long.
+ */
+async function whenFree<T>(work: () => T): Promise<T> {
+  const deadline = performance.now() + BUSY_MS_MAX;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const code = findResultCode(error);
+      if ((code !== BUSY && code !== LOCKED) || performance.now() > deadline) throw error;
+      await setTimeout(BUSY_RETRY_MS);
+    }
+  }
+}
+
+async function syncToDisk(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The primary code of an error of SQLite; undefined for any other error. */
+function findResultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error && 'errcode' in error)) return undefined;
+  return Number(error.errcode) & 0xff;
+}
+
+/** An error of SQLite in the operator's words when there is something to do about it. */
+function explain(error: unknown, file: string): unknown {
+  const message = EXPLANATIONS.get(findResultCode(error) ?? -1);
+  if (message === undefined) return error;
+  return new PetstoreError('unavailable', `the database ${file} ${message}`, { cause: error });
+}
+
+const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
+  [BUSY, 'is held by another process'],
+  [LOCKED, 'is held by another process'],
+  [READONLY, 'cannot be written: its file and its folder must be writable'],
+  [IOERR, 'cannot be read or written: the disk reports an error'],
+  [CORRUPT, 'is damaged: restore it from a backup'],
+  [FULL, 'cannot grow: the disk is full'],
+  [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
+  [NOTADB, 'is not an SQLite database'],
+]);
