@@ -92,7 +92,7 @@ class CsvRows {
 
   #parse({ count, name, categoryId, status }: Columns, cells: string[]): NewPet {
     if (cells.length !== count) {
-      throw refuseLine(this.#line, `has ${cells.length} cells, but the header has ${count}`);
+      throw refuseLine(this.#line, `must have ${count} cells, as the header, not ${cells.length}`);
     }
     return parseAtLine(this.#line, () =>
       parseNewPet({

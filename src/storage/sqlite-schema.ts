@@ -1,6 +1,6 @@
 /** Whether a file is a petstore's database, and bringing it to this program's schema. Refuses, never repairs. */
 
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../error.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
@@ -31,12 +31,11 @@ export function isOlder(version: string, than: string): boolean {
 
 /** @throws PetstoreError `unavailable` when the file is there, not empty and no SQLite database. */
 export function checkFile(file: string): void {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, 'r');
-  } catch {
-    return; // Not there yet, or not readable: opening the database says which.
+  if (!existsSync(file)) return;
+  if (!statSync(file).isFile()) {
+    throw new PetstoreError('unavailable', `the database ${file} is not a file`);
   }
+  const descriptor = openSync(file, 'r');
   try {
     const start = Buffer.alloc(FILE_MAGIC.length);
     const length = readSync(descriptor, start);

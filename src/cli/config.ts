@@ -1,0 +1,139 @@
+/** Every option of the command line: its flag, its variable, its default and what it must be. */
+
+import { InvalidArgumentError, Option } from 'commander';
+import { ENVIRONMENTS } from '../api-key.ts';
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const PORT_MAX = 65_535;
+const DURATION_DAYS_MAX = 36_500;
+
+const DAY_MS = 86_400_000;
+
+const MS_OF_UNIT: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+};
+
+/** An option that also has the variable PETSTORE_<OPTION>; the flag wins over it. */
+function option(flags: string, description: string): Option {
+  const made = new Option(flags, description);
+  return made.env(`PETSTORE_${made.name().replaceAll('-', '_').toUpperCase()}`);
+}
+
+export const databaseOption = () =>
+  option('--database <address>', 'where the store is: sqlite:FILE or sqlite::memory:')
+    .default('sqlite:petstore.db')
+    .argParser(parseDatabase);
+
+export const environmentOption = () =>
+  option('--environment <name>', 'which keys open the service')
+    .choices(ENVIRONMENTS)
+    .default('staging');
+
+/** The options of `serve`, in the order of its help. */
+export const serveOptions = () => [
+  databaseOption(),
+  option('--host <host>', 'the address to listen on').default('127.0.0.1'),
+  option('--port <port>', 'the port to listen on; 0 takes any free one')
+    .default(8080)
+    .argParser(parsePort),
+  environmentOption(),
+  option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
+    parseBaseUrl,
+  ),
+  option('--log-level <level>', 'the least that is logged').choices(LOG_LEVELS).default('info'),
+  option('--cors-origin <origins>', 'whose pages may call: * or origins, separated by commas')
+    .default(['*'], '*')
+    .argParser(parseOrigins),
+  option('--retire-get-pet [boolean]', 'answer 410 on the deprecated GET /v1/pets/{petId}')
+    .default(false)
+    .preset('true')
+    .argParser(parseBoolean),
+];
+
+export const nameOption = () =>
+  option('--name <name>', 'who the key is for').makeOptionMandatory().argParser(parseKeyName);
+
+export const expiresOption = () =>
+  option(
+    '--expires <duration>',
+    'after which time it is refused, as 90d, 24h, 30m or 60s (never)',
+  ).argParser((text: string) => parseDuration(text, 1));
+
+export const overlapOption = () =>
+  option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
+    .default(DAY_MS, '24h')
+    .argParser((text: string) => parseDuration(text, 0));
+
+/** What `serveOptions` parse to. */
+export interface ServeConfig {
+  readonly database: string;
+  readonly host: string;
+  readonly port: number;
+  readonly environment: (typeof ENVIRONMENTS)[number];
+  readonly baseUrl?: string;
+  readonly logLevel: LogLevel;
+  readonly corsOrigin: readonly string[];
+  readonly retireGetPet: boolean;
+}
+
+/** A key's id as an argument. */
+export function parseKeyId(text: string): number {
+  return parseWhole(text, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function parseDatabase(text: string): string {
+  if (/^sqlite:.+/s.test(text)) return text;
+  throw new InvalidArgumentError('It must be sqlite:FILE or sqlite::memory:.');
+}
+
+function parsePort(text: string): number {
+  return parseWhole(text, 0, PORT_MAX);
+}
+
+function parseWhole(text: string, min: number, max: number): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= max) return number;
+  throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+}
+
+function parseBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.href === text;
+  if (isPlain && text.endsWith('/v1') && !/[?#@]/.test(text)) return text;
+  throw new InvalidArgumentError(
+    'It must be an http or https address that ends in /v1, as https://petstore.test/v1.',
+  );
+}
+
+function parseOrigins(text: string): string[] {
+  const origins = text.split(',').map((origin) => origin.trim());
+  if (origins.every((origin) => origin === '*' || URL.parse(origin)?.origin === origin)) {
+    return origins;
+  }
+  throw new InvalidArgumentError('It must be * or origins as https://shop.test, without a path.');
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new InvalidArgumentError('It must be true or false.');
+}
+
+function parseKeyName(text: string): string {
+  if (/^\P{Cc}{1,100}$/u.test(text) && text.trim() !== '') return text;
+  throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
+}
+
+/** A duration in milliseconds, of at least so many seconds. */
+function parseDuration(text: string, secondsMin: number): number {
+  const [, count, unit = ''] = /^(\d{1,12})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
+  if (ms >= secondsMin * 1_000 && ms <= DURATION_DAYS_MAX * DAY_MS) return ms;
+  throw new InvalidArgumentError(
+    `It must be a number and its unit, as 90d, 24h, 30m or 60s: at least ${secondsMin}s, at most ${DURATION_DAYS_MAX}d.`,
+  );
+}

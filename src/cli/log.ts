@@ -1,0 +1,35 @@
+/** The log: JSON lines on standard error, gathered so that a line costs little; plain text on a terminal. */
+
+import pino, { type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import type { LogLevel } from './config.ts';
+
+const GATHERED_BYTES_MIN = 4 * 1024;
+const FLUSH_MS = 200;
+/** Lines are dropped above this, when nobody reads standard error. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+
+export function openLog(level: LogLevel): { log: Logger; close: () => void } {
+  if (process.stderr.isTTY) {
+    const stream = pretty({
+      destination: 2,
+      sync: true,
+      ignore: 'pid,hostname',
+      translateTime: 'SYS:HH:MM:ss',
+      singleLine: true,
+    });
+    return { log: pino({ level }, stream), close: () => undefined };
+  }
+  const destination = pino.destination({
+    dest: 2,
+    sync: false,
+    minLength: GATHERED_BYTES_MIN,
+    periodicFlush: FLUSH_MS,
+    maxLength: WAITING_BYTES_MAX,
+  });
+  // The service outlives the reader of its log.
+  destination.on('error', () => undefined);
+  const close = () => destination.flushSync();
+  process.once('exit', close);
+  return { log: pino({ level }, destination), close };
+}

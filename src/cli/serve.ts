@@ -1,0 +1,117 @@
+/** `petstore serve`: wires the service together, starts it and stops it. */
+
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { digestApiKey, issueApiKey } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
+import { createApp } from '../http/app.ts';
+import { openStore } from '../storage/open.ts';
+import type { Store } from '../store.ts';
+import type { ServeConfig } from './config.ts';
+import { openLog } from './log.ts';
+
+/** Requests in flight have so long to be answered once the service is told to stop. */
+const DRAIN_MS_MAX = 10_000;
+
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use: choose another --port, or 0 for any free one',
+  EACCES: 'is not allowed to this user: choose a --port above 1023',
+  EADDRNOTAVAIL: 'is not an address of this machine: choose another --host',
+  ENOTFOUND: 'is not a known host: choose another --host',
+};
+
+/** Resolves once the service listens; it then runs until a signal stops it. */
+export async function serve(config: ServeConfig): Promise<void> {
+  const { log, close: closeLog } = openLog(config.logLevel);
+  const store = await openStore(config.database, { create: true });
+  const app = await createApp({
+    store,
+    log,
+    environment: config.environment,
+    ...(config.baseUrl !== undefined && { baseUrl: config.baseUrl }),
+    corsOrigins: config.corsOrigin,
+    isGetPetRetired: config.retireGetPet,
+  });
+  try {
+    await listen(app, config);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  stopOnSignal(async () => {
+    await drain(app);
+    await store.close();
+    closeLog();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  const { environment, database, host } = config;
+  const lines = [
+    `petstore listens on http://${toUrlHost(host)}:${port} (${environment}, ${database})`,
+    ...(await describeFirstKey(config, port, store)),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+async function listen(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
+  try {
+    await app.listen({ host, port });
+  } catch (error) {
+    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
+    if (reason === undefined) throw error;
+    throw new PetstoreError('unavailable', `${toUrlHost(host)}:${port} ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** In staging the first start makes a key; in production a secret is never printed. */
+async function describeFirstKey(
+  { environment, host, database }: ServeConfig,
+  port: number,
+  store: Store,
+): Promise<string[]> {
+  const keys = await store.keys.list();
+  if (keys.some((key) => key.environment === environment)) return [];
+  if (environment === 'production') {
+    return [
+      'There is no key yet. To make one:',
+      `  petstore keys create --name NAME --environment production --database ${database}`,
+    ];
+  }
+  const key = issueApiKey(environment);
+  const createdAt = Date.now();
+  await store.keys.add({ digest: digestApiKey(key), name: 'first', environment, createdAt });
+  const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
+  return [
+    'The first key, which is shown only now, and how to use it:',
+    `  curl -H 'Authorization: Bearer ${key}' http://${reachable}:${port}/v1/pets`,
+  ];
+}
+
+/** The first signal stops the service in order, a second one at once. */
+function stopOnSignal(stop: () => Promise<void>): void {
+  let isStopping = false;
+  const onSignal = () => {
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        process.stderr.write(`petstore: did not stop in order: ${error}\n`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+async function drain(app: FastifyInstance): Promise<void> {
+  const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX);
+  await app.close();
+  clearTimeout(timer);
+}
+
+function toUrlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

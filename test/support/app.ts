@@ -1,0 +1,71 @@
+/** The service in this process, on a real SQLite database, listening on a free port. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { digestApiKey, issueApiKey } from '../../src/api-key.ts';
+import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/store.ts';
+
+export interface TestApp extends AsyncDisposable {
+  readonly app: FastifyInstance;
+  readonly store: Store;
+  /** A key that opens it, and the header that carries it. */
+  readonly key: string;
+  readonly authorization: { readonly authorization: string };
+  readonly port: number;
+  /** The lines that it logged so far. */
+  readonly log: readonly Record<string, unknown>[];
+}
+
+/** Starts it; `await using` stops it and removes its database. */
+export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const store = options.store ?? (await openStore(`sqlite:${folder}/test.db`, { create: true }));
+  const log: Record<string, unknown>[] = [];
+  const environment = options.environment ?? 'staging';
+  const app = await createApp({
+    store,
+    log: pino({ level: 'info' }, { write: (line) => log.push(JSON.parse(line)) }),
+    environment,
+    corsOrigins: ['*'],
+    isGetPetRetired: false,
+    ...options,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const key = await addKey(store, { environment });
+  return {
+    app,
+    store,
+    key,
+    authorization: { authorization: `Bearer ${key}` },
+    port: (app.server.address() as AddressInfo).port,
+    log,
+    async [Symbol.asyncDispose]() {
+      app.server.closeAllConnections();
+      await app.close();
+      await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Issues a key and adds it to the store. */
+export async function addKey(
+  store: Store,
+  { environment, expiresAt }: { environment: AppOptions['environment']; expiresAt?: number },
+): Promise<string> {
+  const key = issueApiKey(environment);
+  await store.keys.add({
+    digest: digestApiKey(key),
+    name: 'test',
+    environment,
+    createdAt: Date.now(),
+    ...(expiresAt !== undefined && { expiresAt }),
+  });
+  return key;
+}
