@@ -19,14 +19,15 @@ export class JsonNumber {
  */
 export function parseJson(text: string): unknown {
   let value: unknown;
+  let repeated: string | undefined;
   try {
     value = JSON.parse(text, (_name, member: unknown, context?: { source?: string }) =>
       typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
     );
+    repeated = findRepeatedMember(text);
   } catch (cause) {
     throw new PetstoreError('bad_request', `not valid JSON: ${describe(cause)}`, { cause });
   }
-  const repeated = findRepeatedMember(text);
   if (repeated !== undefined) {
     throw new PetstoreError('bad_request', `the member ${repeated} is given twice`);
   }
@@ -47,7 +48,8 @@ function findRepeatedMember(text: string): string | undefined {
     if (token === '{') open.push(new Set());
     else if (token === '}') open.pop();
     else if (quoted !== undefined && colon !== undefined) {
-      const name = JSON.stringify(JSON.parse(quoted));
+      // The same name may be spelled with escapes.
+      const name = quoted.includes('\\') ? JSON.stringify(JSON.parse(quoted)) : quoted;
       const names = open.at(-1);
       if (names?.has(name)) return name;
       names?.add(name);

@@ -1,0 +1,128 @@
+/** What an API key looks like and how it is recognised; where keys are kept is tested elsewhere. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import fc from 'fast-check';
+import { digestApiKey, ENVIRONMENTS, isApiKeyOf, issueApiKey } from '../src/api-key.ts';
+
+/** Keys as clients hold them, their checksums worked out by another CRC-32: they must stay keys. */
+const STAGING_KEY = 'petstore_stag_0123456789ABCDEFGHIJabcdefghij2YTDD6';
+const STAGING_KEY_OF_SMALL_CHECKSUM = 'petstore_stag_000000000000000000000000003310000vAo';
+const PRODUCTION_KEY = 'petstore_prod_0123456789ABCDEFGHIJabcdefghij3flHJZ';
+
+const FORMATS = {
+  staging: /^petstore_stag_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
+  production: /^petstore_prod_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
+};
+
+const environment = fc.constantFrom(...ENVIRONMENTS);
+
+const character = fc.oneof(
+  fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 }),
+  fc.constantFrom('', '\0', '\n', '\u00e9', '\u{1f436}', '\ud83d', '\uff10'),
+);
+
+/** The text with its true checksum behind it, whatever else is wrong with it. */
+function seal(body: string): string {
+  const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  let digits = '';
+  for (let rest = crc32(body); digits.length < 6; rest = Math.floor(rest / 62)) {
+    digits = base62[rest % 62] + digits;
+  }
+  return body + digits;
+}
+
+for (const environment of ENVIRONMENTS) {
+  test(`issueApiKey › for ${environment} › makes a key of the format that is a key of it`, () => {
+    const key = issueApiKey(environment);
+    assert.match(key, FORMATS[environment]);
+    assert.equal(isApiKeyOf(environment, key), true);
+  });
+}
+
+test('issueApiKey › a thousand times › makes different keys in which every character occurs', () => {
+  const keys = Array.from({ length: 1000 }, () => issueApiKey('production'));
+  assert.equal(new Set(keys).size, 1000);
+  assert.equal(new Set(keys.flatMap((key) => [...key.slice(14, 44)])).size, 62);
+  const firsts = new Set(keys.map((key) => key.slice(14, 22)));
+  const lasts = new Set(keys.map((key) => key.slice(36, 44)));
+  assert.deepEqual([firsts.size, lasts.size], [1000, 1000]);
+});
+
+test('isApiKeyOf › a key that was issued before › is a key of its environment alone', () => {
+  for (const key of [STAGING_KEY, STAGING_KEY_OF_SMALL_CHECKSUM]) {
+    assert.deepEqual([isApiKeyOf('staging', key), isApiKeyOf('production', key)], [true, false]);
+  }
+  assert.equal(isApiKeyOf('production', PRODUCTION_KEY), true);
+  assert.equal(isApiKeyOf('staging', PRODUCTION_KEY), false);
+});
+
+test('isApiKeyOf › a key with any one character changed › is refused', () => {
+  fc.assert(
+    fc.property(environment, fc.nat(49), character, (environment, place, other) => {
+      const key = issueApiKey(environment);
+      fc.pre(key[place] !== other);
+      const changed = key.slice(0, place) + other + key.slice(place + 1);
+      for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, changed), false, changed);
+    }),
+  );
+});
+
+test('isApiKeyOf › a key with two neighbours swapped › is refused', () => {
+  fc.assert(
+    fc.property(environment, fc.nat(48), (environment, place) => {
+      const key = issueApiKey(environment);
+      const [one = '', other = ''] = key.slice(place, place + 2);
+      fc.pre(one !== other);
+      const swapped = key.slice(0, place) + other + one + key.slice(place + 2);
+      assert.equal(isApiKeyOf(environment, swapped), false, swapped);
+    }),
+  );
+});
+
+test('isApiKeyOf › a key moved to the other environment › is refused', () => {
+  const moved = STAGING_KEY.replace('_stag_', '_prod_');
+  assert.deepEqual([isApiKeyOf('staging', moved), isApiKeyOf('production', moved)], [false, false]);
+});
+
+for (const [what, body] of [
+  ['one character too few', STAGING_KEY.slice(0, 43)],
+  ['one character too many', STAGING_KEY.slice(0, 45)],
+  ['thousands of characters too many', STAGING_KEY.repeat(1000)],
+  ['a character that is not base62', STAGING_KEY.slice(0, 43).concat('_')],
+  ['a letter that is not ASCII', STAGING_KEY.slice(0, 43).concat('\u00e9')],
+  ['a second line', STAGING_KEY.concat('\nx')],
+] as const) {
+  test(`isApiKeyOf › ${what} with a true checksum › is refused`, () => {
+    assert.equal(isApiKeyOf('staging', seal(STAGING_KEY.slice(0, 44))), true);
+    assert.equal(isApiKeyOf('staging', seal(body)), false);
+  });
+}
+
+for (const text of [
+  '',
+  'petstore_stag_',
+  'Bearer',
+  ` ${STAGING_KEY}`,
+  `${STAGING_KEY} `,
+  `${STAGING_KEY}\n`,
+  `${STAGING_KEY}${STAGING_KEY}`,
+  STAGING_KEY.toUpperCase(),
+  STAGING_KEY.toLowerCase(),
+  STAGING_KEY.slice(0, -6),
+  STAGING_KEY.repeat(1000),
+]) {
+  test(`isApiKeyOf › ${JSON.stringify(text.slice(0, 60))} of ${text.length} characters › is refused`, () => {
+    for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, text), false);
+  });
+}
+
+test('digestApiKey › a key › is its SHA-256 in 32 bytes', () => {
+  const digest = digestApiKey(STAGING_KEY);
+  assert.equal(digest.byteLength, 32);
+  assert.equal(
+    digest.toString('hex'),
+    '66282706833b190b80fb5454ca84f453a7f483025065770bbae3c551e79430e2',
+  );
+});

@@ -1,0 +1,111 @@
+/** Random animals for the property tests, valid and invalid ones. What is expected of them is said in the tests. */
+
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN } from '../src/int64.ts';
+import { NAME_CODE_POINTS_MAX, type NewPet, PET_STATUSES } from '../src/pet.ts';
+
+/** Every code point that has the Unicode property White_Space, and U+FEFF, which JavaScript counts too. */
+export const WHITE_SPACE = [
+  ...'\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a',
+  ...'\u2028\u2029\u202f\u205f\u3000\ufeff',
+];
+
+/** What has gone wrong in names before: combining, joining, astral, composed and last code points. */
+const DELICATE = [
+  ...'\u0301\u200d\ufe0f\u{1f3fd}\u{1f436}\u{1f1e6}e\u00e9\u0001\uffff\u{10ffff}"\\{}:,',
+];
+
+/** One code point that a name may hold: any but U+0000, never half a surrogate pair. */
+const codePoint = fc.oneof(
+  fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 }),
+  fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((unit) => unit !== '\0'),
+  fc.constantFrom(...WHITE_SPACE),
+  fc.constantFrom(...DELICATE),
+);
+
+const blank = fc.string({ unit: fc.constantFrom(...WHITE_SPACE), maxLength: NAME_CODE_POINTS_MAX });
+const loneSurrogate = fc
+  .integer({ min: 0xd800, max: 0xdfff })
+  .map((unit) => String.fromCharCode(unit));
+
+/** A valid name of 1 to 255 code points; one in four is within five of the most. */
+export const name: fc.Arbitrary<string> = fc
+  .oneof(
+    { weight: 3, arbitrary: codePointsOf(1, NAME_CODE_POINTS_MAX) },
+    { weight: 1, arbitrary: codePointsOf(NAME_CODE_POINTS_MAX - 5, NAME_CODE_POINTS_MAX) },
+  )
+  .filter((text) => [...text].some((unit) => !WHITE_SPACE.includes(unit)));
+
+/** A string that is no name: blank, too long, or with U+0000 or half a surrogate pair somewhere. */
+export const invalidName: fc.Arbitrary<string> = fc.oneof(
+  blank,
+  codePointsOf(NAME_CODE_POINTS_MAX + 1, 2 * NAME_CODE_POINTS_MAX + 2),
+  // The digits keep the half from finding its other half in a neighbour.
+  fc
+    .tuple(codePointsOf(0, 100), fc.oneof(fc.constant('\0'), loneSurrogate), codePointsOf(0, 100))
+    .map(([before, wrong, after]) => `${before}1${wrong}2${after}`),
+);
+
+export const int64: fc.Arbitrary<bigint> = fc.oneof(
+  fc.bigInt({ min: INT64_MIN, max: INT64_MAX }),
+  fc.constantFrom(INT64_MIN, INT64_MAX, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 0n),
+);
+
+export const status = fc.constantFrom(...PET_STATUSES);
+
+/** A valid animal; one in a few has no status. */
+export const newPet: fc.Arbitrary<NewPet> = fc.record(
+  { name, categoryId: int64, status },
+  { requiredKeys: ['name', 'categoryId'] },
+);
+
+/** The JSON text of an animal that says exactly the field that is wrong in it. */
+export interface InvalidNewPet {
+  readonly json: string;
+  readonly field: keyof NewPet;
+}
+
+export const invalidNewPet: fc.Arbitrary<InvalidNewPet> = fc.oneof(
+  invalidMember('name', fc.oneof(invalidName.map(quote), fc.constantFrom('null', '7', '["Rex"]'))),
+  invalidMember(
+    'categoryId',
+    fc.constantFrom('null', '"7"', 'true', '[7]', '1.5', '1e-1', '1e400', String(INT64_MAX + 1n)),
+  ),
+  invalidMember('status', fc.constantFrom('null', '""', '"Sold"', '" sold"', '0', '["sold"]')),
+  fc.record({
+    json: name.map((text) => `{"name":${quote(text)}}`),
+    field: fc.constant('categoryId'),
+  }),
+  fc.record({ json: int64.map((id) => `{"categoryId":${id}}`), field: fc.constant('name') }),
+);
+
+/** The JSON text of an animal, its int64 to the last digit. */
+export function toJson(pet: NewPet): string {
+  return writeMembers(membersOf(pet));
+}
+
+function invalidMember(
+  field: keyof NewPet,
+  json: fc.Arbitrary<string>,
+): fc.Arbitrary<InvalidNewPet> {
+  return fc
+    .tuple(newPet, json)
+    .map(([pet, wrong]) => ({ json: writeMembers({ ...membersOf(pet), [field]: wrong }), field }));
+}
+
+function membersOf({ name, categoryId, status }: NewPet): Record<string, string> {
+  const members = { name: quote(name), categoryId: String(categoryId) };
+  return status === undefined ? members : { ...members, status: quote(status) };
+}
+
+function writeMembers(members: Record<string, string>): string {
+  return `{${Object.entries(members).map(([member, json]) => `"${member}":${json}`)}}`;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
+}
+
+function codePointsOf(minLength: number, maxLength: number): fc.Arbitrary<string> {
+  return fc.string({ unit: codePoint, minLength, maxLength });
+}

@@ -1,0 +1,195 @@
+/** Which digits are an int64, and which; where they come from is tested elsewhere. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { findCanonicalInt64, findInt64, INT64_MAX, INT64_MIN } from '../src/int64.ts';
+import { int64 } from './arbitraries.ts';
+
+interface Spelling {
+  /** Trailing zeros of the coefficient go into the exponent first: 100 becomes 1e2. */
+  readonly short: boolean;
+  /** Zeros written after the coefficient, taken back by the exponent. */
+  readonly zeros: number;
+  /** How many digits stand behind the point. */
+  readonly fraction: number;
+  readonly mark: 'e' | 'E';
+  readonly plus: '' | '+';
+  readonly exponentZeros: number;
+}
+
+const spelling: fc.Arbitrary<Spelling> = fc.record({
+  short: fc.boolean(),
+  zeros: fc.nat(30),
+  fraction: fc.nat(60),
+  mark: fc.constantFrom('e', 'E'),
+  plus: fc.constantFrom('', '+'),
+  exponentZeros: fc.nat(3),
+});
+
+/** Whole numbers that end in many zeros, as random ones do not. */
+const round = fc
+  .tuple(fc.bigInt({ min: -922n, max: 922n }), fc.bigInt({ min: 0n, max: 16n }))
+  .map(([head, zeros]) => head * 10n ** zeros);
+
+const outside = fc.oneof(
+  fc.bigInt({ min: INT64_MAX + 1n, max: 10n ** 25n }),
+  fc.bigInt({ min: -(10n ** 25n), max: INT64_MIN - 1n }),
+  fc.constantFrom(INT64_MAX + 1n, INT64_MIN - 1n, 2n ** 64n, 10n ** 19n),
+);
+
+/** A JSON number that stands for coefficient × 10^exponent. */
+function spell(coefficient: bigint, exponent: number, how: Spelling): string {
+  const sign = coefficient < 0n ? '-' : '';
+  const plain = String(coefficient).replace('-', '');
+  const head = how.short ? plain.replace(/(?<=.)0+$/, '') : plain;
+  const digits = (head + '0'.repeat(how.zeros)).padStart(how.fraction + 1, '0');
+  const point = digits.length - how.fraction;
+  const whole = digits.slice(0, point).replace(/^0+(?=.)/, '');
+  const fraction = how.fraction === 0 ? '' : `.${digits.slice(point)}`;
+  const power = exponent + (plain.length - head.length) - how.zeros + how.fraction;
+  const powerSign = power < 0 ? '-' : how.plus;
+  const powerDigits = '0'.repeat(how.exponentZeros) + Math.abs(power);
+  const written = power === 0 && how.short ? '' : how.mark + powerSign + powerDigits;
+  return sign + whole + fraction + written;
+}
+
+for (const [digits, value] of [
+  ['0', 0n],
+  ['-0', 0n],
+  ['-0.0e-5', 0n],
+  ['0e999999999', 0n],
+  ['0.000e-999999999', 0n],
+  ['1.0', 1n],
+  ['1e2', 100n],
+  ['1E+2', 100n],
+  ['100e-2', 1n],
+  ['1.5e1', 15n],
+  ['0.05e2', 5n],
+  ['9007199254740993', 9_007_199_254_740_993n],
+  ['9223372036854775807', INT64_MAX],
+  ['9.223372036854775807e18', INT64_MAX],
+  ['-9223372036854775808.000', INT64_MIN],
+] as const) {
+  test(`findInt64 › ${digits} › is ${value}`, () => {
+    assert.equal(findInt64(digits), value);
+  });
+}
+
+for (const digits of [
+  '1.5',
+  '1e-1',
+  '10e-2',
+  '1.05e1',
+  '9007199254740992.5',
+  '0.00000000000000000001',
+  '9223372036854775808',
+  '-9223372036854775809',
+  '9223372036854775807.1',
+  '1e19',
+  '1e400',
+  '1e-400',
+  '1e999999999999999999999',
+  '1e-999999999999999999999',
+]) {
+  test(`findInt64 › ${digits} › is none`, () => {
+    assert.equal(findInt64(digits), undefined);
+  });
+}
+
+for (const text of [
+  '',
+  ' 1',
+  '1 ',
+  '1\n',
+  '01',
+  '+1',
+  '.5',
+  '1.',
+  '1e',
+  '0x10',
+  '1_0',
+  '1n',
+  '--1',
+  '١',
+]) {
+  test(`findInt64 › ${JSON.stringify(text)}, which is no JSON number › is none`, () => {
+    assert.equal(findInt64(text), undefined);
+  });
+}
+
+test('findInt64 › any int64 in any spelling › comes back', () => {
+  fc.assert(
+    fc.property(fc.oneof(int64, round), spelling, (value, how) => {
+      assert.equal(findInt64(spell(value, 0, how)), value);
+    }),
+  );
+});
+
+test('findInt64 › any number with a fraction in any spelling › is none', () => {
+  const last = fc.bigInt({ min: 1n, max: 9n });
+  const places = fc.integer({ min: 1, max: 25 });
+  fc.assert(
+    fc.property(fc.oneof(int64, round), last, places, spelling, (tens, units, exponent, how) => {
+      const coefficient = tens * 10n + (tens < 0n ? -units : units);
+      assert.equal(findInt64(spell(coefficient, -exponent, how)), undefined);
+    }),
+  );
+});
+
+test('findInt64 › any whole number outside int64 in any spelling › is none', () => {
+  fc.assert(
+    fc.property(outside, spelling, (value, how) => {
+      assert.equal(findInt64(spell(value, 0, how)), undefined);
+    }),
+  );
+});
+
+test('findCanonicalInt64 › the decimal of any int64 › is that int64', () => {
+  fc.assert(
+    fc.property(int64, (value) => {
+      assert.equal(findCanonicalInt64(String(value)), value);
+    }),
+  );
+});
+
+test('findCanonicalInt64 › any other text › is none', () => {
+  const text = fc.oneof(
+    fc.string({ unit: fc.constantFrom(...'0123456789-+.e ') }),
+    outside.map(String),
+    fc.tuple(int64, spelling).map(([value, how]) => spell(value, 0, how)),
+  );
+  fc.assert(
+    fc.property(text, (decimal) => {
+      const value = findCanonicalInt64(decimal);
+      const isDecimal = /^-?\d+$/.test(decimal) && String(BigInt(decimal)) === decimal;
+      const isInt64 = isDecimal && BigInt.asIntN(64, BigInt(decimal)) === BigInt(decimal);
+      assert.equal(value, isInt64 ? BigInt(decimal) : undefined);
+    }),
+  );
+});
+
+for (const decimal of [
+  '',
+  ' 1',
+  '1 ',
+  '1\n',
+  '007',
+  '-07',
+  '+1',
+  '-',
+  '-0',
+  '00',
+  '1.0',
+  '1e2',
+  '0x10',
+  'abc',
+  '١',
+  '9223372036854775808',
+  '-9223372036854775809',
+  '9'.repeat(60_000),
+]) {
+  test(`findCanonicalInt64 › ${JSON.stringify(decimal).slice(0, 24)} › is none`, () => {
+    assert.equal(findCanonicalInt64(decimal), undefined);
+  });
+}

@@ -1,0 +1,182 @@
+/** What JSON text is taken and how exactly; what its values mean is tested elsewhere. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { JsonNumber, parseJson } from '../src/json.ts';
+
+/** Strings that look like structure to a reader that loses count of its quotes. */
+const TRAPS = ['{', '}', '"', '\\', '\\"', ':', '{"a":1', '":"', '\\\\', '"}', '\u2028', ''];
+
+const digitsOf = (maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength });
+
+const numberText = fc
+  .tuple(
+    fc.constantFrom('', '-'),
+    digitsOf(40).map((digits) => digits.replace(/^0+(?=.)/, '')),
+    fc.option(
+      digitsOf(40).map((digits) => `.${digits}`),
+      { nil: '' },
+    ),
+    fc.option(
+      fc.tuple(fc.constantFrom('e', 'E', 'e+', 'E-'), digitsOf(4)).map((parts) => parts.join('')),
+      { nil: '' },
+    ),
+  )
+  .map((parts) => parts.join(''));
+
+const memberName = fc.oneof(
+  fc.constantFrom('name', '__proto__', 'constructor', ...TRAPS),
+  fc.string({ unit: 'binary' }),
+);
+
+/** A JSON text with `inner` somewhere within it, beside strings that look like structure. */
+function surround(inner: string, depth: number, trap: string): string {
+  const string = JSON.stringify(trap);
+  let text = inner;
+  for (let level = 0; level < depth; level += 1) {
+    text = level % 2 === 0 ? `[${string}, ${text},${string}]` : `{ "a": ${string}, "b" : ${text} }`;
+  }
+  return text;
+}
+
+function escapeAll(text: string): string {
+  const units = Array.from(text.split(''), (unit) => unit.charCodeAt(0));
+  return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')}"`;
+}
+
+function assertTwice(text: string, name: string): void {
+  const message = `the member ${JSON.stringify(name)} is given twice`;
+  assert.throws(() => parseJson(text), { name: 'PetstoreError', code: 'bad_request', message });
+}
+
+test('parseJson › a number however it is written › comes back digit for digit', () => {
+  fc.assert(
+    fc.property(numberText, (digits) => {
+      const number = new JsonNumber(digits);
+      assert.deepEqual(parseJson(digits), number);
+      assert.deepEqual(parseJson(`[ ${digits},{"a":${digits}}]`), [number, { a: number }]);
+    }),
+  );
+});
+
+test('parseJson › numbers that a double rounds, shortens or loses › come back digit for digit', () => {
+  for (const digits of ['9223372036854775807', '1.0', '-0', '1e400', '1E-400', '0.10', '1e2']) {
+    assert.deepEqual(parseJson(`{"n":${digits}}`), { n: new JsonNumber(digits) });
+  }
+});
+
+test('parseJson › any value without numbers rounded › is what JSON.parse gives', () => {
+  const indent = fc.constantFrom(undefined, '\t', '\r\n  ');
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary' }), indent, (value, space) => {
+      const text = JSON.stringify(value, undefined, space);
+      const withDoubles = JSON.stringify(parseJson(text), (_name, member: unknown) =>
+        member instanceof JsonNumber ? Number(member.digits) : member,
+      );
+      assert.equal(withDoubles, JSON.stringify(JSON.parse(text)));
+    }),
+  );
+});
+
+test('parseJson › strings that look like structure › are strings', () => {
+  const members = Object.fromEntries(TRAPS.map((trap) => [trap, TRAPS]));
+  assert.deepEqual(parseJson(JSON.stringify(members)), members);
+  assert.deepEqual(parseJson(JSON.stringify(TRAPS.concat(TRAPS))), TRAPS.concat(TRAPS));
+});
+
+test('parseJson › a member given twice at any depth › is refused and named', () => {
+  const value = fc.jsonValue({ maxDepth: 2 }).map((member) => JSON.stringify(member));
+  const trap = fc.constantFrom(...TRAPS);
+  fc.assert(
+    fc.property(memberName, value, value, trap, fc.nat(6), (name, first, second, string, depth) => {
+      const quoted = JSON.stringify(name);
+      const between = `"b${name.length}b":${JSON.stringify(string)}`;
+      const inner = `{${quoted}:${first},${between}, ${quoted}\n:${second}}`;
+      assertTwice(surround(inner, depth, string), name);
+    }),
+  );
+});
+
+test('parseJson › a member given twice with equal values › is refused', () => {
+  assertTwice('{"name":"Rex","name":"Rex"}', 'name');
+  assertTwice('{"a":1,"a":1}', 'a');
+});
+
+test('parseJson › a member given twice with an object between › is refused', () => {
+  assertTwice('{"a":{"b":[{"c":"}"}]},"d":[{}],"a":2}', 'a');
+  assertTwice('[{"a":1},{"b":{"a":1,"c":{},"a":1}}]', 'a');
+});
+
+test('parseJson › a member given twice in two spellings › is refused', () => {
+  assertTwice('{"name":"Rex","\\u006eame":"Tom"}', 'name');
+  assertTwice('{"\\/":1,"/":1}', '/');
+  fc.assert(
+    fc.property(memberName, (name) => {
+      assertTwice(`{${escapeAll(name)}:1,${JSON.stringify(name)}:2}`, name);
+    }),
+  );
+});
+
+test('parseJson › __proto__ given twice › is refused', () => {
+  assertTwice('{"__proto__":1,"__proto__":{}}', '__proto__');
+});
+
+test('parseJson › the same name in sibling and nested objects › is taken', () => {
+  const text = '{"a":{"a":[{"a":"a"},{"a":"a"}]},"b":{"a":["a","a"]}}';
+  assert.deepEqual(parseJson(text), JSON.parse(text));
+});
+
+test('parseJson › names that differ only in case, form or white space › are different members', () => {
+  const text = '{"a":"","A":"","a ":"","\u00e9":"","e\u0301":"","\\ud83d":"","\\ud83d\\udc36":""}';
+  assert.deepEqual(parseJson(text), JSON.parse(text));
+});
+
+test('parseJson › __proto__ › is an ordinary member', () => {
+  const value = parseJson('{"__proto__":{"name":"Rex"}}');
+  assert.ok(value instanceof Object);
+  assert.deepEqual(Object.keys(value), ['__proto__']);
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  assert.equal('name' in value, false);
+});
+
+test('parseJson › nested more deeply than the stack › is refused', () => {
+  const refusal = { code: 'bad_request', message: 'not valid JSON: it is nested too deeply' };
+  assert.throws(() => parseJson('['.repeat(60_000) + ']'.repeat(60_000)), refusal);
+  assert.throws(() => parseJson('{"a":'.repeat(60_000) + '1'.padEnd(60_001, '}')), refusal);
+});
+
+for (const text of [
+  '',
+  ' ',
+  'NaN',
+  'Infinity',
+  'undefined',
+  'Rex',
+  "'Rex'",
+  "{'name':'Rex'}",
+  '{name:"Rex"}',
+  '[1,]',
+  '{"a":1,}',
+  '{"a":1} // note',
+  '/* note */ {}',
+  '{} {}',
+  '{"a":1',
+  '"Rex',
+  '"a\nb"',
+  '"\\x41"',
+  '"\\u12"',
+  '01',
+  '+1',
+  '.5',
+  '1.',
+  '0x10',
+  '1_000',
+  '\ufeff{}',
+  '\u00a0{}',
+]) {
+  test(`parseJson › the text ${JSON.stringify(text)} › is refused`, () => {
+    assert.throws(() => parseJson(text), { code: 'bad_request', message: /^not valid JSON: ./ });
+  });
+}
