@@ -4,7 +4,8 @@ import pino, { type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import type { LogLevel } from './config.ts';
 
-const GATHERED_BYTES_MIN = 4 * 1024;
+/** Just below the 16 KiB of one write. */
+const GATHERED_BYTES_MIN = 15 * 1024;
 const FLUSH_MS = 200;
 /** Lines are dropped above this, when nobody reads standard error. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;

@@ -17,9 +17,7 @@ import {
   serveOptions,
 } from './config.ts';
 import { type CreateKeyConfig, createKey, listKeys, revokeKey, rotateKey } from './keys.ts';
-import { printDocument } from './openapi.ts';
 import { exportPets, importPets } from './pets.ts';
-import { serve } from './serve.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -52,7 +50,13 @@ function createProgram(): Command {
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ')),
+      outputError: (text, write) =>
+        write(
+          `${text
+            .replace(/^error: /, 'petstore: ')
+            .trim()
+            .replaceAll('\n', ' ')}\n`,
+        ),
     });
   addServe(program);
   addKeys(program);
@@ -72,7 +76,11 @@ function addServe(program: Command): void {
         'PETSTORE_PORT=80 petstore serve --environment production --host 0.0.0.0 --base-url https://petstore.test/v1',
       ),
     )
-    .action((config: ServeConfig) => serve(config));
+    .action(async (config: ServeConfig) => {
+      // Only these two need the HTTP world, whose loading takes longer than most commands.
+      const { serve } = await import('./serve.ts');
+      await serve(config);
+    });
 }
 
 function addKeys(program: Command): void {
@@ -159,7 +167,10 @@ function addRest(program: Command): void {
     .command('openapi')
     .description('print the OpenAPI document')
     .addHelpText('after', examples('petstore openapi > openapi.json'))
-    .action(() => printDocument());
+    .action(async () => {
+      const { printDocument } = await import('./openapi.ts');
+      await printDocument();
+    });
 }
 
 function examples(...lines: string[]): string {
@@ -176,8 +187,13 @@ function tell(error: unknown): number {
   return EXIT_FAILED;
 }
 
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  process.exitCode = tell(error);
+/** Tells the first failure; what it leads to is not told again. */
+function fail(error: unknown): void {
+  process.exitCode ??= tell(error);
 }
+
+// Whoever reads may go away at any time; the service outlives it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') fail(error);
+});
+await createProgram().parseAsync().catch(fail);

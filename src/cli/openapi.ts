@@ -2,6 +2,7 @@
 
 import pino from 'pino';
 import { createApp } from '../http/app.ts';
+import { PLACEHOLDERS } from '../http/docs.ts';
 import { openStore } from '../storage/open.ts';
 
 export async function printDocument(): Promise<void> {
@@ -10,6 +11,7 @@ export async function printDocument(): Promise<void> {
     store,
     log: pino({ level: 'silent' }),
     environment: 'production',
+    baseUrl: PLACEHOLDERS.production,
     corsOrigins: ['*'],
     isGetPetRetired: false,
   });

@@ -10,7 +10,6 @@ import {
   answerClientError,
   attachConnection,
   checkFraming,
-  continueBody,
   HEADER_BYTES_MAX,
   TIMEOUTS,
 } from './connection.ts';
@@ -63,7 +62,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeBadEscapes(url),
   });
-  attachConnection(app.server);
+  const closeSilentConnections = attachConnection(app.server);
   app.decorate('petstoreLog', log);
   app.decorateRequest('keyId', null);
   app.setValidatorCompiler(compileValidator);
@@ -73,18 +72,18 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Each request: its framing, its origin; under /v1 its key; then its route, body and handler.
   app.addHook('onRequest', checkFraming);
   app.addHook('onRequest', createCors(options.corsOrigins));
-  app.addHook('preParsing', continueBody);
 
   // Each answer: the headers that all have, and a line in the log.
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
     reply.header('x-request-id', reply.request.id);
     const type = reply.getHeader('content-type');
     if (type === 'application/json; charset=utf-8')
       reply.header('content-type', 'application/json');
     if (isStopping) reply.header('connection', 'close');
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     log.info({
       method: request.method,
       route: request.routeOptions.url,
@@ -93,9 +92,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       requestId: request.id,
       keyId: request.keyId,
     });
+    done();
   });
   app.addHook('preClose', async () => {
     isStopping = true;
+    closeSilentConnections();
   });
 
   addBytesParser(app);
@@ -116,7 +117,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     { prefix: '/v1' },
   );
 
-  await addDocs(app);
+  await addDocs(app, { environment, base });
   app.get('/livez', { schema: { hide: true } }, async () => ({ status: 'ok' }));
   app.get('/readyz', { schema: { hide: true } }, async () => {
     if (isStopping) throw new PetstoreError('unavailable', 'the service is stopping');

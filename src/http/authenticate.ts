@@ -8,6 +8,10 @@ import type { ApiKey, KeyStore } from '../store.ts';
 /** A key's time of last use is written at most this often. */
 const TOUCH_MS_MIN = 60_000;
 
+/** A key that was found is taken as found for so long: well under the second of a revocation. */
+const KNOWN_MS_MAX = 500;
+const KNOWN_KEYS_MAX = 1_000;
+
 const CREDENTIALS = /^bearer +(.*)$/i;
 const CHALLENGE = 'Bearer realm="petstore"';
 
@@ -26,6 +30,7 @@ export interface AuthenticateOptions {
 
 /** The hook that lets only requests with a good key pass, and answers all others with the same 401. */
 export function createAuthenticate({ keys, environment, now }: AuthenticateOptions) {
+  const known = new Map<string, { readonly key: ApiKey; readonly at: number }>();
   const touchedAt = new Map<number, number>();
 
   function touch({ id, lastUsedAt = 0 }: ApiKey, request: FastifyRequest): void {
@@ -36,18 +41,25 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     });
   }
 
-  async function findKey(token: string | undefined): Promise<ApiKey | undefined> {
-    if (token === undefined || !isApiKeyOf(environment, token)) return undefined;
+  async function findKey(token: string): Promise<ApiKey | undefined> {
+    const earlier = known.get(token);
+    // Not by `now`: a clock that is set back must not keep a revoked key alive.
+    if (earlier !== undefined && performance.now() - earlier.at < KNOWN_MS_MAX) return earlier.key;
+    known.delete(token);
+    if (!isApiKeyOf(environment, token)) return undefined;
+    const at = performance.now();
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment || key.revokedAt !== undefined) return undefined;
-    return (key.expiresAt ?? Number.POSITIVE_INFINITY) > now() ? key : undefined;
+    if (known.size >= KNOWN_KEYS_MAX) known.clear();
+    known.set(token, { key, at });
+    return key;
   }
 
   return async function authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     // Two Authorization fields arrive joined by a comma, and are no key.
     const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1];
-    const key = await findKey(token);
-    if (key === undefined) {
+    const key = token === undefined ? undefined : await findKey(token);
+    if (key === undefined || (key.expiresAt ?? Number.POSITIVE_INFINITY) <= now()) {
       const wasSent = token !== undefined && token !== '';
       reply.header('www-authenticate', CHALLENGE + (wasSent ? ', error="invalid_token"' : ''));
       throw new PetstoreError(

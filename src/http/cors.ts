@@ -1,6 +1,6 @@
 /** Pages of other origins (the Fetch standard's CORS); costs nothing where a request has no Origin. */
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 
 const ALLOWED_METHODS = 'GET, HEAD, POST';
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
@@ -15,10 +15,13 @@ const PREFLIGHT_SECONDS = 7200;
 export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');
 
-  return async function cors(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  return function cors(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     if (!isOpen) reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined) return undefined;
+    if (origin === undefined) {
+      done();
+      return;
+    }
     const isPreflight =
       request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     if (isOpen || origins.includes(origin)) {
@@ -30,6 +33,7 @@ export function createCors(origins: readonly string[]) {
         reply.header('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }
-    return isPreflight ? reply.code(204).send() : undefined;
+    if (isPreflight) reply.code(204).send();
+    else done();
   };
 }

@@ -1,9 +1,13 @@
 /** What a reader gets without a key: the OpenAPI document, the page that shows it, and the way there. */
 
 import swagger from '@fastify/swagger';
-import scalar from '@scalar/fastify-api-reference';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
+import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
+import { BODY_BYTES_MAX } from './body.ts';
+import { HEADER_BYTES_MAX } from './connection.ts';
+import { DOCS_PAGE, START_PAGE } from './docs-pages.ts';
+import { STATUSES } from './errors.ts';
 import { CONSTANT_HEADERS } from './headers.ts';
 
 export interface DocsOptions {
@@ -12,20 +16,55 @@ export interface DocsOptions {
   readonly base: string;
 }
 
-/** The page's own script, its inline styles and the requests that it tries out; nothing from elsewhere. */
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src *; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const DESCRIPTION = `Keeps the animals of a store: list them, add one, get one.
 
-const START_PAGE = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Petstore</title>
-<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}</style>
-<h1>Petstore</h1>
-<p>This service keeps the animals of a store. Its API is at <code>v1/pets</code> and asks for a key.</p>
-<p><a href="docs">Read the documentation and try it</a>, or take the <a href="openapi.json">OpenAPI document</a>.</p>
-</html>
+## Get a key
+
+Every operation needs an API key. The operator of the service makes one with
+\`petstore keys create --name NAME\`; it is shown once. Send it with every request:
+
+    Authorization: Bearer <API_KEY>
+
+A key of staging does not open production, and a key of production does not open staging.
+
+## Read every page
+
+\`GET /pets\` answers with up to \`limit\` animals, by \`id\`, ascending. While there are more, the answer
+carries the address of the next page:
+
+    Link: </v1/pets?limit=20&cursor=…>; rel="next"
+
+Follow it until an answer has none: you meet every animal once, whatever is added meanwhile.
+The \`cursor\` is opaque: take it as it comes.
+
+## Handle errors
+
+Every error is JSON with a \`code\` for the program, a \`message\` for the person who can mend it, and
+the \`status\` of the answer. After a 503 try again when \`Retry-After\` says; to report an error, give
+its \`X-Request-Id\`. More codes may come.
+
+| status | code |
+| --- | --- |
+${Object.entries(STATUSES)
+  .map(([code, status]) => `| ${status} | \`${code}\` |`)
+  .join('\n')}
+
+## Stay within the limits
+
+| what | limit |
+| --- | --- |
+| animals on a page | 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when \`limit\` is not given |
+| \`name\` | 1 to ${NAME_CODE_POINTS_MAX} Unicode code points |
+| \`id\`, \`categoryId\` | int64: many JSON parsers round what is beyond ±2^53, so read them as 64-bit integers |
+| body | ${BODY_BYTES_MAX / 1024} KiB |
+| request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
+| time for a request to arrive | 30 s, its headers 10 s |
+
+## Deprecated
+
+\`GET /pets/{petId}\` is to be removed on 5 December 2030, as its answers say in \`Deprecation\` and
+\`Sunset\`. Use \`GET /pets\` with the \`status\` filter instead. What is marked \`x-stability: beta\` may
+still change.
 `;
 
 /** Collects the routes that are registered from now on. */
@@ -36,8 +75,8 @@ export async function addDocument(app: FastifyInstance, options: DocsOptions): P
       info: {
         title: 'Petstore',
         version: '1.0.0',
-        description: 'Keeps the animals of a store: list them, add one, get one.',
-        contact: { name: 'Who runs this service' },
+        description: DESCRIPTION,
+        contact: { name: 'The operator of this service' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: describeServers(options),
@@ -48,7 +87,7 @@ export async function addDocument(app: FastifyInstance, options: DocsOptions): P
           bearerAuth: {
             type: 'http',
             scheme: 'bearer',
-            description: 'The API key, which the command line issues: `petstore keys create`.',
+            description: 'The API key: `petstore keys create` makes one.',
           },
         },
       },
@@ -60,44 +99,64 @@ export async function addDocument(app: FastifyInstance, options: DocsOptions): P
 }
 
 /** Adds the pages; to be called after the routes that the document describes. */
-export async function addDocs(app: FastifyInstance): Promise<void> {
-  await app.register(scalar, {
-    routePrefix: '/docs',
-    hooks: { onRequest: allowPage },
-    configuration: {
-      url: '../openapi.json',
-      pageTitle: 'Petstore',
-      // No part of the page may come from or go to anywhere but this service.
-      withDefaultFonts: false,
-      telemetry: false,
-      agent: { disabled: true },
-      mcp: { disabled: true },
-      hideClientButton: true,
-    },
+export async function addDocs(app: FastifyInstance, { base }: DocsOptions): Promise<void> {
+  const hidden = { schema: { hide: true } };
+  const policy = describePolicy(base);
+  const addPage = (url: string, html: string) =>
+    app.get(url, hidden, (_request, reply) =>
+      reply
+        .headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': policy })
+        .type('text/html; charset=utf-8')
+        .send(html),
+    );
+  addPage('/', START_PAGE);
+  addPage('/docs/', DOCS_PAGE);
+  // Relative, so that it holds behind a proxy that serves this under a path of its own.
+  app.get('/docs', hidden, (_request, reply) => reply.redirect('docs/', 301));
+
+  let script: Promise<Buffer> | undefined;
+  app.get('/docs/js/scalar.js', hidden, async (_request, reply) => {
+    script ??= loadScript();
+    return reply.type('text/javascript; charset=utf-8').send(await script);
   });
-  app.get('/', { schema: { hide: true }, onRequest: allowPage }, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(START_PAGE),
-  );
-  app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) =>
+  app.get('/openapi.json', hidden, (_request, reply) =>
     reply.type('application/json').send(JSON.stringify(app.swagger())),
   );
 }
 
-async function allowPage(_request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  reply.headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': PAGE_POLICY });
+/** The page's own script and styles; requests to this service and nothing else. */
+function describePolicy(base: string): string {
+  const service = base === '' ? "'self'" : `'self' ${new URL(base).origin}`;
+  return `default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; connect-src ${service}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 }
+
+/** The plugin's module takes 40 MiB and a quarter of a second, so it waits for the first reader. */
+async function loadScript(): Promise<Buffer> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  await app.register(scalar, { routePrefix: '/docs', configuration: { url: '../openapi.json' } });
+  const { rawPayload } = await app.inject('/docs/js/scalar.js');
+  return rawPayload;
+}
+
+/** Stands for the address of an environment that this service is not; nothing is at `.test` (RFC 6761). */
+export const PLACEHOLDERS: Readonly<Record<Environment, string>> = {
+  production: 'https://petstore.test/v1',
+  staging: 'https://staging.petstore.test/v1',
+};
 
 /** Both environments of the interface, the one that this service is first and at its real address. */
 function describeServers({ environment, base }: DocsOptions) {
   const servers = [
-    { is: 'production', variable: 'base_url', description: 'Production' },
-    { is: 'staging', variable: 'staging_base_url', description: 'Staging' },
+    { is: 'production', variable: 'base_url', description: 'Production' } as const,
+    { is: 'staging', variable: 'staging_base_url', description: 'Staging' } as const,
   ].map(({ is, variable, description }) => ({
     url: `{${variable}}`,
-    description,
+    description:
+      is === environment ? description : `${description}, at an address that its operator tells`,
     variables: {
       [variable]: {
-        default: is === environment ? `${base}/v1` : '/v1',
+        default: is === environment ? `${base}/v1` : PLACEHOLDERS[is],
         description: 'Ends with the path segment v1.',
       },
     },

@@ -36,6 +36,9 @@ const FASTIFY_ERRORS: Readonly<Record<string, PetstoreError>> = {
   ),
 };
 
+/** The client went away, or the parser refused the rest: nobody reads this, but the log has its status. */
+const BROKEN_OFF = new PetstoreError('bad_request', 'the body broke off');
+
 const INTERNAL_ERROR = new PetstoreError(
   'internal_error',
   'the service failed to answer; the X-Request-Id names this request in its log',
@@ -60,10 +63,14 @@ const EXAMPLE_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'the database is held by another process',
 };
 
-/** A response of the Error shape, with an example for each of these codes. */
-export function errorResponse(description: string, codes: readonly ErrorCode[]) {
+/** A response of the Error shape, with an example for each of these codes; the messages fit it better. */
+export function errorResponse(
+  description: string,
+  codes: readonly ErrorCode[],
+  messages: Partial<Record<ErrorCode, string>> = {},
+) {
   const examples = codes.map((code) => {
-    const error = new PetstoreError(code, EXAMPLE_MESSAGES[code]);
+    const error = new PetstoreError(code, messages[code] ?? EXAMPLE_MESSAGES[code]);
     return [code, { summary: `Status ${STATUSES[code]}`, value: toErrorBody(error) }];
   });
   return {
@@ -74,13 +81,19 @@ export function errorResponse(description: string, codes: readonly ErrorCode[]) 
   };
 }
 
+/** The expected failure that was thrown, or that stands for what was thrown. */
+function findKnown(error: FastifyError | PetstoreError, request: FastifyRequest) {
+  if (error instanceof PetstoreError) return error;
+  return error === request.raw.errored ? BROKEN_OFF : FASTIFY_ERRORS[error.code];
+}
+
 /** Answers with the Error of what was thrown; what nobody foresaw is logged with its cause. */
 export function answerError(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const known = error instanceof PetstoreError ? error : FASTIFY_ERRORS[error.code];
+  const known = findKnown(error, request);
   if (known === undefined || known.code === 'unavailable') {
     request.server.petstoreLog.error({ requestId: request.id, err: error }, 'request failed');
   }

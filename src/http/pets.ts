@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { type ErrorCode, PetstoreError } from '../error.ts';
 import type { PetQuery, Store } from '../store.ts';
 import { requireJson } from './body.ts';
+import { continueBody } from './connection.ts';
 import { createCursor } from './cursor.ts';
 import { errorResponse } from './errors.ts';
 import {
@@ -74,6 +75,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
     method: 'POST',
     url: '/pets',
     onRequest: requireJson,
+    preParsing: continueBody,
     schema: {
       operationId: 'createPet',
       summary: 'Add an animal',
@@ -88,9 +90,11 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
             Location: { type: 'string', description: 'Where the animal is.' },
           },
         },
-        400: errorResponse('The body is missing required fields or has invalid values.', [
-          'bad_request',
-        ]),
+        400: errorResponse(
+          'The body is missing required fields or has invalid values.',
+          ['bad_request'],
+          { bad_request: 'name is required' },
+        ),
         401: unauthorized,
         default: otherErrors(
           'payload_too_large',

@@ -19,7 +19,7 @@ import {
 } from '../pet.ts';
 import type { PetQuery } from '../store.ts';
 import { parseBody } from './body.ts';
-import { parseCursor } from './cursor.ts';
+import { CURSOR_PATTERN, parseCursor } from './cursor.ts';
 
 const PARSE = Symbol('parse');
 
@@ -144,7 +144,9 @@ export const ListQuerySchema = parsedBy<PetQuery>(
     ),
     status: Type.Optional(
       Type.Unsafe<PetStatus>({
-        $ref: 'PetStatus#',
+        // Not a $ref: @fastify/swagger drops the description beside one.
+        type: 'string',
+        enum: [...PET_STATUSES],
         description: 'Filters by availability status.',
       }),
     ),
@@ -152,6 +154,7 @@ export const ListQuerySchema = parsedBy<PetQuery>(
       Type.String({
         description:
           'Carries on after the last animal of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
+        pattern: CURSOR_PATTERN,
         'x-stability': 'beta',
       }),
     ),

@@ -3,7 +3,8 @@
 /** Integers come back as bigint: a double would round an int64. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
 
-export type Row = Readonly<Record<string, SqlValue>>;
+/** The values of a row, in the order of the query's columns. */
+export type Row = readonly SqlValue[];
 
 export interface Statement {
   readonly sql: string;

@@ -63,14 +63,14 @@ function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey
 
 function toApiKey(row: Row | undefined): ApiKey {
   if (row === undefined) throw new Error('the database returned no row');
-  const { id, name, environment, created_at, expires_at, last_used_at, revoked_at } = row;
+  const [id, name, environment, createdAt, expiresAt, lastUsedAt, revokedAt] = row;
   return {
     id: Number(id),
     name: name as string,
     environment: environment as Environment,
-    createdAt: Number(created_at),
-    ...(expires_at !== null && { expiresAt: Number(expires_at) }),
-    ...(last_used_at !== null && { lastUsedAt: Number(last_used_at) }),
-    ...(revoked_at !== null && { revokedAt: Number(revoked_at) }),
+    createdAt: Number(createdAt),
+    ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
+    ...(lastUsedAt !== null && { lastUsedAt: Number(lastUsedAt) }),
+    ...(revokedAt !== null && { revokedAt: Number(revokedAt) }),
   };
 }

@@ -15,7 +15,7 @@ export function createPetStore(database: Database): PetStore {
   return {
     async add(newPet) {
       const [rows] = await database.write({ sql: INSERT, values: toValues(newPet) });
-      return { id: rows?.[0]?.id as bigint, ...newPet };
+      return { id: rows?.[0]?.[0] as bigint, ...newPet };
     },
 
     addAll: (newPets) => database.load('pets', COLUMNS, toRows(newPets)),
@@ -52,7 +52,7 @@ function toValues({ name, categoryId, status }: NewPet): SqlValue[] {
   return [name, categoryId, status ?? null];
 }
 
-function toPet({ id, name, category_id, status }: Row): Pet {
-  const pet = { id: id as bigint, name: name as string, categoryId: category_id as bigint };
+function toPet([id, name, categoryId, status]: Row): Pet {
+  const pet = { id: id as bigint, name: name as string, categoryId: categoryId as bigint };
   return status === null ? pet : { ...pet, status: status as PetStatus };
 }

@@ -55,18 +55,22 @@ export async function openSqlite(
 }
 
 async function prepare(connection: DatabaseSync, file: string): Promise<void> {
-  checkVersion(connection);
-  await whenFree(() => checkSchema(connection, file));
+  await whenFree(() => checkVersion(connection));
+  // Of one moment: another process may be making this schema just now.
+  await whenFree(() => inTransaction(connection, 'deferred', () => checkSchema(connection, file)));
   await whenFree(() => checkPages(connection, file));
   await whenFree(() => connection.exec('pragma journal_mode = wal'));
-  connection.exec(`pragma synchronous = full; pragma journal_size_limit = ${WAL_BYTES_KEPT_MAX}`);
-  await whenFree(() => inTransaction(connection, () => migrate(connection, file)));
+  await whenFree(() =>
+    connection.exec(`pragma synchronous = full; pragma journal_size_limit = ${WAL_BYTES_KEPT_MAX}`),
+  );
+  await whenFree(() => inTransaction(connection, 'immediate', () => migrate(connection, file)));
 }
 
 class SqliteDatabase implements Database {
   readonly #connection: DatabaseSync;
   readonly #file: string;
   readonly #statements = new Map<string, StatementSync>();
+  #loads = 0;
 
   constructor(connection: DatabaseSync, file: string) {
     this.#connection = connection;
@@ -82,7 +86,7 @@ class SqliteDatabase implements Database {
       const [only, ...others] = statements;
       // A lone statement is a transaction by itself.
       if (only !== undefined && others.length === 0) return [this.#run(only.sql, only.values)];
-      return inTransaction(this.#connection, () =>
+      return inTransaction(this.#connection, 'immediate', () =>
         statements.map(({ sql, values }) => this.#run(sql, values)),
       );
     });
@@ -94,7 +98,8 @@ class SqliteDatabase implements Database {
     rows: AsyncIterable<readonly SqlValue[]>,
   ): Promise<number> {
     // The rows gather in a temporary table, which locks nobody out, and move in one step.
-    const staged = `temp.staged_${table}`;
+    this.#loads += 1;
+    const staged = `temp.staged_${table}_${this.#loads}`;
     this.#connection.exec(`create table ${staged} (${columns})`);
     try {
       const places = columns.map(() => '?');
@@ -115,6 +120,8 @@ class SqliteDatabase implements Database {
       stage(batch);
       const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
       return await this.#attempt(() => Number(this.#connection.prepare(move).run().changes));
+    } catch (error) {
+      throw explain(error, this.#file);
     } finally {
       this.#connection.exec(`drop table ${staged}`);
     }
@@ -129,9 +136,14 @@ class SqliteDatabase implements Database {
       await syncToDisk(partial);
       await rename(partial, file);
       await syncToDisk(dirname(file));
-    } catch (error) {
+    } catch (cause) {
       await rm(partial, { force: true });
-      throw explain(error, file);
+      if (findResultCode(cause) === CORRUPT) throw explain(cause, this.#file);
+      throw new PetstoreError(
+        'bad_request',
+        `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
+        { cause },
+      );
     }
   }
 
@@ -144,9 +156,10 @@ class SqliteDatabase implements Database {
     if (statement === undefined) {
       statement = this.#connection.prepare(sql);
       statement.setReadBigInts(true);
+      statement.setReturnArrays(true);
       this.#statements.set(sql, statement);
     }
-    return statement.all(...values) as Row[];
+    return statement.all(...values) as unknown as Row[];
   }
 
   async #attempt<T>(work: () => T): Promise<T> {
@@ -158,8 +171,12 @@ class SqliteDatabase implements Database {
   }
 }
 
-function inTransaction<T>(connection: DatabaseSync, work: () => T): T {
-  connection.exec('begin immediate');
+function inTransaction<T>(
+  connection: DatabaseSync,
+  kind: 'deferred' | 'immediate',
+  work: () => T,
+): T {
+  connection.exec(`begin ${kind}`);
   try {
     const result = work();
     connection.exec('commit');

@@ -1,0 +1,70 @@
+/** The two pages that people open in a browser, as HTML; who may load what on them is said in docs.ts. */
+
+/** No part of the page may come from, or tell anything to, anybody but this service. */
+const SCALAR = JSON.stringify({
+  url: '../openapi.json',
+  orderSchemaPropertiesBy: 'preserve',
+  documentDownloadType: 'direct',
+  withDefaultFonts: false,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  hideClientButton: true,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+});
+
+const PAW =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="#c2571a"><ellipse cx="16" cy="22" rx="8" ry="7"/><circle cx="5" cy="15" r="3.5"/><circle cx="12" cy="8" r="3.5"/><circle cx="20" cy="8" r="3.5"/><circle cx="27" cy="15" r="3.5"/></svg>';
+
+const HEAD = `<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
+
+/** At `/docs/`. Its script finds its settings in the element `api-reference`, so that none is inline. */
+export const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+${HEAD}
+<title>Petstore: documentation</title>
+</head>
+<body>
+<noscript>This page needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> says the same without.</noscript>
+<script id="api-reference" data-configuration='${SCALAR}'></script>
+<script src="js/scalar.js"></script>
+</body>
+</html>
+`;
+
+/** At `/`. */
+export const START_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+${HEAD}
+<title>Petstore</title>
+<style>
+:root { color-scheme: light dark; font: 1.125rem/1.6 system-ui, sans-serif }
+body { max-width: 36rem; margin: 12vh auto; padding: 0 1.5rem; background: light-dark(#fff, #161616); color: light-dark(#222, #ddd) }
+svg { width: 3.5rem }
+h1 { margin: 0; line-height: 1.2 }
+a { color: light-dark(#a34412, #f2a272); text-underline-offset: .2em }
+dt { margin-top: 1.2rem; font-weight: 600 }
+dd { margin: 0 }
+</style>
+</head>
+<body>
+<main>
+${PAW.replace('<svg', '<svg aria-hidden="true"')}
+<h1>Petstore</h1>
+<p>This service keeps the animals of a store.</p>
+<dl>
+<dt><a href="docs/">Documentation</a></dt>
+<dd>How to get a key, every operation, and a form to try it.</dd>
+<dt><a href="openapi.json">OpenAPI document</a></dt>
+<dd>The same for tools and generated clients.</dd>
+<dt><a href="v1/pets"><code>v1/pets</code></a></dt>
+<dd>The animals themselves, for who has a key.</dd>
+</dl>
+</main>
+</body>
+</html>
+`;
