@@ -1,0 +1,176 @@
+/** The commands `keys …` of the real program: what goes to which stream, and what is kept. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { type Finished, runProgram, startProgram } from '../support/program.ts';
+
+const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
+const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
+const DAY_MS = 86_400_000;
+
+interface KeyRow {
+  readonly id: number;
+  readonly name: string;
+  readonly environment: string;
+  readonly state: string;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly lastUsed: string | null;
+}
+
+interface Folder extends AsyncDisposable {
+  readonly cwd: string;
+  /** Runs `keys …` to its end, which must be this status. */
+  readonly keys: (status: number, ...args: readonly string[]) => Promise<Finished>;
+  readonly list: () => Promise<KeyRow[]>;
+}
+
+async function createFolder(): Promise<Folder> {
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const keys = async (status: number, ...args: readonly string[]) => {
+    const finished = await runProgram(['keys', ...args], { cwd });
+    assert.equal(finished.status, status, finished.stderr);
+    return finished;
+  };
+  return {
+    cwd,
+    keys,
+    list: async () => JSON.parse((await keys(0, 'list', '--json')).stdout),
+    [Symbol.asyncDispose]: () => rm(cwd, { recursive: true }),
+  };
+}
+
+describe('keys', { concurrency: 2 }, () => {
+  test('keys create › in each environment › prints the key alone, the words elsewhere', async () => {
+    await using folder = await createFolder();
+    const staging = await folder.keys(0, 'create', '--name', 'ci');
+    assert.match(staging.stdout, STAGING_KEY);
+    assert.equal(staging.stderr, 'Key 1 (ci) for staging, never expires. It is shown only now:\n');
+    const production = await folder.keys(
+      0,
+      ...['create', '--name', 'shop', '--environment', 'production', '--expires', '90d'],
+    );
+    assert.match(production.stdout, PRODUCTION_KEY);
+    assert.match(
+      production.stderr,
+      /^Key 2 \(shop\) for production, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now:\n$/,
+    );
+
+    const [first, second] = await folder.list();
+    const { created, ...rest } = first ?? { created: '' };
+    assert.deepEqual(rest, {
+      ...{ id: 1, name: 'ci', environment: 'staging', state: 'active' },
+      ...{ expires: null, lastUsed: null },
+    });
+    assert.ok(Math.abs(Date.parse(created) - Date.now()) < 60_000, created);
+    assert.equal(second?.environment, 'production');
+    assert.equal(
+      Date.parse(second?.expires ?? '') - Date.parse(second?.created ?? ''),
+      90 * DAY_MS,
+    );
+  });
+
+  test('keys list › without --json › is a table without the keys', async () => {
+    await using folder = await createFolder();
+    const { stdout: key } = await folder.keys(0, 'create', '--name', 'a name of many words');
+    const { stdout, stderr } = await folder.keys(0, 'list');
+    const [head, row, ...rest] = stdout.split('\n');
+    assert.match(head ?? '', /^ID {2}NAME +ENVIRONMENT {2}STATE +CREATED +EXPIRES {2}LAST USED$/);
+    assert.match(row ?? '', /^1 +a name of many words {2}staging +active {2}\d{4}-\S+Z {2}- +-$/);
+    assert.deepEqual({ rest, stderr }, { rest: [''], stderr: '' });
+    assert.ok(!stdout.includes(key.trim()));
+  });
+
+  test('keys revoke › a key, then again › says so and keeps it as revoked', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    for (let count = 0; count < 2; count += 1) {
+      const { stdout, stderr } = await folder.keys(0, 'revoke', '1');
+      assert.equal(stdout, '');
+      assert.equal(stderr, 'Key 1 is revoked: every running service refuses it within a second.\n');
+    }
+    assert.equal((await folder.list())[0]?.state, 'revoked');
+    const { stdout, stderr } = await folder.keys(1, 'rotate', '1');
+    assert.equal(stdout, '');
+    assert.equal(stderr, 'petstore: key 1 is revoked: make a new one with keys create\n');
+  });
+
+  test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d');
+    const rotated = await folder.keys(0, 'rotate', '1');
+    assert.match(rotated.stdout, STAGING_KEY);
+    assert.match(
+      rotated.stderr,
+      /^Key 2 \(ci\) for staging, expires .+:\nKey 1 works until \S+Z\.\n$/,
+    );
+    const [old, made] = await folder.list();
+    const left = Date.parse(old?.expires ?? '') - Date.now();
+    assert.ok(left > DAY_MS - 60_000 && left <= DAY_MS, `${left} ms`);
+    assert.deepEqual([made?.name, made?.state], ['ci', 'active']);
+    assert.equal(Date.parse(made?.expires ?? '') - Date.parse(made?.created ?? ''), 30 * DAY_MS);
+
+    await folder.keys(0, 'rotate', '2', '--overlap', '0s');
+    assert.deepEqual(
+      (await folder.list()).map(({ state }) => state),
+      ['active', 'expired', 'active'],
+    );
+    const { stderr } = await folder.keys(1, 'rotate', '2');
+    assert.equal(stderr, 'petstore: key 2 is expired: make a new one with keys create\n');
+  });
+
+  test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci', '--expires', '1h');
+    const [before] = await folder.list();
+    await folder.keys(0, 'rotate', '1', '--overlap', '24h');
+    assert.equal((await folder.list())[0]?.expires, before?.expires);
+  });
+
+  test('keys › an id that no key has › exits with 1 and one line', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    for (const command of ['revoke', 'rotate']) {
+      const { stdout, stderr } = await folder.keys(1, command, '7');
+      assert.deepEqual({ stdout, stderr }, { stdout: '', stderr: 'petstore: there is no key 7\n' });
+    }
+    assert.equal((await folder.list()).length, 1);
+  });
+
+  test('keys list › no key yet › says how to make one', async () => {
+    await using folder = await createFolder();
+    await runProgram(['pets', 'import', '/dev/null/pets.csv'], { cwd: folder.cwd });
+    const { stdout, stderr } = await folder.keys(0, 'list');
+    assert.equal(stdout, '');
+    assert.equal(stderr, 'There is no key yet: make one with keys create --name NAME.\n');
+  });
+
+  test('keys list › its reader gone › ends without a word', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    const program = startProgram(['keys', 'list'], folder);
+    program.process.stdout?.destroy();
+    const { status, stderr } = await program.finished;
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  });
+
+  for (const args of [
+    ['keys', 'list'],
+    ['keys', 'revoke', '1'],
+    ['keys', 'rotate', '1'],
+    ['pets', 'export'],
+    ['pets', 'export', 'pets.csv'],
+    ['backup', 'copy.db'],
+  ]) {
+    test(`${args.join(' ')} › a database that is not there › exits with 1 and makes no file`, async () => {
+      await using folder = await createFolder();
+      const { status, stdout, stderr } = await runProgram(args, { cwd: folder.cwd });
+      const expected = 'petstore: there is no database petstore.db\n';
+      assert.deepEqual({ status, stdout, stderr }, { status: 1, stdout: '', stderr: expected });
+      assert.deepEqual(await readdir(folder.cwd), []);
+    });
+  }
+});

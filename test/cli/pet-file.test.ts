@@ -1,0 +1,446 @@
+/** Animal files: what is read, what is refused at which line, and that what is written reads back. */
+
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { readPets, writePets } from '../../src/cli/pet-file.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
+import type { NewPet, Pet } from '../../src/pet.ts';
+import { int64, name, status } from '../arbitraries.ts';
+
+const ENDINGS = ['ndjson', 'jsonl', 'json', 'csv'] as const;
+const ROW_BYTES_MAX = 65_536;
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+async function read(ending: string, content: string | Buffer): Promise<NewPet[]> {
+  const file = join(folder, `read.${ending}`);
+  await writeFile(file, content);
+  return collect(readPets(file));
+}
+
+function refuses(file: () => Promise<unknown>, message: string | RegExp): Promise<void> {
+  return assert.rejects(file, { name: 'PetstoreError', code: 'bad_request', message });
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+const REX = { name: 'Rex', categoryId: 1n };
+const TOM = { name: 'Tom', categoryId: 2n, status: 'sold' } as const;
+const CATEGORY =
+  'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
+
+describe('pets import', () => {
+  const accepted: readonly (readonly [string, string, string | Buffer])[] = [
+    [
+      'NDJSON with CRLF, blank lines and no last end of line',
+      'ndjson',
+      '{"name":"Rex","categoryId":1}\r\n\r\n \t\n{"id":7,"name":"Tom","categoryId":2,"status":"sold"}',
+    ],
+    [
+      'NDJSON behind a byte order mark',
+      'JSONL',
+      '\uFEFF{"name":"Rex","categoryId":1.0}\n{"name":"Tom","categoryId":2,"status":"sold"}\n',
+    ],
+    [
+      'a JSON array on one line',
+      'json',
+      '[{"name":"Rex","categoryId":1},{"name":"Tom","categoryId":2,"status":"sold"}]',
+    ],
+    [
+      'a JSON array over many lines, behind a byte order mark',
+      'Json',
+      '\uFEFF\r\n[\n {\n"name" : "Rex","categoryId":1, "x": [{"y":"]},\\"\\\\"}]}\n ,\r\n{"name":"Tom","categoryId":20e-1,"status":"sold"} ] \n',
+    ],
+    [
+      'CSV with columns in any order and unknown ones',
+      'csv',
+      'id,status,,categoryId,colour,name,\r\n9,,,1,"re,d",Rex,\n\n,sold,,2,"""\n","Tom",\r\n',
+    ],
+    [
+      'CSV behind a byte order mark without a last end of line',
+      'CSV',
+      '\uFEFF"name",categoryId,status\nRex,1,""\nTom,2.0,sold',
+    ],
+  ];
+  for (const [what, ending, content] of accepted) {
+    test(`pets import › ${what} › gives its animals`, async () => {
+      assert.deepEqual(await read(ending, content), [REX, TOM]);
+    });
+  }
+
+  const empty: readonly (readonly [string, string, string])[] = [
+    ['NDJSON', 'ndjson', ''],
+    ['JSON array', 'json', ' [ ]\n'],
+    ['CSV', 'csv', 'name,categoryId\n'],
+  ];
+  for (const [what, ending, content] of empty) {
+    test(`pets import › an empty ${what} › gives no animal`, async () => {
+      assert.deepEqual(await read(ending, content), []);
+    });
+  }
+
+  const good = '{"name":"Rex","categoryId":1}';
+  const notClosed = 'the file ends before the ] of its array';
+  const refused: readonly (readonly [string, string, string | Buffer, string | RegExp])[] = [
+    [
+      'a bad NDJSON row',
+      'ndjson',
+      `${good}\n\n{"name":"a","categoryId":1.5}`,
+      `line 3: ${CATEGORY}`,
+    ],
+    ['NDJSON that is no JSON', 'ndjson', `${good}\n{"name":}\n`, /^line 2: not valid JSON: .+$/],
+    ['two values on a line', 'ndjson', `${good}${good}`, /^line 1: not valid JSON: .*position 29$/],
+    [
+      'a member given twice',
+      'ndjson',
+      '{"name":"a","name":"b","categoryId":1}',
+      'line 1: the member "name" is given twice',
+    ],
+    [
+      'a null status',
+      'ndjson',
+      '{"name":"a","categoryId":1,"status":null}',
+      /^line 1: status must/,
+    ],
+    ['an array in NDJSON', 'ndjson', '[]', 'line 1: an animal must be a JSON object'],
+    [
+      'a bad element of many lines',
+      'json',
+      `[\n${good},\n\n{\n"name":"a",\n"categoryId":9223372036854775808\n}\n]`,
+      `line 4: ${CATEGORY}`,
+    ],
+    [
+      'a broken element of many lines',
+      'json',
+      `[\n{"name":\n\n"a" 1}]`,
+      /^line 2: not valid JSON: .+$/,
+    ],
+    [
+      'an element with wrong brackets',
+      'json',
+      `[${good},\n{"name":"a"]]`,
+      /^line 2: not valid JSON/,
+    ],
+    ['an element that closes too much', 'json', `[${good}},\n${good}]`, /^line 1: not valid JSON/],
+    ['an empty JSON file', 'json', '\n', 'line 2: the file must be a JSON array'],
+    ['an object for an array', 'json', `\n${good}`, 'line 2: the file must be a JSON array'],
+    ['two arrays', 'json', '[]\n[]', 'line 2: nothing may follow the ] of the array'],
+    ['a comma at the end', 'json', `[${good},\n]`, 'line 2: an animal must stand before the ]'],
+    ['a comma at the start', 'json', `[\n,${good}]`, 'line 2: an animal must stand before the ,'],
+    ['a doubled comma', 'json', `[${good},,${good}]`, 'line 1: an animal must stand before the ,'],
+    ['no comma', 'json', `[${good}\n${good}]`, /^line 1: not valid JSON/],
+    ['an array without its end', 'json', `[\n${good},\n`, `line 3: ${notClosed}`],
+    ['a lone bracket', 'json', '[', `line 1: ${notClosed}`],
+    [
+      'an element without its end',
+      'json',
+      `[\n${good},\n{"name":"a]\n`,
+      'line 3: the file ends in the middle of an animal',
+    ],
+    [
+      'a blank name behind a quoted newline',
+      'csv',
+      'name,categoryId\r\n"a\r\n\nb",1\r\n" ",2\r\n',
+      /^line 5: name must be/,
+    ],
+    ['a number that is no JSON number', 'csv', 'name,categoryId\nRex,+1\n', `line 2: ${CATEGORY}`],
+    ['an empty categoryId', 'csv', 'name,categoryId\nRex,\n', `line 2: ${CATEGORY}`],
+    [
+      'an unknown status',
+      'csv',
+      'name,categoryId,status\n\nRex,1,gone\n',
+      'line 3: status must be one of available, pending, sold',
+    ],
+    [
+      'no name column',
+      'csv',
+      'Name,categoryId\n',
+      'line 1: the column name is missing in the header',
+    ],
+    [
+      'no categoryId column',
+      'csv',
+      'name\n',
+      'line 1: the column categoryId is missing in the header',
+    ],
+    ['an empty CSV file', 'csv', '', 'line 1: the column name is missing in the header'],
+    [
+      'a repeated column',
+      'csv',
+      'name,categoryId,name\n',
+      'line 1: the column name is given twice',
+    ],
+    [
+      'too many cells',
+      'csv',
+      'name,categoryId\na,1\nb,2,3\n',
+      'line 3: must have 2 cells, as the header, not 3',
+    ],
+    [
+      'too few cells',
+      'csv',
+      'name,categoryId\na\n',
+      'line 2: must have 2 cells, as the header, not 1',
+    ],
+    [
+      'a quote that is not closed',
+      'csv',
+      'name,categoryId\na,1\n"b,2\nc,3',
+      'line 3: a quote is not closed',
+    ],
+    [
+      'text behind a closing quote',
+      'csv',
+      'name,categoryId\n"a"b,1\n',
+      'line 2: a closing quote must be followed by a comma or the end of the line',
+    ],
+    [
+      'a quote in a bare cell',
+      'csv',
+      'name,categoryId\na,1\n5" dog,1\n',
+      'line 3: a cell with a quote in it must be quoted, and its quotes doubled',
+    ],
+    [
+      'a bad row in front of broken quotes',
+      'csv',
+      'name,categoryId\na,x\n5" dog,1\n',
+      `line 2: ${CATEGORY}`,
+    ],
+  ];
+  for (const [what, ending, content, message] of refused) {
+    test(`pets import › ${what} › is refused at its line`, async () => {
+      await refuses(() => read(ending, content), message);
+    });
+  }
+
+  const starts = { ndjson: '', json: '[', csv: 'name,categoryId\n' };
+  for (const [ending, start] of Object.entries(starts)) {
+    const row = ending === 'csv' ? 'é,1\n' : ending === 'json' ? `${good},\n` : `${good}\n`;
+    const line = start.split('\n').length + 20_000;
+
+    test(`pets import › invalid UTF-8 far into ${ending} › is refused at its line`, async () => {
+      const text = Buffer.from(start + row.repeat(20_000));
+      await refuses(
+        () => read(ending, Buffer.concat([text, Buffer.from([0x22, 0xe2, 0x82, 0x22, 0x0a])])),
+        `line ${line}: not valid UTF-8`,
+      );
+      await refuses(
+        () => read(ending, Buffer.concat([text, Buffer.from([0x22, 0xf0, 0x9f, 0x98])])),
+        `line ${line}: not valid UTF-8`,
+      );
+    });
+
+    test(`pets import › an endless row of ${ending} › is refused at its line`, async () => {
+      const beginnings = ending === 'csv' ? ['a', '"', ',,'] : ['{"name":"', '{', '[[{', '7'];
+      for (const beginning of beginnings) {
+        const endless = beginning.padEnd(300_000, beginning.at(-1));
+        await refuses(
+          () => read(ending, start + row.repeat(20_000) + endless),
+          `line ${line}: longer than 65536 bytes; is a quote, a bracket or the end of a line missing?`,
+        );
+      }
+    });
+
+    test(`pets import › a row of ${ending} › may have 64 KiB and not more`, async () => {
+      const [opening, closing] =
+        ending === 'csv' ? ['Rex,1,', '\n'] : ['{"name":"Rex","categoryId":1,"x":"', '"}'];
+      const head = ending === 'csv' ? 'name,categoryId,x\n' : start;
+      const tail = ending === 'json' ? ']' : '';
+      const room = ROW_BYTES_MAX - opening.length - closing.length;
+      const fill = 'é'.repeat(room / 2).padEnd(room - Math.floor(room / 2), 'e');
+      assert.deepEqual(await read(ending, head + opening + fill + closing + tail), [REX]);
+      await refuses(
+        () => read(ending, `${head + opening + fill}e${closing}${tail}`),
+        new RegExp(`^line ${head.split('\n').length}: longer than 65536 bytes`),
+      );
+    });
+  }
+
+  test('pets import › UTF-16 › is refused at line 1', async () => {
+    await refuses(
+      () => read('csv', Buffer.from('\uFEFFname', 'utf16le')),
+      'line 1: not valid UTF-8',
+    );
+  });
+
+  test('pets import › rows in front of a bad one › are given first', async () => {
+    for (const bad of [Buffer.from('x\n'), Buffer.from([0xff])]) {
+      const file = join(folder, 'partly.ndjson');
+      await writeFile(file, Buffer.concat([Buffer.from(`${good}\n`), bad]));
+      const pets: NewPet[] = [];
+      await refuses(async () => {
+        for await (const pet of readPets(file)) pets.push(pet);
+      }, /^line 2: /);
+      assert.deepEqual(pets, [REX]);
+    }
+  });
+
+  test('pets import › a file that cannot be read › is named in one line', async () => {
+    const missing = join(folder, 'missing.csv');
+    await refuses(
+      () => collect(readPets(missing)),
+      `${missing} cannot be read: no such file or directory`,
+    );
+    const directory = join(folder, 'folder.json');
+    await mkdir(directory);
+    await refuses(
+      () => collect(readPets(directory)),
+      `${directory} cannot be read: illegal operation on a directory`,
+    );
+  });
+
+  test('pets import › any other ending › is told the ones there are', () => {
+    for (const file of ['pets.xml', 'pets', '.csv', 'pets.csv.gz']) {
+      assert.throws(() => readPets(file), {
+        code: 'bad_request',
+        message: 'the name of the file must end with one of .ndjson, .jsonl, .json, .csv',
+      });
+    }
+  });
+});
+
+/** Names that a row of CSV could be cut at, of which the arbitrary names have few. */
+const csvName = fc
+  .string({ unit: fc.constantFrom(...'",\n\r \u2028\u2029\ufeff\\a'), minLength: 1, maxLength: 20 })
+  .filter((text) => /["',\\a]/.test(text));
+
+const pet: fc.Arbitrary<Pet> = fc.record(
+  { id: int64, name: fc.oneof(name, csvName), categoryId: int64, status },
+  { requiredKeys: ['id', 'name', 'categoryId'], noNullPrototype: true },
+);
+
+describe('pets export', () => {
+  for (const ending of ENDINGS) {
+    test(`pets export › any animals to ${ending} › read back equal`, async () => {
+      const file = join(folder, `round.${ending}`);
+      await fc.assert(
+        fc.asyncProperty(fc.array(pet), async (pets) => {
+          await writePets(file, iterate(pets), new PassThrough());
+          const expected = pets.map(({ id: _, ...newPet }) => newPet);
+          assert.deepEqual(await collect(readPets(file)), expected);
+        }),
+      );
+    });
+
+    test(`pets export › more than one write to ${ending} › reads back equal`, async () => {
+      const file = join(folder, `many.${ending}`);
+      const pets = Array.from({ length: 20_000 }, (_, index) => ({
+        id: BigInt(index),
+        name: `${'🐈"é\n'.repeat(index % 40)}x`,
+        categoryId: 2n ** 62n + BigInt(index),
+      }));
+      await writePets(file, iterate(pets), new PassThrough());
+      const expected = pets.map(({ id: _, ...newPet }) => newPet);
+      assert.deepEqual(await collect(readPets(file)), expected);
+    });
+  }
+
+  const pets: Pet[] = [
+    { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
+    { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
+  ];
+  const texts = {
+    ndjson: [
+      '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}\n',
+      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n',
+    ].join(''),
+    json: [
+      '[\n{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807},\n',
+      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n]\n',
+    ].join(''),
+    csv: [
+      'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n',
+      '9223372036854775807," \r",-9223372036854775808,sold\n',
+    ].join(''),
+  };
+  for (const [ending, text] of Object.entries(texts)) {
+    test(`pets export › two animals to ${ending} › are written to the letter`, async () => {
+      const file = join(folder, `letter.${ending}`);
+      await writePets(file, iterate(pets), new PassThrough());
+      assert.equal(await readFile(file, 'utf8'), text);
+    });
+  }
+
+  test('pets export › without a file › writes NDJSON to standard output', async () => {
+    const stdout = new PassThrough();
+    await writePets(undefined, iterate(pets), stdout);
+    assert.equal(stdout.setEncoding('utf8').read(), texts.ndjson);
+  });
+
+  test('pets export › that fails › leaves the old file and nothing else', async () => {
+    const inner = await mkdtemp(join(folder, 'fails-'));
+    const file = join(inner, 'pets.csv');
+    await writeFile(file, 'old');
+    async function* failing(): AsyncGenerator<Pet> {
+      for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
+      throw new Error('the database is gone');
+    }
+    await assert.rejects(writePets(file, failing(), new PassThrough()), /the database is gone/);
+    assert.deepEqual(await readdir(inner), ['pets.csv']);
+    assert.equal(await readFile(file, 'utf8'), 'old');
+    await writePets(file, iterate(pets), new PassThrough());
+    assert.equal(await readFile(file, 'utf8'), texts.csv);
+  });
+
+  test('pets export › to a place where no file can be › says so in one line', async () => {
+    const missing = join(folder, 'no', 'pets.csv');
+    await refuses(
+      () => writePets(missing, iterate(pets), new PassThrough()),
+      `${missing} cannot be written: no such file or directory`,
+    );
+    await refuses(
+      () => writePets('pets.txt', iterate(pets), new PassThrough()),
+      /must end with one of/,
+    );
+  });
+
+  /** As many animals as are asked for, and how many that were. */
+  function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
+    let taken = 0;
+    async function* generate(): AsyncGenerator<Pet> {
+      for (; ; taken += 1) yield { id: BigInt(taken), name: 'Rex', categoryId: 1n };
+    }
+    return { pets: generate(), taken: () => taken };
+  }
+
+  test('pets export › to a reader that has gone › ends quietly', async () => {
+    const { pets: source } = endless();
+    let writes = 0;
+    const stdout = new Writable({
+      write(_chunk, _encoding, done) {
+        writes += 1;
+        done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+      },
+    });
+    await writePets(undefined, source, stdout);
+    assert.equal(writes, 3);
+  });
+
+  test('pets export › to a slow reader › takes no more animals than are read', async () => {
+    const { pets: source, taken } = endless();
+    const stdout = new Writable({ write: () => {} });
+    void writePets(undefined, source, stdout);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = taken();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(taken(), before);
+    assert.ok(before < 10_000);
+  });
+});

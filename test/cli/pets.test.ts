@@ -1,0 +1,140 @@
+/** The commands `pets import` and `pets export` on a real store, and what they say on standard error. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { exportPets, importPets } from '../../src/cli/pets.ts';
+import { Progress } from '../../src/cli/progress.ts';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/store.ts';
+
+/** A standard error that keeps what it is told. */
+class Transcript {
+  readonly isTTY: boolean;
+  readonly columns = 80;
+  text = '';
+
+  constructor(isTTY = false) {
+    this.isTTY = isTTY;
+  }
+
+  write(text: string): void {
+    this.text += text;
+  }
+}
+
+describe('pets', () => {
+  let folder: string;
+  let store: Store;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+    store = await openStore(`sqlite:${join(folder, 'pets.db')}`, { create: true });
+  });
+  after(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  test('pets import › a file with a bad row › names its line and imports nothing', async () => {
+    const file = join(folder, 'bad.csv');
+    await writeFile(file, `name,categoryId\n${'Rex,1\n'.repeat(5_000)} ,2\n`);
+    const stderr = new Transcript(true);
+    await assert.rejects(importPets(store, file, stderr), {
+      name: 'PetstoreError',
+      code: 'bad_request',
+      message: /^line 5002: name must be .+; nothing was imported$/,
+    });
+    assert.deepEqual((await store.pets.list({ limit: 1 })).pets, []);
+    assert.ok(stderr.text.endsWith('\r\x1b[K'));
+  });
+
+  test('pets import › a file that is not there › says that nothing was imported', async () => {
+    await assert.rejects(importPets(store, join(folder, 'missing.json'), new Transcript()), {
+      code: 'bad_request',
+      message: /missing\.json cannot be read: no such file or directory; nothing was imported$/,
+    });
+  });
+
+  test('pets import › then export › gives the same animals in each format', async () => {
+    const rows = Array.from(
+      { length: 2_500 },
+      (_, index) => `{"id":${index + 1},"name":"Rex ${index}","categoryId":${2n ** 62n}}\n`,
+    );
+    const source = join(folder, 'source.ndjson');
+    await writeFile(source, rows.join(''));
+    const stderr = new Transcript();
+    await importPets(store, source, stderr);
+    assert.match(stderr.text, /^imported 2,500 animals in \d+\.\d s\n$/);
+
+    const target = join(folder, 'target.jsonl');
+    await exportPets(store, target, new PassThrough(), stderr);
+    assert.equal(await readFile(target, 'utf8'), rows.join(''));
+    assert.match(stderr.text, /\nexported 2,500 animals in \d+\.\d s\n$/);
+  });
+
+  test('pets export › without a file › leaves standard error silent', async () => {
+    const stdout = new PassThrough();
+    const stderr = new Transcript(true);
+    const written = text(stdout);
+    await exportPets(store, undefined, stdout, stderr);
+    stdout.end();
+    assert.equal((await written).split('\n').length, 2_501);
+    assert.equal(stderr.text, '');
+  });
+
+  test('pets export › to a file that cannot be › fails with one line', async () => {
+    const file = join(folder, 'no', 'pets.csv');
+    await assert.rejects(exportPets(store, file, new PassThrough(), new Transcript()), {
+      code: 'bad_request',
+      message: `${file} cannot be written: no such file or directory`,
+    });
+  });
+});
+
+describe('progress', () => {
+  /** Adds animals, so many in each step of so many milliseconds. */
+  function run(stderr: Transcript, bytesTotal: number, steps: number, milliseconds: number): void {
+    let now = 0;
+    const progress = new Progress(stderr, 'imported', bytesTotal, () => now);
+    for (let step = 0; step < steps; step += 1) {
+      now += milliseconds;
+      progress.addBytes(100);
+      progress.addAnimal();
+    }
+    progress.finish();
+  }
+
+  test('progress › on a terminal › draws one line ten times a second', () => {
+    const stderr = new Transcript(true);
+    run(stderr, 100_000, 1_000, 1);
+    const drawn = stderr.text.split('\r\x1b[K');
+    assert.equal(drawn.length, 1 + 10 + 1);
+    assert.equal(drawn[5], '[############............]  50 % imported 500 animals, 1,000/s');
+    assert.equal(drawn.at(-1), 'imported 1,000 animals in 1.0 s\n');
+  });
+
+  test('progress › on a narrow terminal › stays on one line', () => {
+    const stderr = Object.assign(new Transcript(true), { columns: 20 });
+    run(stderr, 100, 1, 200);
+    assert.equal(stderr.text.split('\r\x1b[K')[1], '[##################');
+  });
+
+  test('progress › elsewhere › writes a line every five seconds', () => {
+    const stderr = new Transcript();
+    run(stderr, 2_000, 12, 1_000);
+    assert.equal(
+      stderr.text,
+      '25 %: imported 5 animals, 1/s\n50 %: imported 10 animals, 1/s\nimported 12 animals in 12.0 s\n',
+    );
+  });
+
+  test('progress › of an unknown size › has no percentage', () => {
+    const stderr = new Transcript();
+    run(stderr, 0, 1, 5_000);
+    assert.equal(stderr.text, 'imported 1 animal, 0/s\nimported 1 animal in 5.0 s\n');
+  });
+});

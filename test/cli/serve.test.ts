@@ -1,0 +1,105 @@
+/** What the options of `petstore serve` change in the real program; how they are judged is in config.test.ts. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { runProgram, startService } from '../support/program.ts';
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const inMemory = ['--database', 'sqlite::memory:', '--log-level', 'silent'];
+
+describe('serve', { concurrency: 2 }, () => {
+  test('serve › --base-url › is where links and Location lead', async () => {
+    const baseUrl = 'https://petstore.test/shop/v1';
+    await using service = await startService([...inMemory, '--base-url', baseUrl], { cwd });
+    const authorization = `Bearer ${service.key}`;
+    const init = {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: '{"name":"Rex","categoryId":1}',
+    };
+    for (const id of [1, 2]) {
+      const created = await fetch(`${service.url}/v1/pets`, init);
+      assert.equal(created.headers.get('location'), `${baseUrl}/pets/${id}`);
+    }
+    const list = await fetch(`${service.url}/v1/pets?limit=1`, { headers: { authorization } });
+    assert.match(list.headers.get('link') ?? '', /^<https:\/\/petstore\.test\/shop\/v1\/pets\?/);
+  });
+
+  test('serve › --retire-get-pet and --cors-origin as variables › are so', async () => {
+    const env = { PETSTORE_RETIRE_GET_PET: 'true', PETSTORE_CORS_ORIGIN: 'https://shop.test' };
+    await using service = await startService(inMemory, { cwd, env });
+    for (const [origin, allowed] of [
+      ['https://shop.test', 'https://shop.test'],
+      ['https://other.test', null],
+    ] as const) {
+      const headers = { authorization: `Bearer ${service.key}`, origin };
+      const answer = await fetch(`${service.url}/v1/pets/1`, { headers });
+      assert.equal(answer.status, 410);
+      assert.equal(answer.headers.get('access-control-allow-origin'), allowed);
+    }
+  });
+
+  test('serve › --host ::1 › prints an address with brackets that answers', async () => {
+    await using service = await startService([...inMemory, '--host', '::1'], { cwd });
+    assert.match(service.url, /^http:\/\/\[::1\]:\d+$/);
+    assert.equal((await fetch(`${service.url}/livez`)).status, 200);
+  });
+
+  test('serve › --host 0.0.0.0 › prints a curl line with an address that answers', async () => {
+    await using service = await startService([...inMemory, '--host', '0.0.0.0'], { cwd });
+    assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
+  });
+
+  test('serve › --database sqlite::memory: › leaves no file', async () => {
+    await using service = await startService(inMemory, { cwd });
+    assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
+    assert.deepEqual(await readdir(cwd), []);
+  });
+
+  test('serve › a port that is busy › exits with 1 and one line', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const port = typeof address === 'object' ? String(address?.port) : '';
+    const { status, stdout, stderr } = await runProgram(['serve', ...inMemory], {
+      cwd,
+      env: { PETSTORE_PORT: port },
+    });
+    other.close();
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    assert.equal(
+      stderr,
+      `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
+    );
+  });
+
+  test('serve › a host that is not of this machine › exits with 1 and one line', async () => {
+    const args = ['serve', '--port', '0', '--host', '192.0.2.1', ...inMemory];
+    const { status, stdout, stderr } = await runProgram(args, { cwd });
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    assert.equal(
+      stderr,
+      'petstore: 192.0.2.1:0 is not an address of this machine: choose another --host\n',
+    );
+  });
+
+  test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
+    const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];
+    const { status, stdout, stderr } = await runProgram(args, { cwd });
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    assert.equal(
+      stderr,
+      'petstore: the database no/store.db cannot be opened: its folder must exist and be writable\n',
+    );
+  });
+});

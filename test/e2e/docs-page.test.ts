@@ -1,0 +1,233 @@
+/** The pages that need no key, in a real browser; what the operations answer is not tested here. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { launchBrowser, openPage } from '../support/browser.ts';
+import { type RunningService, startService } from '../support/program.ts';
+
+const INT64_MAX = '9223372036854775807';
+
+let folder: string;
+let service: RunningService;
+let browser: Browser;
+
+before(async () => {
+  browser = await launchBrowser();
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  service = await startService([], { cwd: folder });
+  await addPet({ name: 'Rex', categoryId: 3, status: 'available' });
+});
+
+after(async () => {
+  await service?.[Symbol.asyncDispose]();
+  await browser?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('start page', () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`start page › in ${colorScheme} mode and without scripts › leads to the documentation`, async () => {
+      const { page, complaints } = await openPage(browser, {
+        colorScheme,
+        javaScriptEnabled: false,
+      });
+      await page.goto(service.url);
+      assert.equal(await page.title(), 'Petstore');
+      await page.getByRole('link', { name: 'Documentation' }).click();
+      await page.waitForURL(`${service.url}/docs/`);
+      assert.match(await page.content(), /<noscript>This page needs JavaScript/);
+      assert.deepEqual(complaints, []);
+    });
+  }
+
+  test('start page › in dark mode › is light on dark', async () => {
+    const { page } = await openPage(browser, { colorScheme: 'dark' });
+    await page.goto(service.url);
+    const colors = await page.evaluate(
+      '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+    );
+    assert.deepEqual(colors, ['rgb(221, 221, 221)', 'rgb(22, 22, 22)']);
+  });
+});
+
+describe('docs page', () => {
+  test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
+    const { page, requests, complaints } = await openPage(browser);
+    await page.goto(`${service.url}/docs`);
+    for (const name of ['Get a key', 'Read every page', 'Handle errors', 'Deprecated']) {
+      await page.getByRole('heading', { name }).waitFor();
+    }
+    for (const name of ['List animals', 'Add an animal', 'Get an animal']) {
+      await page.getByRole('link', { name }).first().click();
+      await page.getByRole('heading', { name, exact: true }).waitFor();
+    }
+    assert.equal(new URL(page.url()).pathname, '/docs/');
+    assertOwn(requests, service.url);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('docs page › its policy › lets only its own script run and only this service be asked', async () => {
+    const { page } = await openPage(browser);
+    const response = await page.goto(`${service.url}/docs/`);
+    const policy = response?.headers()['content-security-policy'] ?? '';
+    assert.match(policy, /^default-src 'none'; script-src 'self';/);
+    assert.match(policy, /; connect-src 'self';/);
+  });
+
+  test('docs page › List animals is tried with a key › shows 200 and the animal', async () => {
+    const { page, requests, complaints } = await openPage(browser);
+    const client = await openClient(page, service, 'GET', 'List animals');
+    await send(client, '200 OK');
+    await client.getByText('"Rex"').waitFor();
+    assertOwn(requests, service.url);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('docs page › Add an animal is tried with a key › shows 201 and the animal', async () => {
+    const { page, requests, complaints } = await openPage(browser);
+    const client = await openClient(page, service, 'POST', 'Add an animal');
+    await send(client, '201 Created');
+    assert.match(await readAnswer(client), /"id": \d+,.*"name": "Rex",/);
+    assertOwn(requests, service.url);
+    assert.deepEqual(complaints, []);
+  });
+
+  test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
+    const { page } = await openPage(browser);
+    const client = await openClient(page, service, 'POST', 'Add an animal');
+    const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
+    await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
+    await send(client, '201 Created');
+    assert.match(
+      await readAnswer(client),
+      new RegExp(`"name": "Mia",.*"categoryId": ${INT64_MAX}`),
+    );
+  });
+
+  test('docs page › an animal is tried without a key › shows 401 and why', async () => {
+    const { page } = await openPage(browser);
+    const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
+    await send(client, '401 Unauthorized');
+    assert.match(await readAnswer(client), /"code": "unauthorized"/);
+  });
+
+  test('docs page › behind a proxy that serves it under a path › is found and tries the service there', async () => {
+    await using proxied = await startProxied('/petstore');
+    const { page, requests, complaints } = await openPage(browser);
+    await page.goto(`${proxied.url}/docs`);
+    await page.waitForURL(`${proxied.url}/docs/`);
+    const client = await openClient(page, proxied, 'GET', 'List animals');
+    await send(client, '200 OK');
+    assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
+    assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
+    assert.deepEqual(complaints, []);
+  });
+});
+
+describe('docs paths', () => {
+  test('docs paths › /docs › redirects to a relative address', async () => {
+    const response = await fetch(`${service.url}/docs`, { redirect: 'manual' });
+    assert.equal(response.status, 301);
+    assert.equal(response.headers.get('location'), 'docs/');
+  });
+
+  for (const path of ['/', '/docs', '/docs/', '/docs/js/scalar.js', '/openapi.json']) {
+    test(`docs paths › ${path} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
+      const ask = (method: string) => fetch(service.url + path, { method, redirect: 'manual' });
+      const get = await ask('GET');
+      const head = await ask('HEAD');
+      const options = await ask('OPTIONS');
+      const post = await ask('POST');
+      const { byteLength } = await get.arrayBuffer();
+      assert.equal(head.status, get.status);
+      assert.equal(head.headers.get('content-length'), String(byteLength));
+      assert.equal(options.status, 204);
+      assert.equal(options.headers.get('allow'), 'GET, HEAD, OPTIONS');
+      assert.equal(post.status, 405);
+      assert.equal(post.headers.get('allow'), 'GET, HEAD, OPTIONS');
+      assert.partialDeepStrictEqual(await post.json(), { code: 'method_not_allowed', status: 405 });
+    });
+  }
+});
+
+interface Target {
+  /** Up to and without `/v1`. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/** Gives the page the key, and opens its form for an operation. */
+async function openClient(
+  page: Page,
+  { url, key }: Target,
+  method: string,
+  title: string,
+): Promise<Locator> {
+  await page.goto(`${url}/docs/#tag/animals/${method}/pets`);
+  await page.getByRole('textbox', { name: 'Bearer Token' }).first().fill(key);
+  const name = new RegExp(`Test Request.*${method} `, 'i');
+  await page.getByRole('button', { name }).first().click();
+  const client = page.getByRole('dialog');
+  await client.getByRole('region', { name: `Request: ${title}` }).waitFor();
+  return client;
+}
+
+async function send(client: Locator, status: string): Promise<void> {
+  await client.getByRole('button', { name: /^Send (get|post) request/ }).click();
+  await client.getByRole('link', { name: status }).waitFor();
+}
+
+/** The body that the form shows, on one line. */
+async function readAnswer(client: Locator): Promise<string> {
+  const lines = client.getByRole('region', { name: 'Response' }).locator('.cm-line');
+  await lines.last().waitFor();
+  return (await lines.allTextContents()).join(' ');
+}
+
+function assertOwn(urls: readonly string[], origin: string): void {
+  const foreign = urls.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(`${origin}/`));
+  assert.deepEqual(foreign, []);
+}
+
+async function addPet(pet: object): Promise<void> {
+  const response = await fetch(`${service.url}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(pet),
+  });
+  assert.equal(response.status, 201);
+}
+
+/** A service of its own behind a proxy that takes the path away, as one shop's site would have it. */
+async function startProxied(path: string): Promise<Target & AsyncDisposable> {
+  let port = 0;
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers, url = '' } = incoming;
+    const onward = request({ port, method, headers, path: url.slice(path.length) }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const behind = await startService(['--base-url', `${url}/v1`], { cwd });
+  port = behind.port;
+  return {
+    url,
+    key: behind.key,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections();
+      proxy.close();
+      await behind[Symbol.asyncDispose]();
+      await rm(cwd, { recursive: true });
+    },
+  };
+}

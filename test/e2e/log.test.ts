@@ -1,0 +1,116 @@
+/** What the service logs, what it never logs, and that it outlives its readers. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { runProgram, startProgram, startService } from '../support/program.ts';
+
+/** A port that nobody listens on: what the service prints of its own cannot be read here. */
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  return typeof address === 'object' ? (address?.port ?? 0) : 0;
+}
+
+async function isLive(url: string): Promise<boolean> {
+  return fetch(`${url}/livez`).then(
+    () => true,
+    () => false,
+  );
+}
+
+describe('log', { concurrency: 2 }, () => {
+  let cwd: string;
+  before(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  });
+  after(() => rm(cwd, { recursive: true }));
+
+  const inMemory = ['--database', 'sqlite::memory:'];
+
+  async function ask(url: string, key: string): Promise<number> {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await fetch(`${url}/v1/pets?key=${key}`, { headers })).status;
+  }
+
+  test('log › requests › are JSON lines on standard error without a key', async () => {
+    await using service = await startService(inMemory, { cwd });
+    const { key, url } = service;
+    assert.equal(await ask(url, key), 200);
+    assert.equal(await ask(url, `${key}x`), 401);
+    assert.equal((await fetch(`${url}/${key}`)).status, 404);
+    service.process.kill('SIGTERM');
+    const { status, stdout, stderr } = await service.finished;
+    assert.equal(status, 0);
+    const lines = stderr.trimEnd().split('\n');
+    const requests = lines.map((line) => JSON.parse(line)).filter((line) => 'status' in line);
+    assert.deepEqual(
+      requests.map(({ method, route, status, keyId }) => [method, route, status, keyId]),
+      [
+        ['GET', '/v1/pets', 200, 1],
+        ['GET', '/v1/pets', 401, null],
+        ['GET', undefined, 404, null],
+      ],
+    );
+    for (const { level, time, ms, requestId } of requests) {
+      assert.equal(level, 30);
+      assert.ok(Math.abs(time - Date.now()) < 60_000);
+      assert.ok(ms >= 0);
+      assert.match(requestId, /^[0-9a-f-]{36}$/);
+    }
+    assert.ok(!stderr.includes(key.slice(0, 30)));
+    assert.equal(stdout.split(key).length, 2);
+  });
+
+  test('log › --log-level silent › prints none', async () => {
+    await using service = await startService([...inMemory, '--log-level', 'silent'], { cwd });
+    assert.equal(await ask(service.url, service.key), 200);
+    assert.equal(await ask(service.url, 'x'), 401);
+    service.process.kill('SIGTERM');
+    const { status, stderr } = await service.finished;
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+  });
+
+  test('log › its readers gone › the service goes on and stops in order', async () => {
+    await using service = await startService(inMemory, { cwd });
+    service.process.stdout?.destroy();
+    service.process.stderr?.destroy();
+    // More than is gathered before it is written.
+    for (let count = 0; count < 300; count += 1) {
+      assert.equal(await ask(service.url, service.key), 200);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.equal(await ask(service.url, service.key), 200);
+    service.process.kill('SIGTERM');
+    const { status, signal } = await service.finished;
+    assert.deepEqual({ status, signal }, { status: 0, signal: null });
+  });
+
+  test('serve › its standard output closed before it prints › serves', async () => {
+    const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:closed.db'];
+    const key = (await runProgram(args, { cwd })).stdout.trim();
+    const port = String(await findFreePort());
+    const program = startProgram(['serve', '--port', port, '--database', 'sqlite:closed.db'], {
+      cwd,
+    });
+    program.process.stdout?.destroy();
+    try {
+      const url = `http://127.0.0.1:${port}`;
+      while (program.process.exitCode === null && !(await isLive(url))) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      assert.equal(await ask(url, key), 200);
+    } finally {
+      program.process.kill('SIGTERM');
+    }
+    const { status, stderr } = await program.finished;
+    assert.equal(status, 0, stderr);
+  });
+});

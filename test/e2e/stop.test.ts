@@ -1,0 +1,122 @@
+/** How the program stops: what becomes of requests and connections, and with which status it exits. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { type RunningService, startService } from '../support/program.ts';
+
+const BODY = '{"name":"Rex","categoryId":1}';
+const CUT_MS = 10_000;
+const STOPPED = { status: 0, signal: null };
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const start = () =>
+  startService(['--database', 'sqlite::memory:', '--log-level', 'silent'], { cwd });
+
+/** A connection, and what came back on it until it was closed. */
+async function open(port: number): Promise<{ socket: Socket; closed: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  socket.on('error', () => undefined);
+  const closed = once(socket, 'close').then(() => text);
+  await once(socket, 'connect');
+  return { socket, closed };
+}
+
+function writeHead(service: RunningService, bytes: number): string {
+  return `POST /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: ${bytes}\r\n\r\n`;
+}
+
+/** Sends half of a body and waits until the service is surely within the request. */
+async function sendHalf(service: RunningService, socket: Socket): Promise<void> {
+  socket.write(writeHead(service, BODY.length) + BODY.slice(0, 9));
+  await setTimeout(200);
+}
+
+async function finish(service: RunningService): Promise<unknown> {
+  const { status, signal } = await service.finished;
+  return { status, signal };
+}
+
+describe('stop', { concurrency: true }, () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`stop › ${signal} with a body on its way › answers it, closes and exits with 0`, async () => {
+      await using service = await start();
+      const { socket, closed } = await open(service.port);
+      await sendHalf(service, socket);
+      service.process.kill(signal);
+      await setTimeout(300);
+      assert.equal(service.process.exitCode, null);
+      socket.write(BODY.slice(9));
+      const answer = await closed;
+      assert.match(answer, /^HTTP\/1\.1 201 Created\r\n/);
+      assert.match(answer, /\r\nconnection: close\r\n/i);
+      assert.deepEqual(await finish(service), STOPPED);
+    });
+  }
+
+  test('stop › while a request is on its way › no new connection is taken', async () => {
+    await using service = await start();
+    const { socket, closed } = await open(service.port);
+    await sendHalf(service, socket);
+    service.process.kill('SIGTERM');
+    await setTimeout(300);
+    await assert.rejects(fetch(`${service.url}/readyz`));
+    socket.write(BODY.slice(9));
+    await closed;
+    assert.deepEqual(await finish(service), STOPPED);
+  });
+
+  test('stop › idle and silent connections › are closed and hold nothing up', async () => {
+    await using service = await start();
+    const silent = await open(service.port);
+    const idle = await open(service.port);
+    idle.socket.write('GET /livez HTTP/1.1\r\nHost: petstore.test\r\n\r\n');
+    await once(idle.socket, 'data');
+    await setTimeout(100);
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    assert.deepEqual(await finish(service), STOPPED);
+    assert.ok(performance.now() - began < CUT_MS / 2);
+    assert.equal(await silent.closed, '');
+    assert.match(await idle.closed, /^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  test('stop › a request that never ends › is cut after 10 s', async () => {
+    await using service = await start();
+    const { socket, closed } = await open(service.port);
+    await sendHalf(service, socket);
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    assert.deepEqual(await finish(service), STOPPED);
+    await closed;
+    const took = performance.now() - began;
+    assert.ok(took > CUT_MS - 1_000 && took < CUT_MS + 5_000, `${took} ms`);
+  });
+
+  test('stop › a second signal › ends at once', async () => {
+    await using service = await start();
+    const { socket, closed } = await open(service.port);
+    await sendHalf(service, socket);
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    await setTimeout(300);
+    service.process.kill('SIGINT');
+    assert.deepEqual(await finish(service), { status: 1, signal: null });
+    await closed;
+    assert.ok(performance.now() - began < CUT_MS / 2);
+  });
+});

@@ -1,0 +1,273 @@
+/** Who is let in, what the others are told, and that nothing comes before the key; the key's format is tested elsewhere. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type OutgoingHttpHeaders, request } from 'node:http';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { digestApiKey, issueApiKey } from '../../src/api-key.ts';
+import { PetstoreError } from '../../src/error.ts';
+import { addKey, startTestApp } from '../support/app.ts';
+import { assertError, assertJson, type Sent, send } from '../support/request.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const PLAIN = 'Bearer realm="petstore"';
+const INVALID = 'Bearer realm="petstore", error="invalid_token"';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key, store } = service;
+
+const expired = await addKey(store, { environment: 'staging', expiresAt: Date.now() });
+const otherEnvironment = await addKey(store, { environment: 'production' });
+const issuedForStaging = issueApiKey('staging');
+await store.keys.add({
+  digest: digestApiKey(issuedForStaging),
+  name: 'moved',
+  environment: 'production',
+  createdAt: Date.now(),
+});
+const revoked = await addKey(store, { environment: 'staging' });
+const revokedId = (await store.keys.find(digestApiKey(revoked)))?.id ?? 0;
+await store.keys.revoke(revokedId, Date.now());
+
+for (const [what, authorization, challenge] of [
+  ['without a credential', undefined, PLAIN],
+  ['with the scheme alone', 'Bearer', PLAIN],
+  ['with another scheme', 'Basic dXNlcjpwYXNzd29yZA==', PLAIN],
+  ['with another scheme around a good key', `Basic ${key}`, PLAIN],
+  ['with a good key and no scheme', key, PLAIN],
+  ['with a good key glued to the scheme', `Bearer${key}`, PLAIN],
+  ['with an unknown key', `Bearer ${issueApiKey('staging')}`, INVALID],
+  ['with a malformed key', 'Bearer petstore_stag_', INVALID],
+  ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID],
+  ['with an expired key', `Bearer ${expired}`, INVALID],
+  ['with a revoked key', `Bearer ${revoked}`, INVALID],
+  ['with a key of the other environment', `Bearer ${otherEnvironment}`, INVALID],
+  ['with a key that is kept for the other environment', `Bearer ${issuedForStaging}`, INVALID],
+  ['with something behind the key', `Bearer ${key} x`, INVALID],
+  ['with a comma behind the key', `Bearer ${key},`, INVALID],
+  ['with the key in another case', `Bearer ${key.toUpperCase()}`, INVALID],
+  ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID],
+  ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID],
+  ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID],
+] as const) {
+  test(`Authorization › ${what} › answers 401 with its challenge and the one body`, async () => {
+    const headers: OutgoingHttpHeaders =
+      authorization === undefined ? {} : { Authorization: [authorization].flat() };
+    const answer = await send(port, { path: '/v1/pets', headers });
+    assertError(answer, 'unauthorized', /^a valid API key is required: send it as Authorization: /);
+    assert.equal(answer.headers['www-authenticate'], challenge);
+    assert.equal(answer.body, (await send(port, { path: '/v1/pets' })).body);
+  });
+}
+
+for (const [first, second] of [
+  ['', `Bearer ${key}`],
+  [`Bearer ${key}`, ''],
+] as const) {
+  test(`Authorization › ${first === '' ? 'an empty field before' : 'an empty field behind'} the good one › answers 401`, async () => {
+    const fields = [first, second].map((value) => `Authorization: ${value}\r\n`).join('');
+    const text = await exchange(
+      port,
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${fields}\r\n`,
+    );
+    assertError(parseAnswer(text), 'unauthorized', /API key/);
+  });
+}
+
+for (const name of ['access_token', 'api_key', 'apiKey', 'key', 'token', 'authorization']) {
+  test(`Authorization › a good key as ?${name}= › is not read`, async () => {
+    const answer = await send(port, { path: `/v1/pets?${name}=${key}` });
+    assertError(answer, 'unauthorized', /API key/);
+    assert.equal(answer.headers['www-authenticate'], PLAIN);
+  });
+}
+
+for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
+  test(`Authorization › the scheme written "${scheme}" › opens`, async () => {
+    const headers = { authorization: `${scheme} ${key}` };
+    assertJson(await send(port, { path: '/v1/pets', headers }), 200);
+  });
+}
+
+test('Authorization › a key that is revoked while the service runs › is refused within a second', async () => {
+  const late = await addKey(store, { environment: 'staging' });
+  const sent = { path: '/v1/pets', headers: { authorization: `Bearer ${late}` } };
+  assertJson(await send(port, sent), 200);
+  await store.keys.revoke((await store.keys.find(digestApiKey(late)))?.id ?? 0, Date.now());
+  await setTimeout(1_000);
+  assertError(await send(port, sent), 'unauthorized', /API key/);
+});
+
+test('Authorization › the moment that a key expires › is the first that it is refused', async () => {
+  let now = 1_000_000;
+  await using clocked = await startTestApp({ now: () => now });
+  const short = await addKey(clocked.store, { environment: 'staging', expiresAt: 2_000_000 });
+  const sent = { path: '/v1/pets', headers: { authorization: `Bearer ${short}` } };
+  now = 1_999_999;
+  assertJson(await send(clocked.port, sent), 200);
+  now = 2_000_000;
+  assertError(await send(clocked.port, sent), 'unauthorized', /API key/);
+});
+
+test('Authorization › in production › a production key opens and a staging key does not', async () => {
+  await using production = await startTestApp({ environment: 'production' });
+  const headers = production.authorization;
+  assertJson(await send(production.port, { path: '/v1/pets', headers }), 200);
+  const staging = await addKey(production.store, { environment: 'staging' });
+  const other = { authorization: `Bearer ${staging}` };
+  const answer = await send(production.port, { path: '/v1/pets', headers: other });
+  assertError(answer, 'unauthorized', /API key/);
+});
+
+test('Authorization › the time of last use › is written at most once a minute, and not by a refusal', async () => {
+  let now = 1_000_000;
+  await using clocked = await startTestApp({ now: () => now });
+  const used = async (at: number) => {
+    now = at;
+    await send(clocked.port, { path: '/v1/pets', headers: clocked.authorization });
+    await setTimeout(20);
+    return (await clocked.store.keys.list())[0]?.lastUsedAt;
+  };
+  await send(clocked.port, { path: '/v1/pets', headers: { authorization: 'Bearer x' } });
+  assert.equal((await clocked.store.keys.list())[0]?.lastUsedAt, undefined);
+  assert.equal(await used(1_000_000), 1_000_000);
+  assert.equal(await used(1_059_999), 1_000_000);
+  assert.equal(await used(1_060_000), 1_060_000);
+});
+
+for (const [what, failure, code] of [
+  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
+  ['breaks', new Error('broken'), 'internal_error'],
+] as const) {
+  test(`Authorization › a store of keys that ${what} › opens nothing`, async () => {
+    const find = () => Promise.reject(failure);
+    await using broken = await startTestApp({
+      store: { ...store, close: async () => {}, keys: { ...store.keys, find } },
+    });
+    const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
+    assertError(answer, code, /./);
+  });
+}
+
+const wrong: readonly [string, Sent][] = [
+  ['a wrong parameter', { path: '/v1/pets?limit=0' }],
+  ['a wrong body', { method: 'POST', path: '/v1/pets', body: '{' }],
+  ['a body that is too large', { method: 'POST', path: '/v1/pets', body: 'x'.repeat(70_000) }],
+  [
+    'a wrong media type',
+    { method: 'POST', path: '/v1/pets', headers: { 'content-type': 'text/plain' }, body: 'x' },
+  ],
+  ['a wrong petId', { path: '/v1/pets/abc' }],
+  ['the petId of no animal', { path: '/v1/pets/999' }],
+  ['a wrong method', { method: 'DELETE', path: '/v1/pets' }],
+  ['a wrong method on one animal', { method: 'PATCH', path: '/v1/pets/1' }],
+  ['OPTIONS', { method: 'OPTIONS', path: '/v1/pets' }],
+  ['HEAD', { method: 'HEAD', path: '/v1/pets' }],
+  ['a path that is not there', { path: '/v1/nothing' }],
+  ['a path that is not there and a wrong method', { method: 'PUT', path: '/v1/store/orders' }],
+  ['the prefix alone', { path: '/v1' }],
+  ['the prefix and a slash', { path: '/v1/' }],
+  ['a trailing slash', { path: '/v1/pets/' }],
+  ['a doubled slash', { path: '/v1//pets' }],
+  ['a bad percent-escape', { path: '/v1/%zz' }],
+  ['a bad percent-escape as petId', { path: '/v1/pets/%' }],
+  ['an escaped path', { path: '/%76%31/pets' }],
+  ['an escaped path that is not there', { path: '/%76%31/nothing' }],
+  ['an absolute target', { path: 'http://127.0.0.1/v1/pets' }],
+  ['an absolute target elsewhere', { path: 'https://example.com:1/v1/pets/1' }],
+  ['an absolute target that is not there', { path: 'http://127.0.0.1/v1/nothing' }],
+  ['a fragment', { path: '/v1/pets#/../livez' }],
+  ['an upgrade', { path: '/v1/pets', headers: { connection: 'upgrade', upgrade: 'websocket' } }],
+];
+
+for (const [what, sent] of wrong) {
+  test(`order of checks › ${what}, without a key › answers 401`, async () => {
+    const answer = await send(port, sent);
+    assert.equal(answer.headers['www-authenticate'], PLAIN);
+    if (sent.method === 'HEAD') assert.equal(answer.status, 401);
+    else assertError(answer, 'unauthorized', /API key/);
+  });
+}
+
+for (const [what, sent, code, message] of [
+  [
+    'a path before its method and body',
+    { method: 'PUT', path: '/v1/nothing' },
+    'not_found',
+    /path/,
+  ],
+  [
+    'a method before the media type',
+    { method: 'PUT', path: '/v1/pets' },
+    'method_not_allowed',
+    /GET/,
+  ],
+  [
+    'a method before the petId',
+    { method: 'PUT', path: '/v1/pets/abc' },
+    'method_not_allowed',
+    /GET/,
+  ],
+  [
+    'a media type before the size',
+    { method: 'POST', path: '/v1/pets' },
+    'unsupported_media_type',
+    /^Content-Type must be application\/json/,
+  ],
+] as const) {
+  test(`order of checks › ${what} › answers ${code}`, async () => {
+    const headers = { ...service.authorization, 'content-type': 'text/plain' };
+    assertError(await send(port, { ...sent, headers, body: 'x'.repeat(70_000) }), code, message);
+  });
+}
+
+const pet = '{"name":"Rex","categoryId":3}';
+const expecting = (line: string, authorization: string, type = 'application/json') =>
+  `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${authorization}\r\n` +
+  `Content-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: ${pet.length}\r\n\r\n`;
+
+for (const [what, head, code] of [
+  ['a bad key', expecting('POST /v1/pets', 'Bearer x'), 'unauthorized'],
+  ['a wrong method', expecting('PUT /v1/pets', `Bearer ${key}`), 'method_not_allowed'],
+  ['a path that is not there', expecting('POST /v1/nothing', `Bearer ${key}`), 'not_found'],
+  [
+    'a wrong media type',
+    expecting('POST /v1/pets', `Bearer ${key}`, 'text/plain'),
+    'unsupported_media_type',
+  ],
+] as const) {
+  test(`Expect: 100-continue › with ${what} › is answered at once and the body not asked for`, async () => {
+    const text = await exchange(port, head);
+    assert.doesNotMatch(text, /^HTTP\/1\.1 100/);
+    assertError(parseAnswer(text), code, /./);
+  });
+}
+
+test('Expect: 100-continue › with a good key › asks for the body and takes it', async () => {
+  const text = await exchange(port, expecting('POST /v1/pets', `Bearer ${key}`), pet);
+  const [interim, ...rest] = text.split('\r\n\r\n');
+  assert.equal(interim, 'HTTP/1.1 100 Continue');
+  assertJson(parseAnswer(rest.join('\r\n\r\n')), 201);
+});
+
+test('Expect: anything-else › with a good key › is answered as if it were not there', async () => {
+  const headers = { ...service.authorization, expect: 'wonders' };
+  assertJson(await send(port, { path: '/v1/pets', headers }), 200);
+});
+
+test('order of checks › a bad key while a large body is still being sent › answers 401 before its end', async () => {
+  const length = 100_000_000;
+  const upload = request({
+    port,
+    method: 'POST',
+    path: '/v1/pets',
+    headers: { authorization: 'Bearer x', 'content-length': length },
+  });
+  upload.on('error', () => {});
+  upload.write(Buffer.alloc(100_000, ' '));
+  const [response] = await once(upload, 'response');
+  assert.equal(response.statusCode, 401);
+  upload.destroy();
+});

@@ -1,0 +1,281 @@
+/** The OpenAPI document: it is the one that is committed, says what the interface says, and judges as the service does. */
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { Check } from 'typebox/value';
+import { ERROR_CODES } from '../../src/error.ts';
+import { PLACEHOLDERS } from '../../src/http/docs.ts';
+import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
+import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
+import { startTestApp } from '../support/app.ts';
+import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly deprecated?: boolean;
+  readonly 'x-deprecated-sunset'?: string;
+  readonly security?: unknown;
+  readonly parameters?: readonly Record<string, unknown>[];
+  readonly requestBody?: unknown;
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+interface Response {
+  readonly headers?: object;
+  readonly links?: object;
+  readonly content: {
+    readonly 'application/json': {
+      readonly schema: object;
+      readonly examples?: Readonly<Record<string, { value: { code: Code; status: number } }>>;
+    };
+  };
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly security: unknown;
+  readonly tags: readonly { name: string }[];
+  readonly servers: readonly { url: string; variables: Record<string, { default: string }> }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { properties?: object; required?: string[] }>>;
+    readonly securitySchemes: Readonly<Record<string, { type: string; scheme: string }>>;
+  };
+}
+
+const service = await startTestApp({ environment: 'production', baseUrl: PLACEHOLDERS.production });
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization: headers } = service;
+
+const { body: served } = await send(port, { path: '/openapi.json' });
+const document: Document = JSON.parse(served);
+const { schemas } = document.components;
+
+function getOperation(method: string, path: string): Operation {
+  const operation = document.paths[path]?.[method];
+  assert.ok(operation !== undefined, `${method} ${path} is documented`);
+  return operation;
+}
+
+test('openapi.json › the committed one › is the one that is served; npm run openapi writes it', async () => {
+  const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
+  assert.deepEqual(JSON.parse(committed), document);
+  assert.equal(committed, `${JSON.stringify(document, null, 2)}\n`);
+});
+
+test('document › its head › is that of the interface', () => {
+  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.info.version, '1.0.0');
+  assert.deepEqual(
+    document.tags.map(({ name }) => name),
+    ['animals'],
+  );
+  assert.deepEqual(document.security, [{ bearerAuth: [] }]);
+  const { type, scheme } = document.components.securitySchemes.bearerAuth ?? {};
+  assert.deepEqual({ type, scheme }, { type: 'http', scheme: 'bearer' });
+});
+
+test('document › its paths › are the three operations and no more', () => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  assert.deepEqual(operations.toSorted(), ['get /pets', 'get /pets/{petId}', 'post /pets']);
+});
+
+for (const [method, path, operationId, statuses, schema, codes] of [
+  ['get', '/pets', 'listPets', ['200', '401', 'default'], 'Pets', ['bad_request', 'unauthorized']],
+  [
+    'post',
+    '/pets',
+    'createPet',
+    ['201', '400', '401', 'default'],
+    'Pet',
+    ['bad_request', 'unauthorized', 'payload_too_large', 'unsupported_media_type'],
+  ],
+  [
+    'get',
+    '/pets/{petId}',
+    'getPet',
+    ['200', '401', '404', 'default'],
+    'Pet',
+    ['unauthorized', 'not_found', 'gone'],
+  ],
+] as const) {
+  test(`document › ${method} ${path} › is ${operationId}, of the tag animals, with the key`, () => {
+    const operation = getOperation(method, path);
+    assert.equal(operation.operationId, operationId);
+    assert.deepEqual(operation.tags, ['animals']);
+    assert.equal(operation.security, undefined, 'the security of the document holds');
+  });
+
+  test(`document › the statuses of ${operationId} › are those of the interface and default`, () => {
+    const { responses } = getOperation(method, path);
+    assert.deepEqual(Object.keys(responses), statuses);
+    for (const [status, { content }] of Object.entries(responses)) {
+      const name = status.startsWith('2') ? schema : 'Error';
+      const $ref = `#/components/schemas/${name}`;
+      assert.deepEqual(content['application/json'].schema, { $ref }, status);
+    }
+  });
+
+  test(`document › the errors of ${operationId} › have an example for each code, under its status`, () => {
+    const { responses } = getOperation(method, path);
+    const documented = Object.entries(responses).flatMap(([declared, { content }]) =>
+      Object.values(content['application/json'].examples ?? {})
+        .filter(() => !declared.startsWith('2'))
+        .map(({ value }) => {
+          assert.equal(value.status, STATUS_OF[value.code]);
+          if (declared !== 'default') assert.equal(String(value.status), declared);
+          return value.code;
+        }),
+    );
+    const always = ['request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
+    assert.deepEqual(documented.toSorted(), [...codes, ...always].toSorted());
+  });
+}
+
+test('document › the codes of the errors › are all published, each with one status', () => {
+  assert.deepEqual([...ERROR_CODES].toSorted(), Object.keys(STATUS_OF).toSorted());
+});
+
+test('document › only getPet › is deprecated, with its sunset', () => {
+  const get = getOperation('get', '/pets/{petId}');
+  assert.equal(get.deprecated, true);
+  assert.equal(get['x-deprecated-sunset'], '2030-12-05');
+  for (const method of ['get', 'post']) {
+    assert.equal(getOperation(method, '/pets').deprecated, undefined);
+    assert.equal(getOperation(method, '/pets')['x-deprecated-sunset'], undefined);
+  }
+});
+
+test('document › listPets › has the parameters of the interface, and the cursor as beta', () => {
+  const parameters = getOperation('get', '/pets').parameters ?? [];
+  const rows = parameters.map(({ name, in: place, required }) => [name, place, required ?? false]);
+  assert.deepEqual(rows, [
+    ['limit', 'query', false],
+    ['status', 'query', false],
+    ['cursor', 'query', false],
+  ]);
+  const text = parameters.map((parameter) => JSON.stringify(parameter));
+  assert.match(text[0] ?? '', /"type":"integer"/);
+  assert.match(text[0] ?? '', /"minimum":1,"maximum":100,"default":20/);
+  assert.match(text[1] ?? '', /"enum":\["available","pending","sold"\]/);
+  assert.match(text[2] ?? '', /"x-stability":"beta"/);
+});
+
+test('document › getPet › has the petId of the interface, and createPet a body that is required', () => {
+  const [petId] = getOperation('get', '/pets/{petId}').parameters ?? [];
+  const { name, in: place, required } = petId ?? {};
+  assert.deepEqual([name, place, required], ['petId', 'path', true]);
+  assert.match(JSON.stringify(petId), /"type":"integer","format":"int64"/);
+  assert.deepEqual(getOperation('post', '/pets').requestBody, {
+    required: true,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPet' } } },
+  });
+});
+
+for (const [name, members, required] of [
+  ['NewPet', ['name', 'categoryId', 'status'], ['name', 'categoryId']],
+  ['Pet', ['id', 'name', 'categoryId', 'status'], ['id', 'name', 'categoryId']],
+  ['Error', ['code', 'message', 'status'], ['code', 'message', 'status']],
+] as const) {
+  test(`document › the schema ${name} › has the members of the interface`, () => {
+    assert.deepEqual(Object.keys(schemas[name]?.properties ?? {}), members);
+    assert.deepEqual(schemas[name]?.required, required);
+  });
+}
+
+test('document › the headers and links of the answers › are documented', () => {
+  const list = getOperation('get', '/pets').responses['200'];
+  const created = getOperation('post', '/pets').responses['201'];
+  const got = getOperation('get', '/pets/{petId}').responses['200'];
+  assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link']);
+  assert.deepEqual(Object.keys(created?.headers ?? {}), ['Location']);
+  assert.deepEqual(Object.keys(got?.headers ?? {}), ['Deprecation', 'Sunset', 'Link']);
+  assert.match(JSON.stringify(created?.links), /"operationId":"getPet"/);
+  assert.match(JSON.stringify(created?.links), /"petId":"\$response\.body#\/id"/);
+  for (const [method, path] of [
+    ['get', '/pets'],
+    ['post', '/pets'],
+    ['get', '/pets/{petId}'],
+  ] as const) {
+    const { responses } = getOperation(method, path);
+    assert.deepEqual(Object.keys(responses['401']?.headers ?? {}), ['WWW-Authenticate']);
+  }
+});
+
+for (const [environment, baseUrl, first] of [
+  ['production', 'https://pets.example/v1', 'base_url'],
+  ['staging', 'https://staging.pets.example/store/v1', 'staging_base_url'],
+] as const) {
+  test(`document › the servers in ${environment} › are both, its own first and at its address`, async () => {
+    await using app = await startTestApp({ environment, baseUrl });
+    const answer = await send(app.port, { path: '/openapi.json' });
+    assertJson(answer, 200);
+    const { servers }: Document = JSON.parse(answer.body);
+    const urls = servers.map(({ url }) => url);
+    assert.deepEqual(urls.toSorted(), ['{base_url}', '{staging_base_url}']);
+    assert.equal(urls[0], `{${first}}`);
+    assert.equal(servers[0]?.variables[first]?.default, baseUrl);
+    for (const { variables } of servers) {
+      assert.match(Object.values(variables)[0]?.default ?? '', /\/v1$/);
+    }
+  });
+}
+
+/** The schema of a component, whose references are looked up among the others. */
+function isDescribed(name: string, value: unknown): boolean {
+  const context = Object.fromEntries(
+    Object.entries(schemas).map(([key, schema]) => [`#/components/schemas/${key}`, schema]),
+  );
+  return Check(context, { $ref: `#/components/schemas/${name}` }, value);
+}
+
+/**
+ * Animals, nearly animals, and anything. JSON Schema cannot say: that an integer is an int64 and
+ * judged on its digits (so numbers here are those that a double holds, within 2^53), and that half
+ * a surrogate pair is no character (so names here are well-formed).
+ */
+const json = fc
+  .oneof(
+    newPet.map(toJson),
+    invalidNewPet.map((invalid) => invalid.json),
+    fc.json(),
+    fc
+      .record(
+        {
+          name: fc.oneof(fc.string({ maxLength: NAME_CODE_POINTS_MAX + 5 }), fc.jsonValue()),
+          categoryId: fc.oneof(fc.integer(), fc.double(), fc.jsonValue()),
+          status: fc.oneof(fc.constantFrom('available', 'sold', 'Sold'), fc.jsonValue()),
+          other: fc.jsonValue(),
+        },
+        { requiredKeys: [] },
+      )
+      .map((value) => JSON.stringify(value)),
+  )
+  .filter((text) => {
+    const value = JSON.parse(text);
+    const { name, categoryId } = Object(value);
+    const isExact =
+      typeof categoryId !== 'number' || Math.abs(categoryId) <= Number.MAX_SAFE_INTEGER;
+    return isExact && (typeof name !== 'string' || name.isWellFormed());
+  });
+
+test('document › any JSON › is a NewPet by the document exactly when the service adds it', async () => {
+  await fc.assert(
+    fc.asyncProperty(json, async (body) => {
+      const answer = await send(port, { method: 'POST', path: '/v1/pets', headers, body });
+      const expected = isDescribed('NewPet', JSON.parse(body)) ? 201 : 400;
+      assert.equal(answer.status, expected, `${body}: ${answer.body}`);
+      const answered = JSON.parse(answer.body);
+      assert.ok(isDescribed(expected === 201 ? 'Pet' : 'Error', answered), answer.body);
+    }),
+    { numRuns: 500, endOnFailure: true },
+  );
+  const list = await send(port, { path: '/v1/pets?limit=100', headers });
+  assert.ok(isDescribed('Pets', JSON.parse(list.body)));
+});

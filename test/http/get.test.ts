@@ -1,0 +1,163 @@
+/** `GET /v1/pets/{petId}`: which ids are ids, and how it says that it is deprecated, overdue or retired. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { openStore } from '../../src/storage/open.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+await service.store.pets.add({ name: 'Rex', categoryId: 3n, status: 'sold' });
+await service.store.pets.add({ name: 'Mia', categoryId: 7n });
+
+function get(
+  petId: string,
+  { port, authorization } = service as TestApp,
+  method = 'GET',
+): Promise<Answer> {
+  return send(port, { method, path: `/v1/pets/${petId}`, headers: authorization });
+}
+
+for (const [petId, body] of [
+  ['1', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
+  ['2', '{"id":2,"name":"Mia","categoryId":7}'],
+  ['%31', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
+  ['1?id=2&petId=2', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
+] as const) {
+  test(`GET /v1/pets/${petId} › an animal that is there › is answered`, async () => {
+    const answer = await get(petId);
+    assertJson(answer, 200);
+    assert.equal(answer.body, body);
+  });
+}
+
+for (const petId of [
+  ...['3', '0', '-1', '9223372036854775807', '-9223372036854775808'],
+  ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '9'.repeat(15_000)],
+  ...['abc', '007', '01', '1.0', '1e0', '+1', '%2B1', '-0', '--1', '0x1', '1n', '1_0', 'NaN'],
+  ...['%201', '1%20', '1%00', '1%0A', '%EF%BC%91', '%D9%A1', '1,2', '1;2', '1.', '*', ':petId'],
+  ...['null', 'undefined', '__proto__', 'constructor', '1%2F', '1%252F', '%7BpetId%7D', '..%2F1'],
+]) {
+  const shown = petId.length > 40 ? `${petId.length} digits` : petId;
+  test(`GET /v1/pets/${shown} › no animal has this id › answers 404`, async () => {
+    assertError(await get(petId), 'not_found', /^there is no animal with this petId$/);
+  });
+}
+
+test('GET /v1/pets/{petId} › an id that no double holds › is exact in the body, the links and back', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const store = await openStore(`sqlite:${folder}/big.db`, { create: true });
+  const database = new DatabaseSync(join(folder, 'big.db'));
+  for (const id of ['9007199254740993', '9007199254740995']) {
+    database.exec(`insert into pets (id, name, category_id) values (${id}, 'Rex', ${id})`);
+  }
+  database.close();
+  await using app = await startTestApp({ store });
+  const found = '{"id":9007199254740993,"name":"Rex","categoryId":9007199254740993}';
+  assert.equal((await get('9007199254740993', app)).body, found);
+  assert.equal((await get('9007199254740992', app)).status, 404);
+  const headers = app.authorization;
+  const first = await send(app.port, { path: '/v1/pets?limit=1', headers });
+  assert.equal(first.body, `[${found}]`);
+  const path = /<(.*?)>/.exec(first.headers.link ?? '')?.[1] ?? '';
+  assert.match((await send(app.port, { path, headers })).body, /^\[\{"id":9007199254740995,/);
+  const sent = { method: 'POST', path: '/v1/pets', headers, body: '{"name":"Mia","categoryId":1}' };
+  const created = await send(app.port, sent);
+  assert.equal(created.headers.location, '/v1/pets/9007199254740996');
+  assert.match(created.body, /^\{"id":9007199254740996,/);
+  await rm(folder, { recursive: true });
+});
+
+const DEPRECATION = {
+  deprecation: '@1795219200',
+  sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+  link: '</docs>; rel="deprecation"; type="text/html"',
+};
+
+function assertDeprecated({ headers: { deprecation, sunset, link } }: Answer): void {
+  assert.deepEqual({ deprecation, sunset, link }, DEPRECATION);
+}
+
+for (const [method, petId, status] of [
+  ['GET', '1', 200],
+  ['HEAD', '1', 200],
+  ['GET', '3', 404],
+  ['HEAD', 'abc', 404],
+] as const) {
+  test(`${method} /v1/pets/${petId} › the deprecation › stands in the headers`, async () => {
+    const answer = await get(petId, service, method);
+    assert.equal(answer.status, status);
+    assertDeprecated(answer);
+  });
+}
+
+test('GET /v1/pets › the list › is not deprecated', async () => {
+  const { port, authorization: headers } = service;
+  const answer = await send(port, { path: '/v1/pets', headers });
+  assertJson(answer, 200);
+  assert.equal(answer.headers.deprecation, undefined);
+  assert.equal(answer.headers.sunset, undefined);
+});
+
+test('GET /v1/pets/{petId} › with a base URL › links to the outside documentation', async () => {
+  await using app = await startTestApp({ baseUrl: 'https://pets.example/store/v1' });
+  const { headers } = await get('1', app);
+  assert.equal(
+    headers.link,
+    '<https://pets.example/store/docs>; rel="deprecation"; type="text/html"',
+  );
+});
+
+for (const [method, petId] of [
+  ['GET', '1'],
+  ['GET', 'abc'],
+  ['HEAD', '1'],
+] as const) {
+  test(`${method} /v1/pets/${petId} › once it is retired › answers 410 and names the list`, async () => {
+    await using app = await startTestApp({ isGetPetRetired: true });
+    await app.store.pets.add({ name: 'Rex', categoryId: 3n });
+    const answer = await get(petId, app, method);
+    assert.equal(answer.status, 410);
+    assertDeprecated(answer);
+    if (method === 'GET') assertError(answer, 'gone', /use GET \/v1\/pets instead$/);
+  });
+}
+
+test('GET /v1/pets/{petId} › once it is retired › leaves the list, the key and the 405 as they are', async () => {
+  await using app = await startTestApp({ isGetPetRetired: true });
+  const { port, authorization: headers } = app;
+  assertJson(await send(port, { path: '/v1/pets', headers }), 200);
+  assertError(await send(port, { path: '/v1/pets/1' }), 'unauthorized', /API key/);
+  const wrong = await send(port, { method: 'DELETE', path: '/v1/pets/1', headers });
+  assertError(wrong, 'method_not_allowed', /GET/);
+});
+
+const SUNSET_MS = Date.UTC(2030, 11, 5);
+const DAY_MS = 86_400_000;
+
+function countReminders({ log }: TestApp): number {
+  return log.filter(({ level, msg }) => level === 40 && /past its sunset/.test(String(msg))).length;
+}
+
+test('GET /v1/pets/{petId} › from the sunset on › still answers, and the log reminds once a day', async () => {
+  let now = SUNSET_MS - 1;
+  await using app = await startTestApp({ now: () => now });
+  await app.store.pets.add({ name: 'Rex', categoryId: 3n });
+  for (const [at, reminders] of [
+    [SUNSET_MS - 1, 0],
+    [SUNSET_MS, 1],
+    [SUNSET_MS + 1, 1],
+    [SUNSET_MS + DAY_MS - 1, 1],
+    [SUNSET_MS + DAY_MS, 2],
+  ] as const) {
+    now = at;
+    assertJson(await get('1', app), 200);
+    assert.equal(countReminders(app), reminders, new Date(at).toISOString());
+  }
+});

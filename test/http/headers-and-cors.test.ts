@@ -1,0 +1,217 @@
+/** The headers that every answer carries, the request's id, and what pages of other origins may do. */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, type Sent, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization } = service;
+await service.store.pets.add({ name: 'Rex', categoryId: 3n });
+
+const PET = '{"name":"Mia","categoryId":7}';
+
+/** One answer of each kind; what the parser refuses is in parser.test.ts. */
+const KINDS: readonly [number, Sent][] = [
+  [200, { path: '/v1/pets', headers: authorization }],
+  [200, { path: '/v1/pets/1', headers: authorization }],
+  [201, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET }],
+  [400, { path: '/v1/pets?limit=0', headers: authorization }],
+  [401, { path: '/v1/pets' }],
+  [404, { path: '/v1/pets/9', headers: authorization }],
+  [404, { path: '/nothing' }],
+  [405, { method: 'PUT', path: '/v1/pets', headers: authorization }],
+  [413, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET.padEnd(70_000) }],
+  [
+    415,
+    {
+      method: 'POST',
+      path: '/v1/pets',
+      headers: { ...authorization, 'content-type': 'text/plain' },
+      body: PET,
+    },
+  ],
+  [200, { path: '/livez' }],
+  [200, { path: '/readyz' }],
+  [200, { path: '/openapi.json' }],
+];
+
+for (const [status, sent] of KINDS) {
+  test(`headers › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › has the constant ones, once and exactly`, async () => {
+    assertJson(await send(port, sent), status);
+  });
+}
+
+for (const [status, sent] of [
+  [204, { method: 'OPTIONS', path: '/v1/pets', headers: authorization }],
+  [200, { method: 'HEAD', path: '/v1/pets', headers: authorization }],
+  [200, { path: '/' }],
+  [200, { path: '/docs/' }],
+] as const satisfies readonly [number, Sent][]) {
+  test(`headers › ${'method' in sent ? sent.method : 'GET'} ${sent.path}, which has no JSON body › has the constant ones`, async () => {
+    const answer = await send(port, sent);
+    assert.equal(answer.status, status);
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    assert.equal(answer.headers['cache-control'], 'no-store');
+    assert.match(answer.headers['content-security-policy'] ?? '', /^default-src 'none'; /);
+    assert.match(answer.headers['content-security-policy'] ?? '', /frame-ancestors 'none'/);
+    assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]{1,128}$/);
+  });
+}
+
+test('headers › the page of the documentation › runs nothing from elsewhere', async () => {
+  const { headers, body } = await send(port, { path: '/docs/' });
+  assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+  assert.match(headers['content-security-policy'] ?? '', /script-src 'self'[^:]*; style-src/);
+  assert.doesNotMatch(body, /<script[^>]+src="(?:https?:)?\/\//);
+});
+
+test('headers › an answer › does not name the software', async () => {
+  const { headers } = await send(port, { path: '/livez' });
+  assert.equal(headers.server, undefined);
+  assert.equal(headers['x-powered-by'], undefined);
+});
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+for (const id of [
+  'a',
+  'trace-1',
+  '00-4bf92f3577b34da6a3ce929d0e0e4736-01',
+  'A_b.c-9',
+  'x'.repeat(128),
+]) {
+  test(`X-Request-Id › ${id.slice(0, 40)} › is taken over, also by an error`, async () => {
+    const headers = { 'x-request-id': id };
+    const opened = await send(port, {
+      path: '/v1/pets',
+      headers: { ...headers, ...authorization },
+    });
+    assert.equal(opened.headers['x-request-id'], id);
+    const refused = await send(port, { path: '/v1/pets', headers });
+    assert.equal(refused.headers['x-request-id'], id);
+  });
+}
+
+for (const id of [
+  undefined,
+  '',
+  'a b',
+  'a,b',
+  'a;b',
+  '{"a":1}',
+  'é',
+  'a/b',
+  'x'.repeat(129),
+  ['a', 'b'],
+]) {
+  const shown = JSON.stringify(id ?? 'none')?.slice(0, 40);
+  test(`X-Request-Id › ${shown} › is replaced by a new one`, async () => {
+    const headers = id === undefined ? {} : { 'x-request-id': id };
+    const ids = [];
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await send(port, { path: '/livez', headers });
+      assert.match(answer.headers['x-request-id'] ?? '', UUID);
+      ids.push(answer.headers['x-request-id']);
+    }
+    assert.notEqual(ids[0], ids[1]);
+  });
+}
+
+const EXPOSED = 'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, X-Request-Id';
+const ORIGIN = 'https://shop.example';
+
+const preflight = (path: string, origin: string, method = 'POST'): Sent => ({
+  method: 'OPTIONS',
+  path,
+  headers: {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'authorization, content-type',
+  },
+});
+
+function corsOf({ headers }: Answer): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => name.startsWith('access-control-') || name === 'vary',
+    ),
+  );
+}
+
+for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nothing', '/livez', '/openapi.json']) {
+  test(`CORS › a preflight of ${path}, without a key › answers 204 with what is allowed`, async () => {
+    const answer = await send(port, preflight(path, ORIGIN));
+    assert.equal(answer.status, 204);
+    assert.equal(answer.body, '');
+    assert.deepEqual(corsOf(answer), {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': EXPOSED,
+      'access-control-allow-methods': 'GET, HEAD, POST',
+      'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+      'access-control-max-age': '7200',
+    });
+  });
+}
+
+for (const [what, headers] of [
+  ['without Origin', { 'access-control-request-method': 'POST' }],
+  ['without Access-Control-Request-Method', { origin: ORIGIN }],
+] as const) {
+  test(`CORS › OPTIONS ${what} › is no preflight and needs the key`, async () => {
+    const sent = { method: 'OPTIONS', path: '/v1/pets', headers };
+    assertError(await send(port, sent), 'unauthorized', /API key/);
+  });
+}
+
+test('CORS › another method with the fields of a preflight › needs the key', async () => {
+  const sent = { ...preflight('/v1/pets', ORIGIN), method: 'GET' };
+  assertError(await send(port, sent), 'unauthorized', /API key/);
+});
+
+for (const [status, sent] of KINDS) {
+  test(`CORS › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › can be read by a page of any origin`, async () => {
+    const answer = await send(port, { ...sent, headers: { ...sent.headers, origin: ORIGIN } });
+    assert.equal(answer.status, status);
+    assert.deepEqual(corsOf(answer), {
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': EXPOSED,
+    });
+  });
+}
+
+test('CORS › a request without Origin › gets no header of it', async () => {
+  assert.deepEqual(corsOf(await send(port, { path: '/livez' })), {});
+});
+
+test('CORS › with a list of origins › names a listed one, says nothing to others, and always varies', async () => {
+  const corsOrigins = [ORIGIN, 'https://other.example:8443'];
+  await using app = await startTestApp({ corsOrigins });
+  const ask = async (headers: Record<string, string>, sent: Sent = { path: '/livez' }) =>
+    corsOf(await send(app.port, { ...sent, headers: { ...sent.headers, ...headers } }));
+  for (const origin of corsOrigins) {
+    assert.deepEqual(await ask({ origin }), {
+      vary: 'Origin',
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': EXPOSED,
+    });
+  }
+  for (const origin of [
+    'null',
+    'http://shop.example',
+    `${ORIGIN}:444`,
+    'https://SHOP.example',
+    '*',
+  ]) {
+    assert.deepEqual(await ask({ origin }), { vary: 'Origin' }, origin);
+  }
+  assert.deepEqual(await ask({}), { vary: 'Origin' });
+  const allowed = await ask({}, preflight('/v1/pets', ORIGIN));
+  assert.equal(allowed['access-control-allow-origin'], ORIGIN);
+  assert.equal(allowed['access-control-allow-methods'], 'GET, HEAD, POST');
+  assert.deepEqual(await ask({}, preflight('/v1/pets', 'https://evil.example')), {
+    vary: 'Origin',
+  });
+});

@@ -1,0 +1,79 @@
+/** Whether the service lives and is ready, and how it stops without losing an answer. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { PetstoreError } from '../../src/error.ts';
+import type { Pet } from '../../src/pet.ts';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { parseAnswer } from '../support/socket.ts';
+
+for (const path of ['/livez', '/readyz']) {
+  test(`GET ${path} › of a running service › answers 200 without a key`, async () => {
+    await using app = await startTestApp();
+    const answer = await send(app.port, { path });
+    assertJson(answer, 200);
+    assert.equal(answer.body, '{"status":"ok"}');
+  });
+}
+
+for (const [what, failure, code] of [
+  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
+  ['breaks', new Error('broken'), 'internal_error'],
+] as const) {
+  test(`GET /readyz › a store that ${what} › answers ${code}, and /livez 200`, async () => {
+    await using real = await startTestApp();
+    const check = () => Promise.reject(failure);
+    await using app = await startTestApp({
+      store: { ...real.store, check, close: async () => {} },
+    });
+    assertError(await send(app.port, { path: '/readyz' }), code, /./);
+    assertJson(await send(app.port, { path: '/livez' }), 200);
+  });
+}
+
+/** What the server sends from now on until it closes. */
+async function readToEnd(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+test('close › requests in flight › are answered and their connections closed; a new one is refused', async () => {
+  await using real = await startTestApp();
+  let answerList: (page: { pets: Pet[] }) => void = () => {};
+  const list = () =>
+    new Promise<{ pets: Pet[] }>((resolve) => {
+      answerList = resolve;
+    });
+  const store = { ...real.store, pets: { ...real.store.pets, list }, close: async () => {} };
+  await using app = await startTestApp({ store });
+  const slow = connect(app.port, '127.0.0.1');
+  const slowAnswer = readToEnd(slow);
+  slow.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`);
+  const late = connect(app.port, '127.0.0.1');
+  const lateAnswer = readToEnd(late);
+  late.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
+  await setTimeout(100);
+
+  const closed = app.app.close();
+  while (app.app.server.listening) await setTimeout(1);
+  late.write('\r\n');
+  const stopping = parseAnswer(await lateAnswer);
+  assertError(stopping, 'unavailable', /^the service is stopping$/);
+  assert.equal(stopping.headers.connection, 'close');
+  await assert.rejects(once(connect(app.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
+
+  answerList({ pets: [] });
+  const answer = parseAnswer(await slowAnswer);
+  assertJson(answer, 200);
+  assert.equal(answer.body, '[]');
+  assert.equal(answer.headers.connection, 'close');
+  await closed;
+});

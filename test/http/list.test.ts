@@ -1,0 +1,238 @@
+/** `GET /v1/pets`: its parameters, its pages and the way from one to the next. */
+
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { type NewPet, PET_STATUSES } from '../../src/pet.ts';
+import { newPet, status } from '../arbitraries.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+
+/** 120 animals: of each three one is available, one pending, one has no status. */
+async function* seed(): AsyncGenerator<NewPet> {
+  for (let id = 1; id <= 120; id += 1) {
+    const pet = { name: `pet ${id}`, categoryId: BigInt(id) };
+    const status = [undefined, 'available', 'pending'] as const;
+    yield { ...pet, ...(id % 3 !== 0 && { status: status[id % 3] ?? 'sold' }) };
+  }
+}
+await service.store.pets.addAll(seed());
+
+function list(query: string, { port, authorization } = service as TestApp): Promise<Answer> {
+  return send(port, { path: `/v1/pets${query}`, headers: authorization });
+}
+
+function idsOf(answer: Answer): number[] {
+  assertJson(answer, 200);
+  return JSON.parse(answer.body).map(({ id }: { id: number }) => id);
+}
+
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+const NEXT = /^<([^>]+)>; rel="next"$/;
+
+/** The target of the next page's link; undefined on the last page. */
+function findNext({ headers }: Answer): string | undefined {
+  if (headers.link === undefined) return undefined;
+  assert.match(headers.link, NEXT);
+  return NEXT.exec(headers.link)?.[1];
+}
+
+/** The pages from this query on, by their links alone. */
+async function* walk(query: string, app: TestApp = service): AsyncGenerator<Answer> {
+  let answer = await list(query, app);
+  yield answer;
+  for (;;) {
+    const path = findNext(answer);
+    if (path === undefined) return;
+    answer = await send(app.port, { path, headers: app.authorization });
+    yield answer;
+  }
+}
+
+for (const [query, ids] of [
+  ['', range(1, 20)],
+  ['?', range(1, 20)],
+  ['?limit=1', [1]],
+  ['?limit=7', range(1, 7)],
+  ['?limit=20', range(1, 20)],
+  ['?limit=99', range(1, 99)],
+  ['?limit=100', range(1, 100)],
+  ['?status=available&limit=3', [1, 4, 7]],
+  ['?limit=3&status=pending', [2, 5, 8]],
+  ['?status=sold', []],
+  ['?%6cimit=%32', [1, 2]],
+  ['?limit=2&page=3&offset=9&Limit=0&LIMIT=x&Status=x&limit[]=5&after=7', [1, 2]],
+  ['?limit=2&__proto__=x&constructor=y&toString', [1, 2]],
+  ['?&&limit=2&', [1, 2]],
+  ['?limit=2&x=%zz', [1, 2]],
+] as const) {
+  test(`GET /v1/pets › with the query "${query}" › answers those animals by id`, async () => {
+    assert.deepEqual(idsOf(await list(query)), ids);
+  });
+}
+
+const LIMIT = /^limit must be given once, a whole number from 1 to 100$/;
+const STATUS = /^status must be one of available, pending, sold$/;
+const CURSOR = /^cursor must be one that a Link of this service gave, unchanged$/;
+
+for (const [queries, message] of [
+  [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit', 'limit='], LIMIT],
+  [['limit=0', 'limit=101', 'limit=-1', 'limit=1000', 'limit=99999999999999999999'], LIMIT],
+  [['limit=+5', 'limit=%2B5', 'limit=05', 'limit=1e1', 'limit=1.0', 'limit=0x5'], LIMIT],
+  [['limit=%205', 'limit=5%20', 'limit=5%00', 'limit=5%0A', 'limit=5,6', 'limit="5"'], LIMIT],
+  [['limit=abc', 'limit=null', 'limit=NaN', 'limit=%EF%BC%95', 'limit=%D9%A5', 'limit=%zz'], LIMIT],
+  [['status=sold&status=sold', 'status=sold&status=pending', 'status', 'status='], STATUS],
+  [
+    ['status=Sold', 'status=SOLD', 'status=%20sold', 'status=sold%20', 'status=sold,pending'],
+    STATUS,
+  ],
+  [['status=gone', 'status=null', 'status=0', 'status=constructor', 'status=sold%00'], STATUS],
+] as const) {
+  for (const query of queries) {
+    test(`GET /v1/pets › with the query "?${query}" › answers 400 and names the parameter`, async () => {
+      assertError(await list(`?${query}`), 'bad_request', message);
+    });
+  }
+}
+
+test('GET /v1/pets › of an empty store › answers an empty array and no link', async () => {
+  await using empty = await startTestApp();
+  const answer = await list('', empty);
+  assertJson(answer, 200);
+  assert.equal(answer.body, '[]');
+  assert.equal(answer.headers.link, undefined);
+});
+
+test('GET /v1/pets › an animal with and one without a status › are the documented members in their order', async () => {
+  const { body } = await list('?limit=3');
+  assert.equal(
+    body,
+    '[{"id":1,"name":"pet 1","categoryId":1,"status":"available"},' +
+      '{"id":2,"name":"pet 2","categoryId":2,"status":"pending"},' +
+      '{"id":3,"name":"pet 3","categoryId":3}]',
+  );
+});
+
+for (const [query, pattern] of [
+  ['', /^\/v1\/pets\?limit=20&cursor=[\w-]+$/],
+  ['?limit=7', /^\/v1\/pets\?limit=7&cursor=[\w-]+$/],
+  ['?status=pending', /^\/v1\/pets\?limit=20&status=pending&cursor=[\w-]+$/],
+  ['?x=1&status=available&limit=2', /^\/v1\/pets\?limit=2&status=available&cursor=[\w-]+$/],
+] as const) {
+  test(`GET /v1/pets › the link of the query "${query}" › keeps limit and status`, async () => {
+    assert.match(findNext(await list(query)) ?? 'no link', pattern);
+  });
+}
+
+for (const [query, sizes] of [
+  ['?limit=100', [100, 20]],
+  ['?limit=40', [40, 40, 40]],
+  ['?limit=41&status=available', [40]],
+  ['?limit=40&status=available', [40]],
+  ['?limit=39&status=available', [39, 1]],
+] as const) {
+  test(`GET /v1/pets › the pages of "${query}" › are full but for the last, which has no link`, async () => {
+    const pageSizes: number[] = [];
+    for await (const page of walk(query)) pageSizes.push(idsOf(page).length);
+    assert.deepEqual(pageSizes, sizes);
+  });
+}
+
+test('GET /v1/pets › with a base URL › links to the outside address', async () => {
+  const baseUrl = 'https://pets.example/store/v1';
+  await using outside = await startTestApp({
+    baseUrl,
+    store: { ...service.store, close: async () => {} },
+  });
+  assert.match(
+    (await list('?limit=1', outside)).headers.link ?? 'no link',
+    /^<https:\/\/pets\.example\/store\/v1\/pets\?limit=1&cursor=[\w-]+>; rel="next"$/,
+  );
+});
+
+const cursor =
+  new URL(findNext(await list('?limit=5')) ?? '', 'http://x').searchParams.get('cursor') ?? '';
+
+test('GET /v1/pets › a cursor with another limit and status › carries on after the same animal', async () => {
+  assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=3`)), [6, 7, 8]);
+  assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=2&status=available`)), [7, 10]);
+});
+
+const raw = Buffer.from(cursor, 'base64url');
+for (const [what, value] of [
+  ['empty', ''],
+  ['garbage', 'abc'],
+  ['a plain id', '5'],
+  ['shortened', cursor.slice(0, -1)],
+  ['lengthened', `${cursor}A`],
+  ['padded', `${cursor}%3D`],
+  ['given twice', `${cursor}&cursor=${cursor}`],
+  ['with a blank in front', `%20${cursor}`],
+  ['with a blank behind', `${cursor}%20`],
+  ['with a line feed behind', `${cursor}%0A`],
+  ['with stray bits in its last character', cursor.slice(0, -1) + nextCharacter(cursor)],
+  ['in hexadecimal', raw.toString('hex')],
+  ['of a negative id', Buffer.alloc(8, 0xff).toString('base64url')],
+  [
+    'in the other base64 alphabet',
+    encodeURIComponent(Buffer.alloc(8, 0x7f).fill(0xfb, 1).toString('base64')),
+  ],
+  ['of a longer number', Buffer.concat([Buffer.alloc(1), raw]).toString('base64url')],
+] as const) {
+  test(`GET /v1/pets › a cursor ${what} › answers 400 and names it`, async () => {
+    assertError(await list(`?cursor=${value}`), 'bad_request', CURSOR);
+  });
+}
+
+/** Decodes to the same bytes where a decoder is lax. */
+function nextCharacter(text: string): string {
+  return String.fromCharCode((text.at(-1) ?? '').charCodeAt(0) + 1);
+}
+
+/** Only so many additions, so that a walk with a limit of 1 ends. */
+const ADDITIONS_MAX = 20;
+
+test('GET /v1/pets › a walk along the links while animals are added › meets every animal of the start once', async () => {
+  const start = fc.array(newPet, { minLength: 1, maxLength: 40 });
+  const filter = fc.option(status, { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(start, fc.integer({ min: 1, max: 25 }), filter, async (pets, limit, only) => {
+      await using app = await startTestApp();
+      await app.store.pets.addAll(Readable.from(pets));
+      const query = `?limit=${limit}${only === undefined ? '' : `&status=${only}`}`;
+      const met: number[] = [];
+      let added = 0;
+      for await (const page of walk(query, app)) {
+        met.push(...idsOf(page));
+        if (added++ < ADDITIONS_MAX) await app.store.pets.add({ name: 'new', categoryId: 0n });
+      }
+      const expected = pets.flatMap((pet, at) =>
+        only === undefined || pet.status === only ? [at + 1] : [],
+      );
+      assert.deepEqual(
+        met.filter((id) => id <= pets.length),
+        expected,
+      );
+      assert.deepEqual(
+        met,
+        met.toSorted((a, b) => a - b).filter((id, at, all) => id !== all[at - 1]),
+      );
+    }),
+    { numRuns: 25, endOnFailure: true },
+  );
+});
+
+for (const only of PET_STATUSES) {
+  test(`GET /v1/pets › the filter ${only} › leaves out the others and those without a status`, async () => {
+    const { body } = await list(`?status=${only}&limit=100`);
+    const statuses = JSON.parse(body).map((pet: NewPet) => pet.status);
+    assert.deepEqual(statuses, Array(only === 'sold' ? 0 : 40).fill(only));
+  });
+}

@@ -1,0 +1,139 @@
+/** Every method on every path, and the paths that are near one: nothing is served by accident. */
+
+import assert from 'node:assert/strict';
+import { METHODS } from 'node:http';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization: headers } = service;
+await service.store.pets.add({ name: 'Rex', categoryId: 3n });
+await service.store.pets.add({ name: 'Mia', categoryId: 3n });
+
+const ALLOW = [
+  ['/v1/pets', 'GET, HEAD, POST, OPTIONS'],
+  ['/v1/pets/1', 'GET, HEAD, OPTIONS'],
+  ['/v1/pets/abc', 'GET, HEAD, OPTIONS'],
+  ['/', 'GET, HEAD, OPTIONS'],
+  ['/openapi.json', 'GET, HEAD, OPTIONS'],
+  ['/livez', 'GET, HEAD, OPTIONS'],
+  ['/readyz', 'GET, HEAD, OPTIONS'],
+] as const;
+
+for (const [path, allow] of ALLOW) {
+  for (const method of METHODS.filter((method) => !allow.split(', ').includes(method))) {
+    test(`${method} ${path} › is not served › answers 405 with Allow`, async () => {
+      // An HTTP client sends CONNECT in a form of its own.
+      const text = await exchange(
+        port,
+        `${method} ${method === 'CONNECT' ? 'x:80' : path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${headers.authorization}\r\n\r\n`,
+      );
+      const answer = parseAnswer(text);
+      assertError(answer, 'method_not_allowed', method === 'CONNECT' ? /CONNECT/ : RegExp(allow));
+      assert.equal(answer.headers.allow, method === 'CONNECT' ? ALLOW[0][1] : allow);
+    });
+  }
+
+  test(`OPTIONS ${path} › no preflight › answers 204 with Allow and no body`, async () => {
+    const answer = await send(port, { method: 'OPTIONS', path, headers });
+    assert.equal(answer.status, 204);
+    assert.equal(answer.headers.allow, allow);
+    assert.equal(answer.body, '');
+    assert.equal(answer.headers['content-type'], undefined);
+  });
+}
+
+for (const path of [
+  '/v1/pets',
+  '/v1/pets?limit=1',
+  '/v1/pets?limit=0',
+  '/v1/pets/1',
+  '/v1/pets/9',
+  '/v1/nothing',
+  '/',
+  '/openapi.json',
+  '/livez',
+  '/readyz',
+  '/nothing',
+]) {
+  test(`HEAD ${path} › beside GET › has its status and headers and no body`, async () => {
+    const sent = { path, headers: { ...headers, 'x-request-id': 'same' } };
+    const got = await send(port, sent);
+    const answer = await send(port, { ...sent, method: 'HEAD' });
+    assert.equal(answer.body, '');
+    assert.equal(answer.status, got.status);
+    assert.deepEqual({ ...answer.headers, date: '' }, { ...got.headers, date: '' });
+    assert.equal(Number(got.headers['content-length']), Buffer.byteLength(got.body));
+  });
+}
+
+for (const path of [
+  ...['/v1', '/v1/', '/v1/pets/', '/v1//pets', '/v1/pets//1', '/v1/pets/1/', '/v1/pets/1/2'],
+  ...['/v1/Pets', '/v1/PETS', '/v1/pet', '/v1/pets.json', '/v1/pets;x=1', '/v1/pets%20', '/v1/*'],
+  ...['/v1/pets%2F1', '/v1%2Fpets', '/v1/%zz', '/v1/pets%', '/v1/%c3%28', '/v1/pets/%ff/', '/v1/%'],
+  ...['/v1/.', '/v1/../livez', '/v1/./pets', '/v1/store/orders', '/v1/categories', '/v1/docs'],
+  ...[
+    '/V1/pets',
+    '//v1/pets',
+    '/v2/pets',
+    '/v1pets',
+    '/pets',
+    '/livez/',
+    '/LIVEZ',
+    '/livez%',
+    '//',
+  ],
+  ...['/nothing', '/%', '/%zz', '/%c0%af', '/openapi.yaml', '/openapi.json/', '/metrics'],
+  ...['/favicon.ico', '/.env', '/docs/nothing', '/__proto__', '/%00'],
+]) {
+  test(`GET ${path} › is not there › answers 404, with a key`, async () => {
+    const found = await send(port, { path, headers });
+    assertError(found, 'not_found', /^there is (?:nothing at this path|no animal with this petId)/);
+  });
+}
+
+for (const path of ['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/%zz', '/livez/']) {
+  test(`GET ${path} › is not there › answers 404 also without a key`, async () => {
+    assertError(await send(port, { path }), 'not_found', /^there is nothing at this path/);
+  });
+}
+
+for (const path of ['/livez', '/readyz', '/openapi.json']) {
+  test(`GET ${path} › without a key › answers 200`, async () => {
+    assertJson(await send(port, { path }), 200);
+  });
+}
+
+for (const [target, status] of [
+  ['http://example.com/v1/pets', 200],
+  ['https://example.com:8443/v1/pets?limit=1', 200],
+  ['HTTP://example.com/v1/pets', 200],
+  ['http://example.com/v1/pets/1', 200],
+  ['http://example.com/v1/nothing', 404],
+] as const) {
+  test(`GET ${target} › an absolute target › is the path in it`, async () => {
+    assertJson(await send(port, { path: target, headers }), status);
+  });
+}
+
+test('GET any target › of a random path › is never a fault of the service nor open without a key', async () => {
+  const piece = fc.constantFrom(
+    ...['v1', 'V1', 'pets', '1', '/', '//', '.', '..', '%', '%2F', '%00', '%zz', '%76', '?', '#'],
+    ...['&', '=', 'limit', 'cursor', 'status', ';', ':', '*', '+', '@', 'http://x', '\\', '~'],
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 8 }), async (pieces) => {
+      const path = `/${pieces.join('')}`;
+      const opened = await send(port, { path, headers });
+      assert.ok(opened.status < 500, `${path} is answered ${opened.status}`);
+      const closed = await send(port, { path });
+      assert.doesNotMatch(closed.body, /Rex/);
+      assert.ok(closed.status < 500, `${path} is answered ${closed.status}`);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,287 @@
+/** What the HTTP parser refuses, byte by byte: each refusal has the Error shape, and the connection is closed. */
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, test } from 'node:test';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, type Code } from '../support/request.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key } = service;
+
+const REX = '{"name":"Rex","categoryId":3}';
+const CHUNKED = `${REX.length.toString(16)}\r\n${REX}\r\n0\r\n\r\n`;
+const AUTHORIZATION = `Authorization: Bearer ${key}\r\n`;
+const HOST = 'Host: x\r\n';
+const CLOSE = 'Connection: close\r\n';
+
+const get = (fields: string, version = 'HTTP/1.1') =>
+  `GET /v1/pets ${version}\r\n${AUTHORIZATION}${fields}\r\n`;
+const post = (fields: string, body: string, version = 'HTTP/1.1') =>
+  `POST /v1/pets ${version}\r\n${HOST}${AUTHORIZATION}${fields}\r\n${body}`;
+const coded = (coding: string, body = CHUNKED) => post(`Transfer-Encoding: ${coding}\r\n`, body);
+const sized = (fields: string) => post(fields, REX);
+
+/** A request whose line and fields have this many bytes, counted as the parser does: without their punctuation. */
+const padded = (bytes: number) => get(`${HOST}X: ${'x'.repeat(bytes)}\r\n`);
+
+const MALFORMED = /^the request is not well-formed HTTP\/1\.1: \w/;
+const BAD_HOST = /^Host must be given once, as host or host:port$/;
+const BAD_CODING = /^Transfer-Encoding must be chunked, given once and in HTTP\/1\.1$/;
+const HEADERS = /^the request line and headers must be at most 16 KiB$/;
+
+const refused: readonly [string, string, Code, RegExp][] = [
+  ['no HTTP at all', 'garbage\r\n\r\n', 'bad_request', MALFORMED],
+  ['TLS on a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'bad_request', MALFORMED],
+  ['the HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request', MALFORMED],
+  ['an unknown method', `BREW /v1/pets HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
+  ['a method in lower case', `get /v1/pets HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
+  ['an unknown protocol', `GET /v1/pets HTCPCP/1.0\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
+  ['an unknown version', `GET /v1/pets HTTP/3.7\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
+  ['a space in the target', `GET /v1/a b HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
+  [
+    'bytes above ASCII in the target',
+    `GET /v1/é HTTP/1.1\r\n${HOST}\r\n`,
+    'bad_request',
+    MALFORMED,
+  ],
+  ['line feeds alone', 'GET /livez HTTP/1.1\nHost: x\n\n', 'bad_request', MALFORMED],
+  ['U+0000 in a field', get(`${HOST}X: a\0b\r\n`), 'bad_request', MALFORMED],
+  ['a line feed in a field', get(`${HOST}X: a\nb\r\n`), 'bad_request', MALFORMED],
+  ['a folded field', get(`${HOST}X: a\r\n b\r\n`), 'bad_request', MALFORMED],
+  ['a space before a colon', get('Host : x\r\n'), 'bad_request', MALFORMED],
+  ['a field without a name', get(`${HOST}: x\r\n`), 'bad_request', MALFORMED],
+  ['a field without a colon', get(`${HOST}X\r\n`), 'bad_request', MALFORMED],
+
+  ['no Host', get(''), 'bad_request', BAD_HOST],
+  ['an empty Host', get('Host:\r\n'), 'bad_request', BAD_HOST],
+  ['two Hosts', get('Host: x\r\nHost: y\r\n'), 'bad_request', BAD_HOST],
+  ['the same Host twice', get(HOST + HOST), 'bad_request', BAD_HOST],
+  ['two Hosts in HTTP/1.0', get(HOST + HOST, 'HTTP/1.0'), 'bad_request', BAD_HOST],
+  ['a Host with a space', get('Host: a b\r\n'), 'bad_request', BAD_HOST],
+  ['a Host with a path', get('Host: a/b\r\n'), 'bad_request', BAD_HOST],
+  ['a Host with a user', get('Host: a@b\r\n'), 'bad_request', BAD_HOST],
+  ['a Host with a bad port', get('Host: a:b\r\n'), 'bad_request', BAD_HOST],
+  ['a Host with a bad escape', get('Host: a%zz\r\n'), 'bad_request', BAD_HOST],
+  ['no Host on a path without a key', 'GET /livez HTTP/1.1\r\n\r\n', 'bad_request', BAD_HOST],
+
+  ['the coding gzip', coded('gzip'), 'bad_request', BAD_CODING],
+  ['the coding identity', coded('identity'), 'bad_request', BAD_CODING],
+  ['the coding of no name', coded(''), 'bad_request', MALFORMED],
+  ['the coding chunked behind gzip', coded('gzip, chunked'), 'bad_request', BAD_CODING],
+  ['the coding chunked before gzip', coded('chunked, gzip'), 'bad_request', MALFORMED],
+  ['the coding chunked twice', coded('chunked, chunked'), 'bad_request', MALFORMED],
+  [
+    'Transfer-Encoding twice',
+    coded('chunked\r\nTransfer-Encoding: chunked'),
+    'bad_request',
+    MALFORMED,
+  ],
+  [
+    'chunked in HTTP/1.0',
+    post('Transfer-Encoding: chunked\r\n', CHUNKED, 'HTTP/1.0'),
+    'bad_request',
+    BAD_CODING,
+  ],
+
+  ['the coding Chunked, in another case', coded('Chunked'), 'bad_request', BAD_CODING],
+  [
+    'two Content-Lengths',
+    sized('Content-Length: 5\r\nContent-Length: 29\r\n'),
+    'bad_request',
+    MALFORMED,
+  ],
+  [
+    'the same Content-Length twice',
+    sized('Content-Length: 29\r\nContent-Length: 29\r\n'),
+    'bad_request',
+    MALFORMED,
+  ],
+  ['a list as Content-Length', sized('Content-Length: 29, 29\r\n'), 'bad_request', MALFORMED],
+  ['a negative Content-Length', sized('Content-Length: -29\r\n'), 'bad_request', MALFORMED],
+  ['a Content-Length with a sign', sized('Content-Length: +29\r\n'), 'bad_request', MALFORMED],
+  ['a hexadecimal Content-Length', sized('Content-Length: 0x1d\r\n'), 'bad_request', MALFORMED],
+  ['an empty Content-Length', sized('Content-Length:\r\n'), 'bad_request', MALFORMED],
+  [
+    'a huge Content-Length',
+    sized('Content-Length: 99999999999999999999\r\n'),
+    'bad_request',
+    MALFORMED,
+  ],
+  ['both lengths, chunked first', coded('chunked\r\nContent-Length: 29'), 'bad_request', MALFORMED],
+  [
+    'both lengths, chunked last',
+    sized('Content-Length: 29\r\nTransfer-Encoding: chunked\r\n'),
+    'bad_request',
+    MALFORMED,
+  ],
+
+  ['a chunk size of no digits', coded('chunked', 'zz\r\n'), 'bad_request', MALFORMED],
+  ['a negative chunk size', coded('chunked', '-1\r\n'), 'bad_request', MALFORMED],
+  ['a huge chunk size', coded('chunked', `${'f'.repeat(17)}\r\n`), 'bad_request', MALFORMED],
+  ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n'), 'bad_request', MALFORMED],
+  [
+    'chunk extensions over 16 KiB',
+    coded('chunked', `1;${'x'.repeat(17_000)}\r\n`),
+    'payload_too_large',
+    /^the chunk extensions must be at most 16 KiB$/,
+  ],
+
+  ['a field over 16 KiB', padded(17_000), 'headers_too_large', HEADERS],
+  [
+    'many fields over 16 KiB',
+    get(`${HOST}${'X: yyyyyyyyyy\r\n'.repeat(1_600)}`),
+    'headers_too_large',
+    HEADERS,
+  ],
+  [
+    'a target over 16 KiB',
+    `GET /${'a'.repeat(17_000)} HTTP/1.1\r\n${HOST}\r\n`,
+    'headers_too_large',
+    HEADERS,
+  ],
+];
+
+for (const [what, text, code, message] of refused) {
+  test(`parser › ${what} › answers ${code} and closes`, async () => {
+    const answer = parseAnswer(await exchange(port, text));
+    assertError(answer, code, message);
+    assert.equal(answer.headers.connection, 'close');
+    assert.equal(Number(answer.headers['content-length']), Buffer.byteLength(answer.body));
+    assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000);
+  });
+}
+
+for (const [what, text, status] of [
+  ['HTTP/1.0 without Host', get('', 'HTTP/1.0'), 200],
+  ['HTTP/1.0 with Host', get(HOST, 'HTTP/1.0'), 200],
+  ['a Host with a port', get(`Host: example.com:8080\r\n${CLOSE}`), 200],
+  ['an IPv6 Host', get(`Host: [::1]:8080\r\n${CLOSE}`), 200],
+  ['empty lines in front', `\r\n\r\n${get(HOST + CLOSE)}`, 200],
+  [
+    'field names in upper case',
+    `GET /v1/pets HTTP/1.1\r\n${(HOST + CLOSE).toUpperCase()}AUTHORIZATION: Bearer ${key}\r\n\r\n`,
+    200,
+  ],
+  ['headers of almost 16 KiB', get(`${HOST}${CLOSE}X: ${'x'.repeat(16_000)}\r\n`), 200],
+  ['2,100 fields', get(`${HOST}${CLOSE}${'a:\r\n'.repeat(2_100)}`), 200],
+  ['a chunked body', coded(`chunked\r\n${CLOSE.trim()}`), 201],
+  [
+    'chunk extensions and trailers',
+    coded(`chunked\r\n${CLOSE.trim()}`, `1d;x=y\r\n${REX}\r\n0\r\nX: y\r\n\r\n`),
+    201,
+  ],
+  [
+    'a trailer named Authorization',
+    coded(`chunked\r\n${CLOSE.trim()}`, `1d\r\n${REX}\r\n0\r\nAuthorization: x\r\n\r\n`),
+    201,
+  ],
+  [
+    'an upgrade that is not served',
+    get(`${HOST}Connection: close, upgrade\r\nUpgrade: h2c\r\n`),
+    200,
+  ],
+  ['a Content-Length on GET', `${get(`${HOST}${CLOSE}Content-Length: 2\r\n`)}{}`, 200],
+] as const) {
+  test(`parser › ${what} › is answered as any request`, async () => {
+    assertJson(parseAnswer(await exchange(port, text)), status);
+  });
+}
+
+for (const [what, field, code] of [
+  ['a second Authorization', AUTHORIZATION, 'unauthorized'],
+  ['a second Host', HOST, 'bad_request'],
+  ['a second Content-Type', 'Content-Type: application/json\r\n', 'unsupported_media_type'],
+] as const) {
+  test(`parser › ${what} behind 2,100 fields › is seen`, async () => {
+    const fields = `${CLOSE}Content-Type: application/json\r\nContent-Length: ${REX.length}\r\n`;
+    const text = post(`${fields}${'a:\r\n'.repeat(2_100)}${field}`, REX);
+    assertError(parseAnswer(await exchange(port, text)), code, /./);
+  });
+}
+
+/** The answers of a connection in their order. */
+function splitAnswers(text: string): string[] {
+  return text.split(/(?=HTTP\/1\.1 \d{3} )/);
+}
+
+const good = sized(`Content-Length: ${REX.length}\r\n`);
+
+test('pipelining › a good request before garbage › gets its 201 first, then the 400 comes and the end', async () => {
+  const [created = '', refusal = '', ...more] = splitAnswers(
+    await exchange(port, `${good}garbage\r\n\r\n`),
+  );
+  assertJson(parseAnswer(created), 201);
+  assertError(parseAnswer(refusal), 'bad_request', MALFORMED);
+  assert.deepEqual(more, []);
+});
+
+test('pipelining › requests that all arrive at once › are answered in their order', async () => {
+  const requests = [good, get(HOST), good, get(HOST), `${get(HOST)}garbage\r\n\r\n`];
+  const answers = splitAnswers(await exchange(port, requests.join(''))).map(parseAnswer);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [201, 200, 201, 200, 200, 400],
+  );
+});
+
+test('pipelining › a good request before CONNECT › gets its 201 first, then the 405 comes and the end', async () => {
+  const text = await exchange(port, `${good}CONNECT x:80 HTTP/1.1\r\n${HOST}\r\n`);
+  const [created = '', refusal = ''] = splitAnswers(text);
+  assertJson(parseAnswer(created), 201);
+  assertError(parseAnswer(refusal), 'method_not_allowed', /CONNECT/);
+});
+
+test('pipelining › a good request before a broken body › gets its 201 first, then the 400 comes and the end', async () => {
+  const text = await exchange(port, `${good}${coded('chunked', 'zz\r\n')}`);
+  const [created = '', refusal = ''] = splitAnswers(text);
+  assertJson(parseAnswer(created), 201);
+  assertError(parseAnswer(refusal), 'bad_request', MALFORMED);
+});
+
+test('pipelining › garbage after the answer › gets the 400', async () => {
+  const text = await new Promise<string>((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.write(good);
+    socket.once('data', () => socket.write('garbage\r\n\r\n'));
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.on('close', () => resolve(received));
+  });
+  const [created = '', refusal = ''] = splitAnswers(text);
+  assertJson(parseAnswer(created), 201);
+  assertError(parseAnswer(refusal), 'bad_request', MALFORMED);
+});
+
+test('keep-alive › requests that are refused › leave the connection to the next one', async () => {
+  const requests = [
+    post('Content-Length: 1\r\n', '{'),
+    post('Content-Type: text/plain\r\nContent-Length: 1\r\n', '{'),
+    `GET /v1/pets?limit=0 HTTP/1.1\r\n${HOST}${AUTHORIZATION}\r\n`,
+    `POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${REX.length}\r\n\r\n${REX}`,
+    `PUT /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Length: ${REX.length}\r\n\r\n${REX}`,
+    `GET /v1/nothing HTTP/1.1\r\n${HOST}${AUTHORIZATION}\r\n`,
+    sized(`${CLOSE}Content-Length: ${REX.length}\r\n`),
+  ];
+  const answers = splitAnswers(await exchange(port, ...requests)).map(parseAnswer);
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [400, 415, 400, 401, 405, 404, 201],
+  );
+});
+
+test('parser › a client that goes away in its body › is no failure of the service', async () => {
+  const socket = connect(port, '127.0.0.1');
+  socket.write(post('Content-Length: 100\r\n', '{'));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual(
+    service.log.filter(({ level }) => Number(level) > 30),
+    [],
+  );
+});

@@ -1,0 +1,89 @@
+/** What holds of every animal that goes from a socket to the disk and back, and of every text that is no animal. */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import fc from 'fast-check';
+import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization: headers } = service;
+
+function post(body: string | Buffer): Promise<Answer> {
+  return send(port, { method: 'POST', path: '/v1/pets', headers, body });
+}
+
+test('POST /v1/pets › any animal › is the same, to the last digit, in its answer, by its Location and in the list', async () => {
+  let last = 0n;
+  await fc.assert(
+    fc.asyncProperty(newPet, async (pet) => {
+      const created = await post(toJson(pet));
+      assertJson(created, 201);
+      const id = BigInt(/^\/v1\/pets\/(\d+)$/.exec(created.headers.location ?? '')?.[1] ?? 0);
+      assert.equal(created.body, `{"id":${id},${toJson(pet).slice(1)}`);
+      assert.ok(id > last, `${id} comes after ${last}`);
+      last = id;
+      const found = await send(port, { path: created.headers.location ?? '', headers });
+      assert.equal(found.body, created.body);
+      const all = [];
+      for (let path = '/v1/pets?limit=100'; path !== ''; ) {
+        const page = await send(port, { path, headers });
+        all.push(page.body.slice(1, -1));
+        path = /^<(.+)>/.exec(page.headers.link ?? '')?.[1] ?? '';
+      }
+      assert.ok(all.at(-1)?.endsWith(created.body));
+    }),
+  );
+});
+
+test('POST /v1/pets › any animal with one wrong field › answers 400 with the field and adds nothing', async () => {
+  const count = async () => (await service.store.pets.list({ limit: 100_000 })).pets.length;
+  const before = await count();
+  await fc.assert(
+    fc.asyncProperty(invalidNewPet, async ({ json, field }) => {
+      assertError(
+        await post(json),
+        'bad_request',
+        new RegExp(`^${field} (?:is required|must be )`),
+      );
+    }),
+  );
+  assert.equal(await count(), before);
+});
+
+test('POST /v1/pets › any bytes › answers 201 or 400, never a failure', async () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array)),
+    fc.json().map((text) => Buffer.from(text)),
+    fc.tuple(newPet, fc.nat(), fc.nat(255)).map(([pet, at, byte]) => {
+      const buffer = Buffer.from(toJson(pet));
+      buffer[at % buffer.length] = byte;
+      return buffer;
+    }),
+  );
+  await fc.assert(
+    fc.asyncProperty(bytes, async (body) => {
+      const answer = await post(body);
+      if (answer.status === 201) assertJson(answer, 201);
+      else assertError(answer, 'bad_request', /./);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('GET /v1/pets › any query › answers 200 or 400, never a failure', async () => {
+  const value = fc.oneof(fc.string({ unit: 'binary' }), fc.integer().map(String));
+  const parameter = fc.tuple(fc.constantFrom('limit', 'status', 'cursor', 'x'), value);
+  await fc.assert(
+    fc.asyncProperty(fc.array(parameter, { maxLength: 4 }), async (parameters) => {
+      const path = `/v1/pets?${new URLSearchParams(parameters)}`;
+      const answer = await send(port, { path, headers });
+      if (answer.status === 200) assertJson(answer, 200);
+      else assertError(answer, 'bad_request', /^(?:limit|status|cursor) must be /);
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,44 @@
+/** Requests that do not come to their end: each is answered 408 in time. These tests take half a minute. */
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { startTestApp } from '../support/app.ts';
+import { assertError } from '../support/request.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key } = service;
+
+const HEAD = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+/** What timers and a busy machine may add. */
+const SLACK_MS = 1_000;
+
+describe('timeouts', { concurrency: true }, () => {
+  for (const [what, text, seconds] of [
+    ['no byte at all', '', 10],
+    ['half a request line', 'GET /v1', 10],
+    ['headers without an end', HEAD, 10],
+    ['headers without an end and no key', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n', 10],
+    ['a body that stops', `${HEAD}Content-Length: 29\r\n\r\n{"name":`, 30],
+    ['a body that never starts', `${HEAD}Content-Length: 29\r\n\r\n`, 30],
+    ['chunks without an end', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, 30],
+  ] as const) {
+    test(`timeouts › ${what} › answers 408 within ${seconds} s and closes`, async () => {
+      const start = performance.now();
+      const answer = parseAnswer(await exchange(port, text));
+      const ms = performance.now() - start;
+      assertError(answer, 'request_timeout', /within 30 s, its headers within 10 s$/);
+      assert.equal(answer.headers.connection, 'close');
+      assert.ok(ms < seconds * 1_000 + SLACK_MS, `answered after ${ms} ms`);
+      assert.ok(ms > seconds * 1_000 - 1_500, `answered already after ${ms} ms`);
+    });
+  }
+});
+
+test('timeouts › all of them › are no failure of the service', () => {
+  assert.deepEqual(
+    service.log.filter(({ level }) => Number(level) > 30),
+    [],
+  );
+});

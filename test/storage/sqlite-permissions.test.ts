@@ -1,0 +1,60 @@
+/** A database in a folder that may only be read; in a file of its own, since the whole process becomes another user. */
+
+import assert from 'node:assert/strict';
+import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { openStore } from '../../src/storage/open.ts';
+
+const NOBODY = 65_534;
+
+let folder: string;
+let file: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  file = join(folder, 'store.db');
+});
+afterEach(async () => {
+  await chmod(folder, 0o755);
+  await rm(folder, { recursive: true });
+});
+
+describe('a folder that cannot be written', () => {
+  /** Works as a user that permissions bind: they do not bind root. */
+  async function asUser<T>(work: () => Promise<T>): Promise<T> {
+    if (process.getuid?.() !== 0) return work();
+    process.seteuid?.(NOBODY);
+    try {
+      return await work();
+    } finally {
+      process.seteuid?.(0);
+    }
+  }
+
+  test('openStore › a new database in it › is unavailable and says what to do', async () => {
+    await chmod(folder, 0o555);
+    await assert.rejects(
+      asUser(() => openStore(`sqlite:${file}`, { create: true })),
+      {
+        name: 'PetstoreError',
+        code: 'unavailable',
+        message: `the database ${file} cannot be opened: its folder must exist and be writable`,
+      },
+    );
+    assert.deepEqual(await readdir(folder), []);
+  });
+
+  test('openStore › a database in it › is unavailable and left as it was', async () => {
+    await (await openStore(`sqlite:${file}`, { create: true })).close();
+    const bytes = await readFile(file);
+    await chmod(file, 0o444);
+    await chmod(folder, 0o555);
+    await assert.rejects(
+      asUser(() => openStore(`sqlite:${file}`, { create: false })),
+      { name: 'PetstoreError', code: 'unavailable', message: /its (?:file and its )?folder must/ },
+    );
+    assert.deepEqual(await readFile(file), bytes);
+    assert.deepEqual(await readdir(folder), ['store.db']);
+  });
+});

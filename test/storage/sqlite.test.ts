@@ -1,0 +1,356 @@
+/** What only SQLite has: its settings, its files and its locks. What a store promises is in store.contract.test.ts. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { NewPet } from '../../src/pet.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { createKeyStore } from '../../src/storage/keys.ts';
+import { APPLICATION_ID } from '../../src/storage/migrations.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { createPetStore } from '../../src/storage/pets.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { isOlder } from '../../src/storage/sqlite-schema.ts';
+import { runProgram } from '../support/program.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
+const PAGE_BYTES = 4096;
+const READS_MIN = 50;
+
+let folder: string;
+let count = 0;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** A folder of its own for each test, so that what lies beside a database is seen. */
+async function createFolder(): Promise<string> {
+  count += 1;
+  const made = join(folder, String(count));
+  await mkdir(made);
+  return made;
+}
+
+async function* repeat(rows: number): AsyncGenerator<NewPet> {
+  for (let index = 0; index < rows; index += 1) yield { ...REX, name: `Rex ${index}` };
+}
+
+/** A petstore's database of many pages, closed. */
+async function createDatabase(rows = 3_000): Promise<string> {
+  const file = join(await createFolder(), 'store.db');
+  const store = await openStore(`sqlite:${file}`, { create: true });
+  await store.pets.addAll(repeat(rows));
+  await store.close();
+  return file;
+}
+
+/** Runs SQL on the file with SQLite itself. */
+function alter(file: string, sql: string): void {
+  const connection = new DatabaseSync(file);
+  connection.exec(sql);
+  connection.close();
+}
+
+describe('settings', () => {
+  test('a new database › seen from beside › is in WAL mode, its tables strict', async () => {
+    const connection = new DatabaseSync(await createDatabase(1), { readOnly: true });
+    assert.deepEqual(
+      { ...connection.prepare('pragma journal_mode').get() },
+      { journal_mode: 'wal' },
+    );
+    assert.deepEqual(
+      { ...connection.prepare('pragma application_id').get() },
+      { application_id: APPLICATION_ID },
+    );
+    const tables = connection
+      .prepare(`select name, strict from pragma_table_list where name in ('pets', 'api_keys')`)
+      .all();
+    assert.deepEqual(tables.map(({ name, strict }) => `${name} ${strict}`).sort(), [
+      'api_keys 1',
+      'pets 1',
+    ]);
+    connection.close();
+  });
+
+  test('a database › for its writes › is synced to the disk at every commit', async () => {
+    const database = await openSqlite(join(await createFolder(), 'store.db'), { create: true });
+    const FULL = 2n;
+    const rows = await database.write({ sql: 'pragma synchronous', values: [] });
+    await database.close();
+    assert.deepEqual(rows.flat(2), [FULL]);
+  });
+
+  for (const [version, than, expected] of [
+    ['3.51.2', '3.51.3', true],
+    ['3.51.3', '3.51.3', false],
+    ['3.51.10', '3.51.3', false],
+    ['3.9.20', '3.51.3', true],
+    ['3.53.0', '3.51.3', false],
+    ['3.51', '3.51.3', true],
+    ['4.0.0', '3.51.3', false],
+    ['2.99.99', '3.51.3', true],
+  ] as const) {
+    test(`isOlder › ${version} than ${than} › is ${expected}`, () => {
+      assert.equal(isOlder(version, than), expected);
+    });
+  }
+});
+
+describe('query plans', () => {
+  /** How SQLite goes about the queries of the work, one line for each step. */
+  async function explain(work: (database: Database) => Promise<unknown>): Promise<string[]> {
+    const database = await openSqlite(await createDatabase(100), { create: false });
+    const steps: string[] = [];
+    const explaining: Database = {
+      async read(sql, ...values) {
+        const plan = await database.read(`explain query plan ${sql}`, ...values);
+        steps.push(...plan.map((step) => String(step.at(-1))));
+        return database.read(sql, ...values);
+      },
+      write: (...statements) => database.write(...statements),
+      load: (...args) => database.load(...args),
+      backup: (file) => database.backup(file),
+      close: () => database.close(),
+    };
+    await work(explaining);
+    await database.close();
+    return steps;
+  }
+
+  for (const [what, work, plan] of [
+    [
+      'pets.list',
+      (database: Database) => createPetStore(database).list({ limit: 20, after: 7n }),
+      ['SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)'],
+    ],
+    [
+      'pets.list of a status',
+      (database: Database) =>
+        createPetStore(database).list({ limit: 20, status: 'sold', after: 7n }),
+      ['SEARCH pets USING INDEX pets_status (status=? AND rowid>?)'],
+    ],
+    [
+      'pets.find',
+      (database: Database) => createPetStore(database).find(7n),
+      ['SEARCH pets USING INTEGER PRIMARY KEY (rowid=?)'],
+    ],
+    [
+      'keys.find',
+      (database: Database) => createKeyStore(database).find(Buffer.alloc(32)),
+      ['SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (digest=?)'],
+    ],
+  ] as const) {
+    test(`${what} › among many › is one search in order, nothing sorted`, async () => {
+      assert.deepEqual(await explain(work), plan);
+    });
+  }
+});
+
+describe('files', { concurrency: true }, () => {
+  describe('opening', { concurrency: 2 }, () => {
+    test('keys create › eight at once on a database that is not there › all make their key', async () => {
+      const cwd = await createFolder();
+      const runs = Array.from({ length: 8 }, () =>
+        runProgram(['keys', 'create', '--name', 'ci'], { cwd }),
+      );
+      for (const { status, stderr } of await Promise.all(runs)) assert.equal(status, 0, stderr);
+      const store = await openStore(`sqlite:${join(cwd, 'petstore.db')}`, { create: false });
+      const ids = (await store.keys.list()).map(({ id }) => id);
+      await store.close();
+      assert.deepEqual(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
+    });
+
+    test('openStore › an empty file › makes it a database', async () => {
+      const file = join(await createFolder(), 'store.db');
+      await writeFile(file, '');
+      const store = await openStore(`sqlite:${file}`, { create: false });
+      assert.equal((await store.pets.add(REX)).id, 1n);
+      await store.close();
+    });
+
+    const refused: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
+      [
+        'of a newer petstore',
+        async () => {
+          const file = await createDatabase();
+          alter(file, 'pragma user_version = 99');
+          return file;
+        },
+        /is of a newer petstore: its schema is 99, this program knows up to \d+/,
+      ],
+      [
+        'of another program',
+        async () => {
+          const file = join(await createFolder(), 'other.db');
+          alter(file, 'create table pets (id integer primary key); insert into pets values (1)');
+          return file;
+        },
+        /belongs to another program/,
+      ],
+      [
+        'of another program in WAL mode',
+        async () => {
+          const file = join(await createFolder(), 'other.db');
+          alter(
+            file,
+            'pragma journal_mode = wal; create table songs (id); pragma user_version = 1',
+          );
+          return file;
+        },
+        /belongs to another program/,
+      ],
+      [
+        'that another program has only marked as its own',
+        async () => {
+          const file = join(await createFolder(), 'other.db');
+          alter(file, 'pragma application_id = 7');
+          return file;
+        },
+        /belongs to another program/,
+      ],
+      [
+        'that is a text',
+        async () => {
+          const file = join(await createFolder(), 'notes.db');
+          await writeFile(file, 'buy food for Rex\n'.repeat(1_000));
+          return file;
+        },
+        /is not an SQLite database/,
+      ],
+      [
+        'that is one byte',
+        async () => {
+          const file = join(await createFolder(), 'byte.db');
+          await writeFile(file, 'S');
+          return file;
+        },
+        /is not an SQLite database/,
+      ],
+      [
+        'with random bytes in its middle',
+        async () => {
+          const file = await createDatabase();
+          const handle = await open(file, 'r+');
+          await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
+          await handle.close();
+          return file;
+        },
+        /is damaged: restore it from a backup/,
+      ],
+      [
+        'that was cut at half a page',
+        async () => {
+          const file = await createDatabase();
+          await truncate(file, 5.5 * PAGE_BYTES);
+          return file;
+        },
+        /is damaged: restore it from a backup/,
+      ],
+      [
+        'that was cut within its header',
+        async () => {
+          const file = await createDatabase();
+          await truncate(file, 50);
+          return file;
+        },
+        /is damaged: restore it from a backup/,
+      ],
+    ];
+    for (const [what, create, reason] of refused) {
+      test(`petstore › a database ${what} › is refused in one line and left as it was`, async () => {
+        const file = await create();
+        const bytes = await readFile(file);
+        const args = ['keys', 'create', '--name', 'ci', '--database', `sqlite:${file}`];
+        const { status, stdout, stderr } = await runProgram(args, { cwd: folder });
+        assert.match(
+          stderr,
+          new RegExp(`^petstore: the database ${file} ${reason.source}[^\n]*\n$`),
+        );
+        assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+        assert.deepEqual(await readFile(file), bytes);
+        assert.equal((await readdir(join(file, '..'))).length, 1);
+      });
+    }
+
+    test('petstore › a database that is a folder › is refused in one line', async () => {
+      const cwd = await createFolder();
+      const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:.'];
+      const { status, stderr } = await runProgram(args, { cwd });
+      assert.deepEqual(
+        { status, stderr },
+        { status: 1, stderr: 'petstore: the database . is not a file\n' },
+      );
+      assert.deepEqual(await readdir(cwd), []);
+    });
+  });
+
+  describe('locks', { concurrency: true }, () => {
+    test('pets.add › while another holds the lock for a second › waits, and reads go on', async () => {
+      const file = await createDatabase(1);
+      const store = await openStore(`sqlite:${file}`, { create: false });
+      const other = new DatabaseSync(file);
+      other.exec('begin immediate');
+      let isAdded = false;
+      const adding = store.pets.add(REX).finally(() => {
+        isAdded = true;
+      });
+      let reads = 0;
+      const end = performance.now() + 1_000;
+      // A wait that stopped the event loop would be over before there are so many.
+      while (performance.now() < end || reads < READS_MIN) {
+        assert.equal((await store.pets.list({ limit: 1 })).pets.length, 1);
+        reads += 1;
+        await setTimeout(1);
+      }
+      assert.equal(isAdded, false);
+      other.exec('commit');
+      other.close();
+      const { id } = await adding;
+      await store.close();
+      assert.equal(id, 2n);
+    });
+
+    test('pets.add › while another holds the lock for too long › is unavailable', async () => {
+      const file = await createDatabase(1);
+      const store = await openStore(`sqlite:${file}`, { create: false });
+      const other = new DatabaseSync(file);
+      other.exec('begin immediate');
+      await assert.rejects(store.pets.add(REX), {
+        name: 'PetstoreError',
+        code: 'unavailable',
+        message: `the database ${file} is held by another process`,
+      });
+      other.exec('commit');
+      other.close();
+      assert.equal((await store.pets.add(REX)).id, 2n);
+      await store.close();
+    });
+  });
+});
+
+test('pets.addAll › 200,000 animals › needs memory for a few', async () => {
+  const MEGABYTE = 1024 * 1024;
+  const store = await openStore(`sqlite:${join(await createFolder(), 'store.db')}`, {
+    create: true,
+  });
+  await store.pets.addAll(repeat(50_000));
+  const before = process.memoryUsage.rss();
+  let most = before;
+  async function* measured(): AsyncGenerator<NewPet> {
+    for await (const pet of repeat(200_000)) {
+      if (pet.name.endsWith('000')) most = Math.max(most, process.memoryUsage.rss());
+      yield { ...pet, name: pet.name.padEnd(255, '.') };
+    }
+  }
+  assert.equal(await store.pets.addAll(measured()), 200_000);
+  most = Math.max(most, process.memoryUsage.rss());
+  await store.close();
+  // A few pages and batches, and what the garbage collector has not yet come to.
+  assert.ok(most - before < 160 * MEGABYTE, `${Math.round((most - before) / MEGABYTE)} MB more`);
+});

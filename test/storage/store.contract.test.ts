@@ -1,0 +1,480 @@
+/** What src/store.ts promises, method by method, on every engine; what only one engine has is tested beside. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
+import { type NewPet, PET_STATUSES, type Pet } from '../../src/pet.ts';
+import { openStore } from '../../src/storage/open.ts';
+import type { NewApiKey, PetQuery, Store } from '../../src/store.ts';
+import { newPet } from '../arbitraries.ts';
+
+interface Engine {
+  readonly name: string;
+  /** Whether what one store keeps is there for the next one at the same address. */
+  readonly persists: boolean;
+  /** The address of a new store; the folder is removed after the test. */
+  readonly create: (folder: string) => Promise<string>;
+  /** The address of the store in a backup. */
+  readonly toBackupAddress: (file: string) => string;
+}
+
+const ENGINES: readonly Engine[] = [
+  {
+    name: 'sqlite file',
+    persists: true,
+    create: async (folder) => `sqlite:${join(folder, 'store.db')}`,
+    toBackupAddress: (file) => `sqlite:${file}`,
+  },
+  {
+    name: 'sqlite in memory',
+    persists: false,
+    create: async () => 'sqlite::memory:',
+    toBackupAddress: (file) => `sqlite:${file}`,
+  },
+];
+
+interface TestStore extends AsyncDisposable {
+  readonly store: Store;
+  readonly folder: string;
+  readonly address: string;
+  /** Opens the same address once more. */
+  readonly openAgain: () => Promise<Store>;
+}
+
+async function openNew(engine: Engine): Promise<TestStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const address = await engine.create(folder);
+  const opened: Store[] = [];
+  const openAgain = async () => {
+    const store = await openStore(address, { create: true });
+    opened.push(store);
+    return store;
+  };
+  return {
+    store: await openAgain(),
+    folder,
+    address,
+    openAgain,
+    async [Symbol.asyncDispose]() {
+      for (const store of opened) await store.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+const REX: NewPet = { name: 'Rex', categoryId: 1n };
+
+async function* repeat(count: number, pet: NewPet = REX): AsyncGenerator<NewPet> {
+  for (let index = 0; index < count; index += 1) yield { ...pet, name: `${pet.name} ${index}` };
+}
+
+async function* fail(count: number): AsyncGenerator<NewPet> {
+  yield* repeat(count);
+  throw new Error('row 7 is wrong');
+}
+
+async function listAll(store: Store, query: Partial<PetQuery> = {}): Promise<Pet[]> {
+  const pets: Pet[] = [];
+  let after = query.after;
+  do {
+    const page = await store.pets.list({
+      limit: 1_000,
+      ...query,
+      ...(after === undefined ? {} : { after }),
+    });
+    pets.push(...page.pets);
+    after = page.next;
+  } while (after !== undefined);
+  return pets;
+}
+
+function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
+  return {
+    digest: randomBytes(32),
+    name: 'ci',
+    environment: 'staging',
+    createdAt: 1_790_000_000_000,
+    ...more,
+  };
+}
+
+const NO_SUCH_KEY = { name: 'PetstoreError', code: 'not_found', message: 'there is no key 99' };
+
+for (const engine of ENGINES) {
+  const on = `on ${engine.name}`;
+
+  describe(`pets ${on}`, () => {
+    test(`pets.add ${on} › any animal › is found and listed exactly as it was given`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await fc.assert(
+        fc.asyncProperty(newPet, async (given) => {
+          const added = await pets.add(given);
+          assert.deepEqual(added, { id: added.id, ...given });
+          assert.deepEqual(await pets.find(added.id), added);
+          assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
+        }),
+      );
+    });
+
+    for (const categoryId of [INT64_MIN, INT64_MAX, 2n ** 53n + 1n, 0n]) {
+      test(`pets.add ${on} › the categoryId ${categoryId} › comes back to the last digit`, async () => {
+        await using opened = await openNew(engine);
+        const { id } = await opened.store.pets.add({ name: 'Rex', categoryId });
+        assert.equal((await opened.store.pets.find(id))?.categoryId, categoryId);
+      });
+    }
+
+    test(`pets.add ${on} › no status › is a member that stays absent`, async () => {
+      await using opened = await openNew(engine);
+      const added = await opened.store.pets.add(REX);
+      const found = await opened.store.pets.find(added.id);
+      for (const pet of [added, found ?? {}]) {
+        assert.deepEqual(Object.keys(pet).sort(), ['categoryId', 'id', 'name']);
+      }
+    });
+
+    test(`pets.add ${on} › a hundred at once › get the ids from 1 to 100`, async () => {
+      await using opened = await openNew(engine);
+      const adding = Array.from({ length: 100 }, () => opened.store.pets.add(REX));
+      const ids = (await Promise.all(adding)).map(({ id }) => Number(id));
+      assert.deepEqual(
+        ids.toSorted((one, other) => one - other),
+        Array.from({ length: 100 }, (_, index) => index + 1),
+      );
+    });
+
+    test(`pets.find ${on} › an id that no animal has › is undefined`, async () => {
+      await using opened = await openNew(engine);
+      const { id } = await opened.store.pets.add(REX);
+      for (const other of [id + 1n, 0n, -1n, INT64_MIN, INT64_MAX]) {
+        assert.equal(await opened.store.pets.find(other), undefined);
+      }
+    });
+
+    test(`pets.list ${on} › an empty store › is an empty last page`, async () => {
+      await using opened = await openNew(engine);
+      assert.deepEqual(await opened.store.pets.list({ limit: 20 }), { pets: [] });
+      assert.deepEqual(await opened.store.pets.list({ limit: 1, status: 'sold' }), { pets: [] });
+    });
+
+    test(`pets.list ${on} › any limit, status and place › is that part, and next leads on`, async () => {
+      await using opened = await openNew(engine);
+      const all: Pet[] = [];
+      for (const [index, status] of [...PET_STATUSES, undefined, ...PET_STATUSES].entries()) {
+        for (let count = 0; count <= index; count += 1) {
+          const given = { ...REX, ...(status !== undefined && { status }) };
+          all.push(await opened.store.pets.add(given));
+        }
+      }
+      const place = fc.oneof(fc.bigInt(-1n, BigInt(all.length)), fc.constant(INT64_MAX));
+      const query = fc.record(
+        {
+          limit: fc.integer({ min: 1, max: 40 }),
+          status: fc.constantFrom(...PET_STATUSES),
+          after: place,
+        },
+        { requiredKeys: ['limit'] },
+      );
+      await fc.assert(
+        fc.asyncProperty(query, async ({ limit, status, after = 0n }) => {
+          const rest = all.filter(
+            (pet) => pet.id > after && (status === undefined || pet.status === status),
+          );
+          const pets = rest.slice(0, limit);
+          const asked = { limit, after, ...(status !== undefined && { status }) };
+          assert.deepEqual(
+            await opened.store.pets.list(asked),
+            rest.length > limit ? { pets, next: pets.at(-1)?.id } : { pets },
+          );
+        }),
+      );
+    });
+
+    test(`pets.list ${on} › animals added on the way › next meets each of the old ones once`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await pets.addAll(repeat(10));
+      const met: bigint[] = [];
+      let next: bigint | undefined = 0n;
+      while (next !== undefined && met.length < 15) {
+        const page = await pets.list({ limit: 2, after: next });
+        met.push(...page.pets.map(({ id }) => id));
+        await pets.add(REX);
+        next = page.next;
+      }
+      assert.deepEqual(met.slice(0, 10), [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n]);
+      assert.equal(new Set(met).size, met.length);
+    });
+
+    test(`pets.addAll ${on} › many animals › get ascending ids in their order`, async () => {
+      await using opened = await openNew(engine);
+      await opened.store.pets.add(REX);
+      assert.equal(
+        await opened.store.pets.addAll(repeat(2_500, { ...REX, status: 'sold' })),
+        2_500,
+      );
+      const added = await listAll(opened.store, { status: 'sold' });
+      const names = Array.from({ length: 2_500 }, (_, index) => `Rex ${index}`);
+      assert.deepEqual(
+        added.map(({ name }) => name),
+        names,
+      );
+    });
+
+    test(`pets.addAll ${on} › any animals › are found exactly as they were given`, async () => {
+      await using opened = await openNew(engine);
+      const given = fc.sample(newPet, 200);
+      await opened.store.pets.addAll(ReadableStream.from(given));
+      assert.deepEqual(
+        (await listAll(opened.store)).map(({ id: _, ...pet }) => pet),
+        given.map((pet) => ({ ...pet })),
+      );
+    });
+
+    test(`pets.addAll ${on} › nothing › is 0`, async () => {
+      await using opened = await openNew(engine);
+      assert.equal(await opened.store.pets.addAll(repeat(0)), 0);
+    });
+
+    test(`pets.addAll ${on} › an iteration that fails › adds none and throws what it threw`, async () => {
+      await using opened = await openNew(engine);
+      await opened.store.pets.add(REX);
+      await assert.rejects(opened.store.pets.addAll(fail(2_500)), { message: 'row 7 is wrong' });
+      assert.equal((await listAll(opened.store)).length, 1);
+      assert.equal(await opened.store.pets.addAll(repeat(3)), 3);
+    });
+
+    test(`pets.addAll ${on} › read meanwhile › is seen whole or not at all`, async () => {
+      await using opened = await openNew(engine);
+      const reader = engine.persists ? await opened.openAgain() : opened.store;
+      const seen = new Set<number>();
+      let isAdding = true;
+      const adding = opened.store.pets.addAll(repeat(5_000)).finally(() => {
+        isAdding = false;
+      });
+      while (isAdding) {
+        seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+        await new Promise(setImmediate);
+      }
+      await adding;
+      seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+      assert.deepEqual([...seen], [0, 5_000]);
+    });
+
+    test(`pets.addAll ${on} › while its iteration goes on › others add`, async () => {
+      await using opened = await openNew(engine);
+      const other = engine.persists ? await opened.openAgain() : opened.store;
+      async function* slow(): AsyncGenerator<NewPet> {
+        for (let count = 0; count < 3; count += 1) {
+          yield* repeat(1_500, { ...REX, status: 'pending' });
+          await other.pets.add({ ...REX, status: 'sold' });
+        }
+      }
+      assert.equal(await opened.store.pets.addAll(slow()), 4_500);
+      assert.equal((await listAll(other, { status: 'sold' })).length, 3);
+      assert.equal((await listAll(other, { status: 'pending' })).length, 4_500);
+    });
+
+    test(`pets.addAll ${on} › two at once › are added both`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await Promise.all([pets.addAll(repeat(1_500)), pets.addAll(repeat(1_500))]);
+      assert.equal((await listAll(opened.store)).length, 3_000);
+    });
+  });
+
+  describe(`keys ${on}`, () => {
+    test(`keys.add ${on} › with and without an expiry › is found by its digest as it was given`, async () => {
+      await using opened = await openNew(engine);
+      const { keys } = opened.store;
+      const forEver = createNewKey({ name: 'für immer' });
+      const limited = createNewKey({ environment: 'production', expiresAt: 8.64e15 });
+      for (const [index, { digest, ...rest }] of [forEver, limited].entries()) {
+        const added = await keys.add({ digest, ...rest });
+        assert.deepEqual(added, { id: index + 1, ...rest });
+        assert.deepEqual(await keys.find(digest), added);
+      }
+    });
+
+    test(`keys.find ${on} › a digest that no key has › is undefined`, async () => {
+      await using opened = await openNew(engine);
+      const { digest } = createNewKey();
+      await opened.store.keys.add(createNewKey());
+      assert.equal(await opened.store.keys.find(digest), undefined);
+    });
+
+    test(`keys.list ${on} › expired and revoked ones too › is all keys by id`, async () => {
+      await using opened = await openNew(engine);
+      const { keys } = opened.store;
+      assert.deepEqual(await keys.list(), []);
+      const expired = await keys.add(createNewKey({ expiresAt: 1 }));
+      const revoked = await keys.add(createNewKey());
+      const active = await keys.add(createNewKey());
+      await keys.revoke(revoked.id, 5);
+      assert.deepEqual(await keys.list(), [expired, { ...revoked, revokedAt: 5 }, active]);
+    });
+
+    test(`keys.touch ${on} › a key › keeps the time of its last use`, async () => {
+      await using opened = await openNew(engine);
+      const { keys } = opened.store;
+      const newKey = createNewKey();
+      const { id } = await keys.add(newKey);
+      const other = await keys.add(createNewKey());
+      for (const lastUsedAt of [7, 8]) {
+        await keys.touch(id, lastUsedAt);
+        assert.equal((await keys.find(newKey.digest))?.lastUsedAt, lastUsedAt);
+      }
+      assert.deepEqual((await keys.list())[1], other);
+    });
+
+    test(`keys.revoke ${on} › twice › keeps the first time`, async () => {
+      await using opened = await openNew(engine);
+      const { keys } = opened.store;
+      const newKey = createNewKey();
+      const { id } = await keys.add(newKey);
+      await keys.revoke(id, 5);
+      await keys.revoke(id, 6);
+      assert.equal((await keys.find(newKey.digest))?.revokedAt, 5);
+    });
+
+    test(`keys.revoke ${on} › an id that no key has › is not_found`, async () => {
+      await using opened = await openNew(engine);
+      const key = await opened.store.keys.add(createNewKey());
+      await assert.rejects(opened.store.keys.revoke(99, 5), NO_SUCH_KEY);
+      assert.deepEqual(await opened.store.keys.list(), [key]);
+    });
+
+    for (const [what, expiresAt, expected] of [
+      ['that never expires', undefined, 1_000],
+      ['that would expire later', 2_000, 1_000],
+      ['that expires sooner by itself', 500, 500],
+    ] as const) {
+      test(`keys.rotate ${on} › a key ${what} › lets it expire at ${expected}`, async () => {
+        await using opened = await openNew(engine);
+        const { keys } = opened.store;
+        const old = await keys.add(createNewKey(expiresAt === undefined ? {} : { expiresAt }));
+        const bystander = await keys.add(createNewKey());
+        const { digest, ...rest } = createNewKey({ name: 'new', expiresAt: 9_000 });
+        const added = await keys.rotate(old.id, { digest, ...rest }, 1_000);
+        assert.deepEqual(added, { id: 3, ...rest });
+        assert.deepEqual(await keys.find(digest), added);
+        assert.deepEqual(await keys.list(), [{ ...old, expiresAt: expected }, bystander, added]);
+      });
+    }
+
+    test(`keys.rotate ${on} › an id that no key has › is not_found and adds nothing`, async () => {
+      await using opened = await openNew(engine);
+      const key = await opened.store.keys.add(createNewKey());
+      await assert.rejects(opened.store.keys.rotate(99, createNewKey(), 1_000), NO_SUCH_KEY);
+      assert.deepEqual(await opened.store.keys.list(), [key]);
+    });
+  });
+
+  describe(`store ${on}`, () => {
+    test(`store.check ${on} › an open store › resolves`, async () => {
+      await using opened = await openNew(engine);
+      await opened.store.check();
+    });
+
+    test(`store.backup ${on} › to a new file › is a store by itself with everything in it`, async () => {
+      await using opened = await openNew(engine);
+      const { store, folder } = opened;
+      await store.pets.addAll(ReadableStream.from(fc.sample(newPet, 50)));
+      const newKey = createNewKey({ expiresAt: 9_000 });
+      const { id } = await store.keys.add(newKey);
+      await store.keys.touch(id, 6);
+      await store.keys.revoke(id, 7);
+      const file = join(folder, 'backup.db');
+      await store.backup(file);
+      const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
+      await store.pets.add(REX);
+
+      const copy = await openStore(engine.toBackupAddress(file), { create: false });
+      try {
+        assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
+        assert.equal((await copy.pets.add(REX)).id, 51n);
+        assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
+      } finally {
+        await copy.close();
+      }
+    });
+
+    test(`store.backup ${on} › to a file that is there › is bad_request and leaves it`, async () => {
+      await using opened = await openNew(engine);
+      const file = join(opened.folder, 'there.db');
+      await writeFile(file, '');
+      await assert.rejects(opened.store.backup(file), {
+        name: 'PetstoreError',
+        code: 'bad_request',
+        message: `${file} exists already`,
+      });
+    });
+
+    test(`store.backup ${on} › to a folder that is not there › is bad_request`, async () => {
+      await using opened = await openNew(engine);
+      const file = join(opened.folder, 'no', 'backup.db');
+      await assert.rejects(opened.store.backup(file), {
+        name: 'PetstoreError',
+        code: 'bad_request',
+      });
+    });
+  });
+
+  if (!engine.persists) continue;
+
+  describe(`two stores ${on}`, () => {
+    test(`store ${on} › opened again › has what was there and uses no id twice`, async () => {
+      await using opened = await openNew(engine);
+      const first = await opened.store.pets.add(REX);
+      await assert.rejects(opened.store.pets.addAll(fail(10)));
+      const key = await opened.store.keys.add(createNewKey());
+      const again = await opened.openAgain();
+      assert.deepEqual(await listAll(again), [first]);
+      assert.deepEqual(await again.keys.list(), [key]);
+      const more = [await again.pets.add(REX), await opened.store.pets.add(REX)];
+      assert.ok(more.every(({ id }) => id > first.id));
+      assert.notEqual(more[0]?.id, more[1]?.id);
+    });
+
+    test(`store.close ${on} › then opened again › has what was there`, async () => {
+      await using opened = await openNew(engine);
+      const first = await openStore(opened.address, { create: false });
+      const added = await first.pets.add(REX);
+      await first.close();
+      const second = await openStore(opened.address, { create: false });
+      const found = await second.pets.find(added.id);
+      await second.close();
+      assert.deepEqual(found, added);
+    });
+
+    test(`pets ${on} › added in one › is there in the other`, async () => {
+      await using opened = await openNew(engine);
+      const other = await opened.openAgain();
+      const added = await opened.store.pets.add(REX);
+      assert.deepEqual(await other.pets.find(added.id), added);
+      assert.deepEqual(await other.pets.list({ limit: 1 }), { pets: [added] });
+    });
+
+    test(`keys ${on} › revoked in one › is so in the other within a second`, async () => {
+      await using opened = await openNew(engine);
+      const other = await opened.openAgain();
+      const newKey = createNewKey();
+      const { id } = await opened.store.keys.add(newKey);
+      assert.equal((await other.keys.find(newKey.digest))?.revokedAt, undefined);
+      await opened.store.keys.revoke(id, 5);
+      const deadline = performance.now() + 1_000;
+      let found = await other.keys.find(newKey.digest);
+      while (found?.revokedAt === undefined && performance.now() < deadline) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        found = await other.keys.find(newKey.digest);
+      }
+      assert.equal(found?.revokedAt, 5);
+    });
+  });
+}
