@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Installs the packed tarball into an empty folder, as an operator would, and uses its command with
+# the Node that is first on the path. What the service answers in full is tested in test/.
+#
+# Usage: scripts/check-package.sh TARBALL
+set -euo pipefail
+
+tarball=$(realpath "$1")
+folder=$(mktemp -d)
+service=
+cleanup() {
+  if [ -n "$service" ]; then kill -KILL "$service" 2>/dev/null || true; fi
+  rm -rf "$folder"
+}
+trap cleanup EXIT
+cd "$folder"
+
+fail() {
+  printf 'check-package: %s\n' "$1" >&2
+  exit 1
+}
+
+expect() {
+  [ "$2" = "$3" ] || fail "$1 should be: $3, is: $2"
+}
+
+echo "The package on Node $(node --version):"
+npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
+
+package=node_modules/petstore
+for file in README.md LICENSE CHANGELOG.md openapi.json; do
+  [ -f "$package/$file" ] || fail "$file is not in the package"
+done
+for stranger in src test runtime; do
+  [ ! -e "$package/$stranger" ] || fail "$stranger is in the package"
+done
+installed=$(npm ls --all --parseable)
+for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright; do
+  if grep -E "/$stranger" <<<"$installed"; then fail "the package brings $stranger"; fi
+done
+
+petstore=node_modules/.bin/petstore
+expect '--version' "$(npx --no-install petstore --version)" \
+  "$(node --print 'require("./node_modules/petstore/package.json").version')"
+key=$("$petstore" keys create --name check 2>keys.err)
+[[ $key =~ ^petstore_stag_[0-9A-Za-z]{36}$ ]] || fail 'keys create prints no key'
+
+: >serve.out
+"$petstore" serve --port 0 --log-level warn >serve.out 2>serve.err &
+service=$!
+for _ in {1..100}; do
+  grep -q 'listens on' serve.out && break
+  sleep 0.1
+done
+url=$(sed -nE 's/.*listens on (http:[^ ]+).*/\1/p' serve.out)
+[ -n "$url" ] || fail "it does not start: $(cat serve.err)"
+
+get() {
+  curl --silent --show-error --fail --header "Authorization: Bearer $key" "$@"
+}
+pet='{"id":1,"name":"Rex","categoryId":9223372036854775807,"status":"sold"}'
+expect 'POST /v1/pets' \
+  "$(get --json '{"name":"Rex","categoryId":9223372036854775807,"status":"sold"}' "$url/v1/pets")" \
+  "$pet"
+expect 'GET /v1/pets/1' "$(get "$url/v1/pets/1")" "$pet"
+expect 'GET /v1/pets' "$(get "$url/v1/pets?status=sold")" "[$pet]"
+expect 'the paths of /openapi.json' \
+  "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
+  '/pets,/pets/{petId}'
+grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is no page'
+
+kill -TERM "$service"
+status=0
+wait "$service" || status=$?
+service=
+expect 'the exit status after SIGTERM' "$status" 0
+expect 'what serve wrote to standard error' "$(cat serve.err)" ''
+! grep -i warning keys.err || fail 'keys create warns'
+echo 'The package works.'

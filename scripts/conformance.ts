@@ -1,0 +1,68 @@
+/**
+ * Lets other people's tools judge the document and the running service by it: Redocly, Spectral and
+ * Schemathesis. What the document cannot say is tested in test/.
+ *
+ * Usage: npm run conformance [-- SEED]
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startService } from '../test/support/program.ts';
+
+const LINTERS = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3'];
+const PHASES = 'examples,coverage,fuzzing,stateful';
+
+const root = join(import.meta.dirname, '..');
+const linters = join(root, '.cache/linters');
+const python = join(root, '.cache/schemathesis');
+const seed = process.argv[2] ?? '1';
+
+await lint();
+await judgeService();
+
+/** Neither linter is a dependency: they bring two hundred packages, which nothing else here needs. */
+async function lint(): Promise<void> {
+  const install = ['install', '--prefix', linters, '--ignore-scripts', '--no-save', '--no-audit'];
+  await run('npm', [...install, '--no-fund', ...LINTERS]);
+  const bin = join(linters, 'node_modules/.bin');
+  await run(join(bin, 'redocly'), ['lint', 'openapi.json'], {
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  });
+  await run(join(bin, 'spectral'), ['lint', '--fail-severity', 'hint', 'openapi.json']);
+}
+
+async function judgeService(): Promise<void> {
+  if (!existsSync(join(python, 'bin/pip'))) await run('python3', ['-m', 'venv', python]);
+  const requirements = join(root, 'scripts/schemathesis-requirements.txt');
+  const install = ['install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:'];
+  await run(join(python, 'bin/pip'), [...install, '--requirement', requirements]);
+
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  try {
+    await using service = await startService(['--log-level', 'warn'], { cwd: folder });
+    const config = ['--no-color', '--config-file', join(root, 'schemathesis.toml')];
+    const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
+    await run(
+      join(python, 'bin/schemathesis'),
+      [...config, 'run', ...place, '--checks', 'all', '--phases', PHASES, '--seed', seed],
+      { PETSTORE_KEY: service.key },
+      folder,
+    );
+    if (service.output.stderr !== '') throw new Error(`it logged: ${service.output.stderr}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** Runs a command to its end, in sight. */
+async function run(command: string, args: string[], env = {}, cwd = root): Promise<void> {
+  process.stdout.write(`$ ${[command, ...args].join(' ')}\n`);
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'inherit' });
+  const [status] = await once(child, 'close');
+  if (status !== 0) throw new Error(`${command} ended with status ${status}`);
+}
