@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const ROUNDS = 5;
-const SECONDS = 4;
+const SECONDS = 3;
 const CONNECTIONS = 32;
 const SERVER_CORE = '0';
 const LOAD_CORE = '1';

@@ -43,6 +43,9 @@ export interface PetStore {
    * was there at the start once, whatever is added meanwhile.
    */
   list(query: PetQuery): Promise<PetPage>;
+
+  /** The same page as JSON text (the interface's Pets), which costs less than its animals. */
+  listJson(query: PetQuery): Promise<JsonPage>;
 }
 
 export interface PetQuery {
@@ -57,6 +60,12 @@ export interface PetQuery {
 export interface PetPage {
   readonly pets: readonly Pet[];
   /** The `after` of the next page; absent when this page is the last. */
+  readonly next?: bigint;
+}
+
+export interface JsonPage {
+  readonly json: string;
+  /** As in {@link PetPage}. */
   readonly next?: bigint;
 }
 

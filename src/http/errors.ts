@@ -44,6 +44,12 @@ const INTERNAL_ERROR = new PetstoreError(
   'the service failed to answer; the X-Request-Id names this request in its log',
 );
 
+/** What the store says of itself is for the operator's log: it may name a file or a host. */
+const UNAVAILABLE = new PetstoreError(
+  'unavailable',
+  'the service cannot answer now: try again when Retry-After says',
+);
+
 /** The interface's Error for a failure. */
 export function toErrorBody({ code, message }: PetstoreError): ErrorBody {
   return { code, message, status: STATUSES[code] };
@@ -60,7 +66,7 @@ const EXAMPLE_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'Content-Type must be application/json, in UTF-8',
   headers_too_large: 'the request line and headers must be at most 16 KiB',
   internal_error: INTERNAL_ERROR.message,
-  unavailable: 'the database is held by another process',
+  unavailable: UNAVAILABLE.message,
 };
 
 /** A response of the Error shape, with an example for each of these codes; the messages fit it better. */
@@ -94,10 +100,11 @@ export function answerError(
   reply: FastifyReply,
 ): void {
   const known = findKnown(error, request);
-  if (known === undefined || known.code === 'unavailable') {
+  const isUnavailable = known?.code === 'unavailable';
+  if (known === undefined || isUnavailable) {
     request.server.petstoreLog.error({ requestId: request.id, err: error }, 'request failed');
   }
-  if (known?.code === 'unavailable') reply.header('retry-after', RETRY_AFTER_SECONDS);
-  const body = toErrorBody(known ?? INTERNAL_ERROR);
+  if (isUnavailable) reply.header('retry-after', RETRY_AFTER_SECONDS);
+  const body = toErrorBody(isUnavailable ? UNAVAILABLE : (known ?? INTERNAL_ERROR));
   reply.code(body.status).send(body);
 }

@@ -63,11 +63,12 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
       },
     },
     async handler({ query }, reply) {
-      const page = await store.pets.list(query);
+      const page = await store.pets.listJson(query);
       if (page.next !== undefined) {
         reply.header('link', `<${pets}?${toNextQuery(query, page.next)}>; rel="next"`);
       }
-      return page.pets;
+      // Text that is JSON already is sent as it is.
+      return reply.type('application/json').send(page.json as never);
     },
   });
 

@@ -12,6 +12,12 @@ export interface Statement {
 }
 
 export interface Database {
+  /**
+   * A number that changes with every commit: at once with one of this process, by the next turn of
+   * the event loop with one of another.
+   */
+  findVersion(): number;
+
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 

@@ -15,7 +15,7 @@ export const MIGRATIONS: readonly string[] = [
   ) strict;
 
   -- SQLite keeps the id in every entry, so a page of one status is read in order from here
-  create index pets_status on pets (status) where status is not null;
+  create index pets_status on pets (status);
 
   create table api_keys (
     id integer primary key autoincrement,

@@ -4,28 +4,15 @@ import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Database, Row, SqlValue, Statement } from './database.ts';
+import { explain, isBusy, isDamage, whenFree } from './sqlite-errors.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sqlite-schema.ts';
 
-/** How long a write waits for one of another process before it is `unavailable`. */
-const BUSY_MS_MAX = 4_000;
-const BUSY_RETRY_MS = 5;
 /** The write-ahead log is cut back to this after a large transaction. */
 const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 /** Rows that are staged between two turns of the event loop. */
 const LOAD_ROWS_AT_ONCE = 1_000;
-
-/** SQLite's primary result codes (https://sqlite.org/rescode.html). */
-const BUSY = 5;
-const LOCKED = 6;
-const READONLY = 8;
-const IOERR = 10;
-const CORRUPT = 11;
-const FULL = 13;
-const CANTOPEN = 14;
-const NOTADB = 26;
 
 /**
  * Opens the database in that file, or one in memory for `:memory:`.
@@ -70,19 +57,41 @@ class SqliteDatabase implements Database {
   readonly #connection: DatabaseSync;
   readonly #file: string;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #dataVersion: StatementSync;
   #loads = 0;
+  /** Counts this connection's commits, which `data_version` leaves out. */
+  #commits = 0;
+  /** What `data_version` said in this turn of the event loop. */
+  #turnVersion: number | undefined;
 
   constructor(connection: DatabaseSync, file: string) {
     this.#connection = connection;
     this.#file = file;
+    this.#dataVersion = connection.prepare('pragma data_version');
   }
 
-  async read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+  findVersion(): number {
+    if (this.#turnVersion === undefined) {
+      try {
+        this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
+      } catch {
+        return Number.NaN; // Equal to no other version: the read that follows says what is wrong.
+      }
+      setImmediate(() => {
+        this.#turnVersion = undefined;
+      });
+    }
+    // Both only grow, so the sum is new whenever one of them is.
+    return this.#turnVersion + this.#commits;
+  }
+
+  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
     return this.#attempt(() => this.#run(sql, values));
   }
 
-  async write(...statements: readonly Statement[]): Promise<Row[][]> {
+  write(...statements: readonly Statement[]): Promise<Row[][]> {
     return this.#attempt(() => {
+      this.#commits += 1;
       const [only, ...others] = statements;
       // A lone statement is a transaction by itself.
       if (only !== undefined && others.length === 0) return [this.#run(only.sql, only.values)];
@@ -119,7 +128,10 @@ class SqliteDatabase implements Database {
       }
       stage(batch);
       const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
-      return await this.#attempt(() => Number(this.#connection.prepare(move).run().changes));
+      return await this.#attempt(() => {
+        this.#commits += 1;
+        return Number(this.#connection.prepare(move).run().changes);
+      });
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
@@ -138,7 +150,7 @@ class SqliteDatabase implements Database {
       await syncToDisk(dirname(file));
     } catch (cause) {
       await rm(partial, { force: true });
-      if (findResultCode(cause) === CORRUPT) throw explain(cause, this.#file);
+      if (isDamage(cause)) throw explain(cause, this.#file);
       throw new PetstoreError(
         'bad_request',
         `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
@@ -162,7 +174,13 @@ class SqliteDatabase implements Database {
     return statement.all(...values) as unknown as Row[];
   }
 
+  /** The work's result, at once when nobody is in the way. */
   async #attempt<T>(work: () => T): Promise<T> {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw explain(error, this.#file);
+    }
     try {
       return await whenFree(work);
     } catch (error) {
@@ -187,23 +205,6 @@ function inTransaction<T>(
   }
 }
 
-/**
- * The work's result, tried again while another process holds the lock. SQLite's own busy_timeout
- * would stop the whole event loop for as long.
- */
-async function whenFree<T>(work: () => T): Promise<T> {
-  const deadline = performance.now() + BUSY_MS_MAX;
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      const code = findResultCode(error);
-      if ((code !== BUSY && code !== LOCKED) || performance.now() > deadline) throw error;
-      await setTimeout(BUSY_RETRY_MS);
-    }
-  }
-}
-
 async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -212,27 +213,3 @@ async function syncToDisk(path: string): Promise<void> {
     await handle.close();
   }
 }
-
-/** The primary code of an error of SQLite; undefined for any other error. */
-function findResultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error && 'errcode' in error)) return undefined;
-  return Number(error.errcode) & 0xff;
-}
-
-/** An error of SQLite in the operator's words when there is something to do about it. */
-function explain(error: unknown, file: string): unknown {
-  const message = EXPLANATIONS.get(findResultCode(error) ?? -1);
-  if (message === undefined) return error;
-  return new PetstoreError('unavailable', `the database ${file} ${message}`, { cause: error });
-}
-
-const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
-  [BUSY, 'is held by another process'],
-  [LOCKED, 'is held by another process'],
-  [READONLY, 'cannot be written: its file and its folder must be writable'],
-  [IOERR, 'cannot be read or written: the disk reports an error'],
-  [CORRUPT, 'is damaged: restore it from a backup'],
-  [FULL, 'cannot grow: the disk is full'],
-  [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
-  [NOTADB, 'is not an SQLite database'],
-]);

@@ -1,10 +1,14 @@
 /** `GET /v1/pets`: its parameters, its pages and the way from one to the next. */
 
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { type NewPet, PET_STATUSES } from '../../src/pet.ts';
+import { openStore } from '../../src/storage/open.ts';
 import { newPet, status } from '../arbitraries.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -236,3 +240,38 @@ for (const only of PET_STATUSES) {
     assert.deepEqual(statuses, Array(only === 'sold' ? 0 : 40).fill(only));
   });
 }
+
+test('GET /v1/pets › by two services on one database, while both are posted to › has every animal that was acknowledged', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  try {
+    const address = `sqlite:${folder}/test.db`;
+    await using one = await startTestApp({ store: await openStore(address, { create: true }) });
+    await using other = await startTestApp({ store: await openStore(address, { create: true }) });
+    const acknowledged: number[] = [];
+    const client = async (writer: TestApp, reader: TestApp) => {
+      for (let round = 0; round < 25; round += 1) {
+        const { status, body } = await send(writer.port, {
+          method: 'POST',
+          path: '/v1/pets',
+          headers: { ...writer.authorization, 'content-type': 'application/json' },
+          body: '{"name":"Rex","categoryId":1}',
+        });
+        assert.equal(status, 201, body);
+        acknowledged.push(JSON.parse(body).id);
+        const expected = new Set(acknowledged);
+        for (const app of [reader, writer]) {
+          const listed = new Set(idsOf(await list('?limit=100', app)));
+          assert.deepEqual([...expected.difference(listed)], []);
+        }
+      }
+    };
+    await Promise.all([
+      client(one, other),
+      client(other, one),
+      client(one, one),
+      client(other, other),
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

@@ -8,10 +8,11 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
+import { JsonNumber, parseJson } from '../../src/json.ts';
 import { type NewPet, PET_STATUSES, type Pet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { NewApiKey, PetQuery, Store } from '../../src/store.ts';
-import { newPet } from '../arbitraries.ts';
+import { int64, newPet, status } from '../arbitraries.ts';
 
 interface Engine {
   readonly name: string;
@@ -91,6 +92,36 @@ async function listAll(store: Store, query: Partial<PetQuery> = {}): Promise<Pet
     after = page.next;
   } while (after !== undefined);
   return pets;
+}
+
+/** Any query of a store with up to that many animals. */
+function queryOf(count: number): fc.Arbitrary<PetQuery> {
+  const place = fc.oneof(fc.bigInt(0n, BigInt(count)), int64);
+  return fc.record(
+    { limit: fc.integer({ min: 1, max: count + 1 }), status, after: place },
+    { requiredKeys: ['limit'] },
+  );
+}
+
+/** Asserts that the page as text says what the page of animals says, and nothing else. */
+async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
+  const { pets: listed, ...next } = await pets.list(query);
+  const expected = listed.map(({ id, name, categoryId, status }) => [
+    ['id', new JsonNumber(String(id))],
+    ['name', name],
+    ['categoryId', new JsonNumber(String(categoryId))],
+    ...(status === undefined ? [] : [['status', status]]),
+  ]);
+  const { json, ...jsonNext } = await pets.listJson(query);
+  assert.deepEqual((parseJson(json) as object[]).map(Object.entries), expected);
+  assert.deepEqual(jsonNext, next);
+  assert.doesNotMatch(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'), /\s/);
+}
+
+/** The ids that the page as text holds. */
+async function listJsonIds({ pets }: Store, query: PetQuery): Promise<bigint[]> {
+  const listed = parseJson((await pets.listJson(query)).json) as { id: JsonNumber }[];
+  return listed.map(({ id }) => BigInt(id.digits));
 }
 
 function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
@@ -210,6 +241,62 @@ for (const engine of ENGINES) {
       }
       assert.deepEqual(met.slice(0, 10), [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n]);
       assert.equal(new Set(met).size, met.length);
+    });
+
+    test(`pets.listJson ${on} › an empty store › is an empty last page`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      assert.deepEqual(await pets.listJson({ limit: 20 }), { json: '[]' });
+      assert.deepEqual(await pets.listJson({ limit: 1, status: 'sold', after: 7n }), {
+        json: '[]',
+      });
+    });
+
+    test(`pets.listJson ${on} › any animals, limit, status and place › says the same as pets.list`, async () => {
+      const animals = fc.array(newPet, { maxLength: 20 });
+      await fc.assert(
+        fc.asyncProperty(animals, fc.array(queryOf(20)), async (given, queries) => {
+          await using opened = await openNew(engine);
+          await opened.store.pets.addAll(ReadableStream.from(given));
+          // The second time it may come from what is kept.
+          for (const query of [...queries, ...queries]) await assertSamePage(opened.store, query);
+        }),
+        { numRuns: 50, endOnFailure: true },
+      );
+    });
+
+    for (const status of [undefined, 'sold'] as const) {
+      test(`pets.listJson ${on} › exactly as many animals as the limit, status ${status} › is the last page until one more is added`, async () => {
+        await using opened = await openNew(engine);
+        const { pets } = opened.store;
+        const pet = { ...REX, ...(status !== undefined && { status }) };
+        const query = { limit: 3, ...(status !== undefined && { status }) };
+        await pets.addAll(repeat(3, pet));
+        const { json, ...next } = await pets.listJson(query);
+        assert.deepEqual(next, {});
+        if (status !== undefined) await pets.add({ ...REX, status: 'pending' });
+        assert.deepEqual(await pets.listJson(query), { json });
+        await pets.add(pet);
+        assert.deepEqual(await pets.listJson(query), { json, next: 3n });
+      });
+    }
+
+    test(`pets.listJson ${on} › right after an add › has the new animal`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      const expected: bigint[] = [];
+      for (let count = 0; count < 50; count += 1) {
+        expected.push((await pets.add(REX)).id);
+        assert.deepEqual(await listJsonIds(opened.store, { limit: 1_000 }), expected);
+      }
+    });
+
+    test(`pets.listJson ${on} › right after addAll › has the new animals`, async () => {
+      await using opened = await openNew(engine);
+      for (let count = 1; count <= 10; count += 1) {
+        await opened.store.pets.addAll(repeat(5));
+        assert.equal((await listJsonIds(opened.store, { limit: 1_000 })).length, 5 * count);
+      }
     });
 
     test(`pets.addAll ${on} › many animals › get ascending ids in their order`, async () => {
@@ -459,6 +546,22 @@ for (const engine of ENGINES) {
       const added = await opened.store.pets.add(REX);
       assert.deepEqual(await other.pets.find(added.id), added);
       assert.deepEqual(await other.pets.list({ limit: 1 }), { pets: [added] });
+    });
+
+    test(`pets.listJson ${on} › added in one or in both › is there in the other by the next turn`, async () => {
+      await using opened = await openNew(engine);
+      const stores = [opened.store, await opened.openAgain()];
+      const query = { limit: 1_000 };
+      const expected: bigint[] = [];
+      for (let round = 0; round < 200; round += 1) {
+        // Both have asked already in this turn, and keep a page that is about to be old.
+        for (const store of stores) {
+          assert.deepEqual(await listJsonIds(store, query), expected);
+        }
+        const writers = stores.filter((_, index) => round % 3 !== index);
+        for (const { pets } of writers) expected.push((await pets.add(REX)).id);
+        await new Promise(setImmediate);
+      }
     });
 
     test(`keys ${on} › revoked in one › is so in the other within a second`, async () => {
