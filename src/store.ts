@@ -118,7 +118,7 @@ export interface KeyStore {
    * Adds the new key and, in the same step, lets the old one expire at that time, unless it would
    * expire sooner by itself.
    *
-   * @throws PetstoreError `not_found` when there is no such key.
+   * @throws PetstoreError `not_found` when there is no such key, or it is revoked.
    */
   rotate(id: number, newKey: NewApiKey, oldExpiresAt: number): Promise<ApiKey>;
 }

@@ -37,7 +37,7 @@ export const environmentOption = () =>
 /** The options of `serve`, in the order of its help. */
 export const serveOptions = () => [
   databaseOption(),
-  option('--host <host>', 'the address to listen on').default('127.0.0.1'),
+  option('--host <host>', 'the address to listen on').default('127.0.0.1').argParser(parseHost),
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
     .argParser(parsePort),
@@ -54,6 +54,9 @@ export const serveOptions = () => [
     .preset('true')
     .argParser(parseBoolean),
 ];
+
+export const jsonOption = () =>
+  option('--json [boolean]', 'as JSON').default(false).preset('true').argParser(parseBoolean);
 
 export const nameOption = () =>
   option('--name <name>', 'who the key is for').makeOptionMandatory().argParser(parseKeyName);
@@ -89,6 +92,11 @@ export function parseKeyId(text: string): number {
 function parseDatabase(text: string): string {
   if (/^sqlite:.+/s.test(text)) return text;
   throw new InvalidArgumentError('It must be sqlite:FILE or sqlite::memory:.');
+}
+
+function parseHost(text: string): string {
+  if (/^[\w.:-]+$/.test(text)) return text;
+  throw new InvalidArgumentError('It must be an IP address or the name of a host.');
 }
 
 function parsePort(text: string): number {

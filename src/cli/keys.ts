@@ -12,7 +12,7 @@ export interface CreateKeyConfig {
 }
 
 export async function createKey(store: Store, config: CreateKeyConfig): Promise<void> {
-  const { key, newKey } = issue(config);
+  const { key, newKey } = issueKey(config);
   print(key, await store.keys.add(newKey));
 }
 
@@ -27,7 +27,7 @@ export async function rotateKey(store: Store, id: number, overlap: number): Prom
   }
   const { name, environment, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
-  const { key, newKey } = issue({ name, environment, ...lifetime });
+  const { key, newKey } = issueKey({ name, environment, ...lifetime });
   print(key, await store.keys.rotate(id, newKey, now + overlap));
   say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
 }
@@ -37,7 +37,7 @@ export async function revokeKey(store: Store, id: number): Promise<void> {
   say(`Key ${id} is revoked: every running service refuses it within a second.`);
 }
 
-export async function listKeys(store: Store, { json }: { json?: boolean }): Promise<void> {
+export async function listKeys(store: Store, { json }: { json: boolean }): Promise<void> {
   const now = Date.now();
   const keys = (await store.keys.list()).map((key) => ({
     id: key.id,
@@ -53,7 +53,8 @@ export async function listKeys(store: Store, { json }: { json?: boolean }): Prom
   else process.stdout.write(toTable(keys));
 }
 
-function issue({ name, environment, expires }: CreateKeyConfig): {
+/** A new key, and what is kept of it. */
+export function issueKey({ name, environment, expires }: CreateKeyConfig): {
   key: string;
   newKey: NewApiKey;
 } {

@@ -10,6 +10,7 @@ import {
   databaseOption,
   environmentOption,
   expiresOption,
+  jsonOption,
   nameOption,
   overlapOption,
   parseKeyId,
@@ -84,7 +85,10 @@ function addServe(program: Command): void {
 }
 
 function addKeys(program: Command): void {
-  const keys = program.command('keys').description('make, show, revoke and rotate API keys');
+  const keys = program
+    .command('keys')
+    .description('make, show, revoke and rotate API keys')
+    .addHelpText('after', examples('petstore keys create --name ci', 'petstore keys list'));
   keys
     .command('create')
     .description('make a key and print it, this once')
@@ -99,10 +103,10 @@ function addKeys(program: Command): void {
   keys
     .command('list')
     .description('show all keys, without the keys themselves')
-    .option('--json', 'as JSON')
+    .addOption(jsonOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys list --json'))
-    .action((config: StoreConfig & { json?: boolean }) =>
+    .action((config: StoreConfig & { json: boolean }) =>
       withStore(config, { create: false }, (store) => listKeys(store, config)),
     );
   keys
@@ -127,7 +131,10 @@ function addKeys(program: Command): void {
 }
 
 function addPets(program: Command): void {
-  const pets = program.command('pets').description('move animals in and out of files');
+  const pets = program
+    .command('pets')
+    .description('move animals in and out of files')
+    .addHelpText('after', examples('petstore pets import animals.csv', 'petstore pets export'));
   pets
     .command('import')
     .description('add all animals of a file, or none when a row is wrong')
@@ -193,7 +200,9 @@ function fail(error: unknown): void {
 }
 
 // Whoever reads may go away at any time; the service outlives it.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') fail(error);
-});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') fail(error);
+  });
+}
 await createProgram().parseAsync().catch(fail);

@@ -2,12 +2,12 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { digestApiKey, issueApiKey } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { createApp } from '../http/app.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeConfig } from './config.ts';
+import { issueKey } from './keys.ts';
 import { openLog } from './log.ts';
 
 /** Requests in flight have so long to be answered once the service is told to stop. */
@@ -24,32 +24,32 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 export async function serve(config: ServeConfig): Promise<void> {
   const { log, close: closeLog } = openLog(config.logLevel);
   const store = await openStore(config.database, { create: true });
-  const app = await createApp({
-    store,
-    log,
-    environment: config.environment,
-    ...(config.baseUrl !== undefined && { baseUrl: config.baseUrl }),
-    corsOrigins: config.corsOrigin,
-    isGetPetRetired: config.retireGetPet,
-  });
+  let app: FastifyInstance | undefined;
   try {
+    app = await createApp({
+      store,
+      log,
+      environment: config.environment,
+      ...(config.baseUrl !== undefined && { baseUrl: config.baseUrl }),
+      corsOrigins: config.corsOrigin,
+      isGetPetRetired: config.retireGetPet,
+    });
     await listen(app, config);
+    stopOnSignal(app, async () => {
+      await store.close();
+      closeLog();
+    });
+    const { port } = app.server.address() as AddressInfo;
+    const lines = [
+      `petstore listens on http://${toUrlHost(config.host)}:${port} (${config.environment}, ${config.database})`,
+      ...(await describeFirstKey(config, port, store)),
+    ];
+    process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
+    await app?.close();
     await store.close();
     throw error;
   }
-  stopOnSignal(async () => {
-    await drain(app);
-    await store.close();
-    closeLog();
-  });
-  const { port } = app.server.address() as AddressInfo;
-  const { environment, database, host } = config;
-  const lines = [
-    `petstore listens on http://${toUrlHost(host)}:${port} (${environment}, ${database})`,
-    ...(await describeFirstKey(config, port, store)),
-  ];
-  process.stdout.write(`${lines.join('\n')}\n`);
 }
 
 async function listen(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
@@ -78,9 +78,8 @@ async function describeFirstKey(
       `  petstore keys create --name NAME --environment production --database ${database}`,
     ];
   }
-  const key = issueApiKey(environment);
-  const createdAt = Date.now();
-  await store.keys.add({ digest: digestApiKey(key), name: 'first', environment, createdAt });
+  const { key, newKey } = issueKey({ name: 'first', environment });
+  await store.keys.add(newKey);
   const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
   return [
     'The first key, which is shown only now, and how to use it:',
@@ -89,27 +88,18 @@ async function describeFirstKey(
 }
 
 /** The first signal stops the service in order, a second one at once. */
-function stopOnSignal(stop: () => Promise<void>): void {
+function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<void>): void {
   let isStopping = false;
-  const onSignal = () => {
+  const onSignal = async () => {
     if (isStopping) process.exit(1);
     isStopping = true;
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        process.stderr.write(`petstore: did not stop in order: ${error}\n`);
-        process.exit(1);
-      },
-    );
+    setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
+    await app.close();
+    await closeRest();
+    process.exit(0);
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
-}
-
-async function drain(app: FastifyInstance): Promise<void> {
-  const timer = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX);
-  await app.close();
-  clearTimeout(timer);
 }
 
 function toUrlHost(host: string): string {

@@ -6,18 +6,13 @@ import { PetstoreError } from '../error.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { addBytesParser } from './body.ts';
-import {
-  answerClientError,
-  attachConnection,
-  checkFraming,
-  HEADER_BYTES_MAX,
-  TIMEOUTS,
-} from './connection.ts';
+import { answerClientError, attachConnection, checkFraming } from './connection.ts';
 import { createCors } from './cors.ts';
 import { addDocs, addDocument } from './docs.ts';
 import { answerError } from './errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from './headers.ts';
-import { collectRoutes, escapeBadEscapes, refuseTheRest } from './methods.ts';
+import { HEADER_BYTES_MAX, TIMEOUTS } from './limits.ts';
+import { collectRoutes, escapeTarget, refuseTheRest } from './methods.ts';
 import { petRoutes } from './pets.ts';
 import { COMPONENTS, compileValidator } from './schemas.ts';
 
@@ -56,13 +51,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       ...TIMEOUTS,
     },
     requestTimeout: TIMEOUTS.requestTimeout,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, log),
     genReqId: createRequestId,
     return503OnClosing: false,
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
-    rewriteUrl: ({ url = '/' }) => escapeBadEscapes(url),
+    rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
-  const closeSilentConnections = attachConnection(app.server);
+  const closeSilentConnections = attachConnection(app.server, log);
   app.decorate('petstoreLog', log);
   app.decorateRequest('keyId', null);
   app.setValidatorCompiler(compileValidator);

@@ -2,8 +2,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestApiKey, type Environment, isApiKeyOf } from '../api-key.ts';
-import { PetstoreError } from '../error.ts';
 import type { ApiKey, KeyStore } from '../store.ts';
+import { refuse } from './refusals.ts';
 
 /** A key's time of last use is written at most this often. */
 const TOUCH_MS_MIN = 60_000;
@@ -62,10 +62,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     if (key === undefined || (key.expiresAt ?? Number.POSITIVE_INFINITY) <= now()) {
       const wasSent = token !== undefined && token !== '';
       reply.header('www-authenticate', CHALLENGE + (wasSent ? ', error="invalid_token"' : ''));
-      throw new PetstoreError(
-        'unauthorized',
-        'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
-      );
+      throw refuse('unauthorized');
     }
     request.keyId = key.id;
     touch(key, request);

@@ -3,9 +3,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
-
-/** The largest body, in bytes, whether or not Content-Length announces it. */
-export const BODY_BYTES_MAX = 64 * 1024;
+import { BODY_BYTES_MAX } from './limits.ts';
+import { refuse } from './refusals.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
@@ -25,10 +24,7 @@ export function addBytesParser(app: FastifyInstance): void {
 export async function requireJson(request: FastifyRequest): Promise<void> {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
-    throw new PetstoreError(
-      'unsupported_media_type',
-      'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
-    );
+    throw refuse('unsupported_media_type');
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new PetstoreError('unsupported_media_type', 'Content-Encoding must be absent');

@@ -4,11 +4,15 @@ import swagger from '@fastify/swagger';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
 import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
-import { BODY_BYTES_MAX } from './body.ts';
-import { HEADER_BYTES_MAX } from './connection.ts';
 import { DOCS_PAGE, START_PAGE } from './docs-pages.ts';
 import { STATUSES } from './errors.ts';
 import { CONSTANT_HEADERS } from './headers.ts';
+import {
+  BODY_BYTES_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_SECONDS_MAX,
+  REQUEST_SECONDS_MAX,
+} from './limits.ts';
 
 export interface DocsOptions {
   readonly environment: Environment;
@@ -58,7 +62,7 @@ ${Object.entries(STATUSES)
 | \`id\`, \`categoryId\` | int64: many JSON parsers round what is beyond ±2^53, so read them as 64-bit integers |
 | body | ${BODY_BYTES_MAX / 1024} KiB |
 | request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
-| time for a request to arrive | 30 s, its headers 10 s |
+| time for a request to arrive | ${REQUEST_SECONDS_MAX} s, its headers ${HEADER_SECONDS_MAX} s |
 
 ## Deprecated
 
@@ -116,12 +120,17 @@ export async function addDocs(app: FastifyInstance, { base }: DocsOptions): Prom
 
   let script: Promise<Buffer> | undefined;
   app.get('/docs/js/scalar.js', hidden, async (_request, reply) => {
-    script ??= loadScript();
+    script ??= loadScript().catch((error) => {
+      script = undefined;
+      throw error;
+    });
     return reply.type('text/javascript; charset=utf-8').send(await script);
   });
-  app.get('/openapi.json', hidden, (_request, reply) =>
-    reply.type('application/json').send(JSON.stringify(app.swagger())),
-  );
+  let document: string | undefined;
+  app.get('/openapi.json', hidden, (_request, reply) => {
+    document ??= JSON.stringify(app.swagger());
+    return reply.type('application/json').send(document);
+  });
 }
 
 /** The page's own script and styles; requests to this service and nothing else. */

@@ -52,14 +52,21 @@ export function refuseTheRest(scope: FastifyInstance, routes: Routes): void {
   });
 }
 
-/** A bad percent-escape in a path would stop Fastify before its hooks: it is taken as the characters it is. */
-export function escapeBadEscapes(url: string): string {
-  if (!url.includes('%')) return url;
-  const [path = '', ...query] = url.split('?');
+/**
+ * A target that Fastify routes as it is written. A bad percent-escape would stop it before its hooks,
+ * and it would cut off what follows a `#`, which no target has (RFC 9112 section 3.2).
+ */
+export function escapeTarget(url: string): string {
+  if (!/[%#]/.test(url)) return url;
+  const [path = '', ...query] = url.replaceAll('#', '%23').split('?');
+  return [isWellEscaped(path) ? path : path.replaceAll('%', '%25'), ...query].join('?');
+}
+
+function isWellEscaped(path: string): boolean {
   try {
     decodeURIComponent(path);
-    return url;
+    return true;
   } catch {
-    return [path.replaceAll('%', '%25'), ...query].join('?');
+    return false;
   }
 }

@@ -1,16 +1,17 @@
 /** The three operations of the interface, under `/v1`. */
 
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import { type ErrorCode, PetstoreError } from '../error.ts';
+import type { ErrorCode } from '../error.ts';
 import type { PetQuery, Store } from '../store.ts';
 import { requireJson } from './body.ts';
 import { continueBody } from './connection.ts';
 import { createCursor } from './cursor.ts';
 import { errorResponse } from './errors.ts';
+import { refuse } from './refusals.ts';
 import {
+  LIMIT_RULE,
   ListQuerySchema,
   NewPetSchema,
-  noSuchPet,
   PetPathSchema,
   PetSchema,
   PetsSchema,
@@ -59,7 +60,9 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
           },
         },
         401: unauthorized,
-        default: otherErrors('bad_request', 'headers_too_large', 'request_timeout'),
+        default: otherErrors(['bad_request', 'headers_too_large', 'request_timeout'], {
+          bad_request: LIMIT_RULE,
+        }),
       },
     },
     async handler({ query }, reply) {
@@ -97,12 +100,12 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
           { bad_request: 'name is required' },
         ),
         401: unauthorized,
-        default: otherErrors(
+        default: otherErrors([
           'payload_too_large',
           'unsupported_media_type',
           'headers_too_large',
           'request_timeout',
-        ),
+        ]),
       },
     },
     links: {
@@ -137,13 +140,13 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
         200: { ...PetSchema, description: 'The requested animal.', headers: deprecationHeaders },
         401: unauthorized,
         404: errorResponse('The requested resource could not be found.', ['not_found']),
-        default: otherErrors('gone', 'headers_too_large', 'request_timeout'),
+        default: otherErrors(['gone', 'headers_too_large', 'request_timeout']),
       },
     },
     onRequest: createDeprecation(app, options),
     async handler({ params }) {
       const pet = await store.pets.find(params.petId);
-      if (pet === undefined) throw noSuchPet();
+      if (pet === undefined) throw refuse('not_found');
       return pet;
     },
   });
@@ -163,8 +166,9 @@ const deprecationHeaders = {
 };
 
 /** The one answer for the statuses that the interface does not declare for an operation. */
-function otherErrors(...codes: ErrorCode[]) {
-  return errorResponse('Any other error.', [...codes, 'internal_error', 'unavailable']);
+function otherErrors(codes: readonly ErrorCode[], messages?: Partial<Record<ErrorCode, string>>) {
+  const all = [...codes, 'internal_error', 'unavailable'] as const;
+  return errorResponse('Any other error; an example of each is here.', all, messages);
 }
 
 function toNextQuery({ limit, status }: PetQuery, next: bigint): URLSearchParams {
@@ -187,7 +191,7 @@ function createDeprecation(app: FastifyInstance, { base, isGetPetRetired, now }:
   return async (_request: unknown, reply: { headers(values: typeof headers): unknown }) => {
     reply.headers(headers);
     if (isGetPetRetired) {
-      throw new PetstoreError('gone', 'this operation was removed: use GET /v1/pets instead');
+      throw refuse('gone');
     }
     if (now() >= SUNSET.getTime() && now() - remindedAt >= REMINDER_MS_MIN) {
       remindedAt = now();

@@ -20,6 +20,7 @@ import {
 import type { PetQuery } from '../store.ts';
 import { parseBody } from './body.ts';
 import { CURSOR_PATTERN, parseCursor } from './cursor.ts';
+import { refuse } from './refusals.ts';
 
 const PARSE = Symbol('parse');
 
@@ -176,24 +177,19 @@ function parseListQuery(value: unknown): PetQuery {
   };
 }
 
+/** What `limit` must be. */
+export const LIMIT_RULE = `limit must be given once, a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
+
 function parseLimit(value: unknown): number {
   const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : 0;
   if (limit < PAGE_LIMIT_MIN || limit > PAGE_LIMIT_MAX) {
-    throw new PetstoreError(
-      'bad_request',
-      `limit must be given once, a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`,
-    );
+    throw new PetstoreError('bad_request', LIMIT_RULE);
   }
   return limit;
 }
 
 function parsePetPath(value: unknown): { petId: bigint } {
   const petId = findCanonicalInt64((value as { petId: string }).petId);
-  if (petId === undefined) throw noSuchPet();
+  if (petId === undefined) throw refuse('not_found');
   return { petId };
-}
-
-/** Also what a path that cannot be an id gets: nothing is there. */
-export function noSuchPet(): PetstoreError {
-  return new PetstoreError('not_found', 'there is no animal with this petId');
 }

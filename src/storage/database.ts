@@ -1,4 +1,4 @@
-/** What an engine must do for the storage logic; the SQL itself is in pets.ts and keys.ts, once for all engines. */
+/** What an engine must do for the storage logic; the queries themselves are in pets.ts and keys.ts. */
 
 /** Integers come back as bigint: a double would round an int64. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -14,9 +14,9 @@ export interface Statement {
 export interface Database {
   /**
    * A number that changes with every commit: at once with one of this process, by the next turn of
-   * the event loop with one of another.
+   * the event loop with one of another. NaN, which equals nothing, when it cannot be told now.
    */
-  findVersion(): number;
+  readVersion(): number;
 
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;

@@ -1,4 +1,4 @@
-/** API keys in a database: the queries and what becomes of their rows, for every engine. */
+/** API keys in a database: the queries and what becomes of their rows; how they are run is the engine's matter. */
 
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
@@ -14,7 +14,8 @@ const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
 const EXPIRE = `update api_keys set expires_at = case when expires_at < ? then expires_at else ? end
   where id = ?`;
-const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ? where exists (select 1 from api_keys where id = ?)
+const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ? 
+  where exists (select 1 from api_keys where id = ? and revoked_at is null)
   returning ${COLUMNS}`;
 
 export function createKeyStore(database: Database): KeyStore {

@@ -11,11 +11,11 @@ const PAGE_UNITS = 128;
  * Reads a page once for each version of the store. It is never older than a write that was
  * acknowledged before the version was asked for.
  *
- * @param findVersion a number that changes with every commit, whoever makes it.
+ * @param readVersion a number that changes with every commit, whoever makes it.
  */
 export function keepPages(
   read: (query: PetQuery) => Promise<JsonPage>,
-  findVersion: () => number,
+  readVersion: () => number,
 ): (query: PetQuery) => Promise<JsonPage> {
   const pages = new Map<string, JsonPage>();
   let version = Number.NaN;
@@ -27,7 +27,7 @@ export function keepPages(
   }
 
   return async (query) => {
-    const asked = findVersion();
+    const asked = readVersion();
     if (asked !== version) {
       forget();
       version = asked;
@@ -37,7 +37,7 @@ export function keepPages(
     if (kept !== undefined) return kept;
     const page = await read(query);
     // A write may have come between: then the page is right for this reader and for no later one.
-    if (asked === version && findVersion() === version) {
+    if (asked === version) {
       const cost = PAGE_UNITS + page.json.length;
       if (units + cost > KEPT_UNITS_MAX) forget();
       units += cost;

@@ -1,4 +1,4 @@
-/** Animals in a database: the queries and what becomes of their rows, for every engine. */
+/** Animals in a database: the queries and what becomes of their rows; how they are run is the engine's matter. */
 
 import type { NewPet, Pet, PetStatus } from '../pet.ts';
 import type { JsonPage, PetPage, PetQuery, PetStore } from '../store.ts';
@@ -9,10 +9,10 @@ const COLUMNS = ['name', 'category_id', 'status'];
 const INSERT = `insert into pets (${COLUMNS}) values (?, ?, ?) returning id`;
 const SELECT = `select id, ${COLUMNS} from pets`;
 const FIND = `${SELECT} where id = ?`;
-// The database makes the text of a page: half the time of reading its values and writing them anew.
+// SQLite makes the text of a page, see docs/decisions/6-lists.md.
 const JSON_PET = `json_object('id', id, 'name', name, 'categoryId', category_id`;
 const JSON_PETS = `json_group_array(
-  case when status is null then ${JSON_PET}) else ${JSON_PET}, 'status', status) end)`;
+  case when status is null then ${JSON_PET}) else ${JSON_PET}, 'status', status) end order by id)`;
 // `+ 0`: SQLite looks into a bare `limit ?` while it plans, and then plans anew for every call.
 const PAGE = 'id > ? order by id limit ? + 0';
 const LIST = `${SELECT} where ${PAGE}`;
@@ -25,7 +25,7 @@ export function createPetStore(database: Database): PetStore {
   return {
     listJson: keepPages(
       (query) => readJsonPage(database, query),
-      () => database.findVersion(),
+      () => database.readVersion(),
     ),
 
     async add(newPet) {

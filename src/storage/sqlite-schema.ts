@@ -19,7 +19,7 @@ export function checkVersion(connection: DatabaseSync): void {
   if (isOlder(version, VERSION_MIN)) {
     throw new PetstoreError(
       'unavailable',
-      `SQLite ${version} is too old: it must be ${VERSION_MIN} or newer, which Node 24.14 and 26 bring`,
+      `SQLite ${version} is too old: it must be ${VERSION_MIN} or newer, which a newer Node brings`,
     );
   }
 }

@@ -1,8 +1,9 @@
 /** The embedded engine on node:sqlite: opening, waiting for other processes, transactions. No table is named here. */
 
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { PetstoreError } from '../error.ts';
 import type { Database, Row, SqlValue, Statement } from './database.ts';
@@ -32,7 +33,8 @@ export async function openSqlite(
   }
   let connection: DatabaseSync | undefined;
   try {
-    connection = new DatabaseSync(file, { timeout: 0 });
+    // An absolute path, since SQLite would take `file:…` for a URI with options of its own.
+    connection = new DatabaseSync(file === ':memory:' ? file : resolve(file), { timeout: 0 });
     await prepare(connection, file);
     return new SqliteDatabase(connection, file);
   } catch (error) {
@@ -70,7 +72,7 @@ class SqliteDatabase implements Database {
     this.#dataVersion = connection.prepare('pragma data_version');
   }
 
-  findVersion(): number {
+  readVersion(): number {
     if (this.#turnVersion === undefined) {
       try {
         this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
@@ -109,15 +111,14 @@ class SqliteDatabase implements Database {
     // The rows gather in a temporary table, which locks nobody out, and move in one step.
     this.#loads += 1;
     const staged = `temp.staged_${table}_${this.#loads}`;
-    this.#connection.exec(`create table ${staged} (${columns})`);
     try {
+      this.#connection.exec(`create table ${staged} (${columns})`);
       const places = columns.map(() => '?');
       const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
-      const stage = (batch: readonly (readonly SqlValue[])[]) => {
-        this.#connection.exec('begin');
-        for (const row of batch) insert.run(...row);
-        this.#connection.exec('commit');
-      };
+      const stage = (batch: readonly (readonly SqlValue[])[]) =>
+        inTransaction(this.#connection, 'deferred', () => {
+          for (const row of batch) insert.run(...row);
+        });
       let batch: (readonly SqlValue[])[] = [];
       for await (const row of rows) {
         batch.push(row);
@@ -135,27 +136,30 @@ class SqliteDatabase implements Database {
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      this.#connection.exec(`drop table ${staged}`);
+      this.#connection.exec(`drop table if exists ${staged}`);
     }
   }
 
   async backup(file: string): Promise<void> {
-    if (existsSync(file)) throw new PetstoreError('bad_request', `${file} exists already`);
-    const partial = `${file}.partial`;
+    const partial = `${file}.${randomUUID()}.partial`;
     try {
-      await rm(partial, { force: true });
       this.#connection.prepare('vacuum into ?').run(partial);
       await syncToDisk(partial);
-      await rename(partial, file);
+      // Unlike a rename, a link never takes the place of a file that is there.
+      await link(partial, file);
       await syncToDisk(dirname(file));
     } catch (cause) {
-      await rm(partial, { force: true });
-      if (isDamage(cause)) throw explain(cause, this.#file);
+      if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
+        throw new PetstoreError('bad_request', `${file} exists already`, { cause });
+      }
+      if (isDamage(cause) || isBusy(cause)) throw explain(cause, this.#file);
       throw new PetstoreError(
         'bad_request',
         `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
         { cause },
       );
+    } finally {
+      await rm(partial, { force: true });
     }
   }
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../src/error.ts';
-import type { Pet } from '../../src/pet.ts';
+import type { JsonPage } from '../../src/store.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { parseAnswer } from '../support/socket.ts';
@@ -47,12 +47,12 @@ async function readToEnd(socket: Socket): Promise<string> {
 
 test('close › requests in flight › are answered and their connections closed; a new one is refused', async () => {
   await using real = await startTestApp();
-  let answerList: (page: { pets: Pet[] }) => void = () => {};
-  const list = () =>
-    new Promise<{ pets: Pet[] }>((resolve) => {
+  let answerList: (page: JsonPage) => void = () => {};
+  const listJson = () =>
+    new Promise<JsonPage>((resolve) => {
       answerList = resolve;
     });
-  const store = { ...real.store, pets: { ...real.store.pets, list }, close: async () => {} };
+  const store = { ...real.store, pets: { ...real.store.pets, listJson }, close: async () => {} };
   await using app = await startTestApp({ store });
   const slow = connect(app.port, '127.0.0.1');
   const slowAnswer = readToEnd(slow);
@@ -66,11 +66,11 @@ test('close › requests in flight › are answered and their connections closed
   while (app.app.server.listening) await setTimeout(1);
   late.write('\r\n');
   const stopping = parseAnswer(await lateAnswer);
-  assertError(stopping, 'unavailable', /^the service is stopping$/);
+  assertError(stopping, 'unavailable', /^the service cannot answer now/);
   assert.equal(stopping.headers.connection, 'close');
   await assert.rejects(once(connect(app.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
 
-  answerList({ pets: [] });
+  answerList({ json: '[]' });
   const answer = parseAnswer(await slowAnswer);
   assertJson(answer, 200);
   assert.equal(answer.body, '[]');

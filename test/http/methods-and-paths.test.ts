@@ -74,7 +74,16 @@ for (const path of [
 for (const path of [
   ...['/v1', '/v1/', '/v1/pets/', '/v1//pets', '/v1/pets//1', '/v1/pets/1/', '/v1/pets/1/2'],
   ...['/v1/Pets', '/v1/PETS', '/v1/pet', '/v1/pets.json', '/v1/pets;x=1', '/v1/pets%20', '/v1/*'],
-  ...['/v1/pets%2F1', '/v1%2Fpets', '/v1/%zz', '/v1/pets%', '/v1/%c3%28', '/v1/pets/%ff/', '/v1/%'],
+  ...[
+    '/v1/pets%2F1',
+    '/v1/pets#f',
+    '/v1%2Fpets',
+    '/v1/%zz',
+    '/v1/pets%',
+    '/v1/%c3%28',
+    '/v1/pets/%ff/',
+    '/v1/%',
+  ],
   ...['/v1/.', '/v1/../livez', '/v1/./pets', '/v1/store/orders', '/v1/categories', '/v1/docs'],
   ...[
     '/V1/pets',

@@ -1,6 +1,7 @@
 /** What the HTTP parser refuses, byte by byte: each refusal has the Error shape, and the connection is closed. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
@@ -284,4 +285,22 @@ test('parser › a client that goes away in its body › is no failure of the se
     service.log.filter(({ level }) => Number(level) > 30),
     [],
   );
+});
+
+test('parser › CONNECT from a client that resets › does not end the service', async () => {
+  for (let round = 0; round < 100; round += 1) {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    const before = round % 2 === 0 ? '' : get(HOST);
+    socket.write(`${before}CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n`);
+    socket.resetAndDestroy();
+  }
+  const answer = parseAnswer(await exchange(port, get(HOST + CLOSE)));
+  assert.equal(answer.status, 200);
+});
+
+test('parser › a refused request › has a line in the log with its id', async () => {
+  const answer = parseAnswer(await exchange(port, 'nonsense\r\n\r\n'));
+  const line = service.log.find(({ requestId }) => requestId === answer.headers['x-request-id']);
+  assert.equal(line?.status, 400);
 });

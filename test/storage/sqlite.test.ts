@@ -108,7 +108,7 @@ describe('query plans', () => {
     const database = await openSqlite(await createDatabase(100), { create: false });
     const steps: string[] = [];
     const explaining: Database = {
-      findVersion: () => database.findVersion(),
+      readVersion: () => database.readVersion(),
       async read(sql, ...values) {
         const plan = await database.read(`explain query plan ${sql}`, ...values);
         steps.push(...plan.map((step) => String(step.at(-1))));
