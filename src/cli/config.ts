@@ -11,6 +11,9 @@ const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
 
+/** Control characters, line ends, and what turns the direction of the text behind it. */
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
+
 const MS_OF_UNIT: Readonly<Record<string, number>> = {
   s: 1_000,
   m: 60_000,
@@ -132,7 +135,7 @@ function parseBoolean(text: string): boolean {
 }
 
 function parseKeyName(text: string): string {
-  if (/^\P{Cc}{1,100}$/u.test(text) && text.trim() !== '') return text;
+  if (text.length <= 100 && text.trim() !== '' && !UNPRINTABLE.test(text)) return text;
   throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
 }
 

@@ -13,7 +13,8 @@ export interface CreateKeyConfig {
 
 export async function createKey(store: Store, config: CreateKeyConfig): Promise<void> {
   const { key, newKey } = issueKey(config);
-  print(key, await store.keys.add(newKey));
+  await print(key);
+  describe(await store.keys.add(newKey));
 }
 
 /** The new key has the name and the lifetime of the old one, which works on for the overlap. */
@@ -28,7 +29,8 @@ export async function rotateKey(store: Store, id: number, overlap: number): Prom
   const { name, environment, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
   const { key, newKey } = issueKey({ name, environment, ...lifetime });
-  print(key, await store.keys.rotate(id, newKey, now + overlap));
+  await print(key);
+  describe(await store.keys.rotate(id, newKey, now + overlap));
   say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
 }
 
@@ -64,11 +66,19 @@ export function issueKey({ name, environment, expires }: CreateKeyConfig): {
   return { key, newKey: { digest: digestApiKey(key), name, environment, createdAt, ...expiry } };
 }
 
-/** The key alone on standard output, so that a script can take it; the words elsewhere. */
-function print(key: string, { id, name, environment, expiresAt }: ApiKey): void {
+/**
+ * The key alone on standard output, so that a script can take it; the words elsewhere. It is written
+ * before it is stored: a key that could not be shown must not work.
+ */
+async function print(key: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    process.stdout.write(`${key}\n`, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function describe({ id, name, environment, expiresAt }: ApiKey): void {
   const end = expiresAt === undefined ? 'never expires' : `expires at ${toTime(expiresAt)}`;
-  say(`Key ${id} (${name}) for ${environment}, ${end}. It is shown only now:`);
-  process.stdout.write(`${key}\n`);
+  say(`Key ${id} (${name}) for ${environment}, ${end}. It is shown only now.`);
 }
 
 function describeState({ revokedAt, expiresAt }: ApiKey, now: number): string {

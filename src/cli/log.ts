@@ -7,10 +7,12 @@ import type { LogLevel } from './config.ts';
 /** Just below the 16 KiB of one write. */
 const GATHERED_BYTES_MIN = 15 * 1024;
 const FLUSH_MS = 200;
+const CLOSE_MS_MAX = 1_000;
 /** Lines are dropped above this, when nobody reads standard error. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 
-export function openLog(level: LogLevel): { log: Logger; close: () => void } {
+/** The log, and what writes its last lines; false when nobody takes them. */
+export function openLog(level: LogLevel): { log: Logger; close: () => Promise<boolean> } {
   if (process.stderr.isTTY) {
     const stream = pretty({
       destination: 2,
@@ -19,7 +21,7 @@ export function openLog(level: LogLevel): { log: Logger; close: () => void } {
       translateTime: 'SYS:HH:MM:ss',
       singleLine: true,
     });
-    return { log: pino({ level }, stream), close: () => undefined };
+    return { log: pino({ level }, stream), close: async () => true };
   }
   const destination = pino.destination({
     dest: 2,
@@ -30,7 +32,12 @@ export function openLog(level: LogLevel): { log: Logger; close: () => void } {
   });
   // The service outlives the reader of its log.
   destination.on('error', () => undefined);
-  const close = () => destination.flushSync();
-  process.once('exit', close);
+  const close = () =>
+    new Promise<boolean>((resolve) => {
+      destination.once('close', () => resolve(true));
+      destination.once('error', () => resolve(true));
+      destination.end();
+      setTimeout(resolve, CLOSE_MS_MAX, false);
+    });
   return { log: pino({ level }, destination), close };
 }

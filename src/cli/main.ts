@@ -51,13 +51,7 @@ function createProgram(): Command {
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) =>
-        write(
-          `${text
-            .replace(/^error: /, 'petstore: ')
-            .trim()
-            .replaceAll('\n', ' ')}\n`,
-        ),
+      outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
     });
   addServe(program);
   addKeys(program);
@@ -167,7 +161,7 @@ function addRest(program: Command): void {
     .action((file: string, config: StoreConfig) =>
       withStore(config, { create: false }, async (store) => {
         await store.backup(file);
-        process.stderr.write(`The store is copied to ${file}.\n`);
+        process.stderr.write(`${toOneLine(`The store is copied to ${file}.`)}\n`);
       }),
     );
   program
@@ -189,9 +183,18 @@ function tell(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
   const isForeseen =
     error instanceof PetstoreError || (error instanceof Error && 'syscall' in error);
-  const words = error instanceof Error ? (isForeseen ? error.message : error.stack) : error;
+  const words = isForeseen
+    ? toOneLine(error.message)
+    : error instanceof Error
+      ? error.stack
+      : error;
   process.stderr.write(`petstore: ${words}\n`);
   return EXIT_FAILED;
+}
+
+/** File names and arguments may hold what a terminal would act on. */
+function toOneLine(text: string): string {
+  return text.trim().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
 /** Tells the first failure; what it leads to is not told again. */

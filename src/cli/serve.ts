@@ -37,7 +37,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     await listen(app, config);
     stopOnSignal(app, async () => {
       await store.close();
-      closeLog();
+      return closeLog();
     });
     const { port } = app.server.address() as AddressInfo;
     const lines = [
@@ -88,18 +88,23 @@ async function describeFirstKey(
 }
 
 /** The first signal stops the service in order, a second one at once. */
-function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<void>): void {
+function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<boolean>): void {
   let isStopping = false;
   const onSignal = async () => {
-    if (isStopping) process.exit(1);
+    if (isStopping) kill();
     isStopping = true;
     setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
     await app.close();
-    await closeRest();
-    process.exit(0);
+    if (await closeRest()) process.exit(0);
+    kill();
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+}
+
+/** `process.exit` would wait for a write to a log that nobody reads. */
+function kill(): void {
+  process.kill(process.pid, 'SIGKILL');
 }
 
 function toUrlHost(host: string): string {

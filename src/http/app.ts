@@ -6,12 +6,18 @@ import { PetstoreError } from '../error.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { addBytesParser } from './body.ts';
-import { answerClientError, attachConnection, checkFraming } from './connection.ts';
+import {
+  answerClientError,
+  attachConnection,
+  checkFraming,
+  countAnswered,
+  countAnswers,
+} from './connection.ts';
 import { createCors } from './cors.ts';
 import { addDocs, addDocument } from './docs.ts';
 import { answerError } from './errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from './headers.ts';
-import { HEADER_BYTES_MAX, TIMEOUTS } from './limits.ts';
+import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { collectRoutes, escapeTarget, refuseTheRest } from './methods.ts';
 import { petRoutes } from './pets.ts';
 import { COMPONENTS, compileValidator } from './schemas.ts';
@@ -51,6 +57,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       ...TIMEOUTS,
     },
     requestTimeout: TIMEOUTS.requestTimeout,
+    connectionTimeout: IDLE_MS_MAX,
     clientErrorHandler: (error, socket) => answerClientError(error, socket, log),
     genReqId: createRequestId,
     return503OnClosing: false,
@@ -65,6 +72,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   for (const schema of COMPONENTS) app.addSchema(schema);
 
   // Each request: its framing, its origin; under /v1 its key; then its route, body and handler.
+  app.addHook('onRequest', countAnswers);
   app.addHook('onRequest', checkFraming);
   app.addHook('onRequest', createCors(options.corsOrigins));
 
@@ -79,6 +87,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
+    countAnswered(request);
     log.info({
       method: request.method,
       route: request.routeOptions.url,

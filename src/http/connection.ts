@@ -12,6 +12,7 @@ import type {
 import { PetstoreError } from '../error.ts';
 import { toErrorBody } from './errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from './headers.ts';
+import { PIPELINED_MAX } from './limits.ts';
 import { MESSAGES, refuse } from './refusals.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
@@ -37,6 +38,25 @@ export function checkFraming(request: FastifyRequest, reply: FastifyReply, done:
   }
   done();
 }
+
+/**
+ * The hook that counts the answers that a connection waits for. Node parses all that it reads at
+ * once, so a client that sends and never reads could otherwise fill the memory.
+ */
+export function countAnswers(request: FastifyRequest, _reply: FastifyReply, done: Done): void {
+  const { socket } = request.raw;
+  const waiting = (WAITING.get(socket) ?? 0) + 1;
+  WAITING.set(socket, waiting);
+  if (waiting > PIPELINED_MAX) socket.destroy();
+  else done();
+}
+
+/** To be called once a request that {@link countAnswers} saw is answered. */
+export function countAnswered({ raw: { socket } }: FastifyRequest): void {
+  WAITING.set(socket, (WAITING.get(socket) ?? 1) - 1);
+}
+
+const WAITING = new WeakMap<Socket, number>();
 
 /** The hook that asks for a body that waits for `100 Continue`: only now is it wanted. */
 export async function continueBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -51,10 +51,13 @@ export function answerError(
   reply: FastifyReply,
 ): void {
   const known = findKnown(error, request);
-  if (known === undefined || known.code === 'unavailable') {
-    request.server.petstoreLog.error({ requestId: request.id, err: error }, 'request failed');
+  const failure = { requestId: request.id };
+  if (known === undefined) {
+    request.server.petstoreLog.error({ ...failure, err: error }, 'request failed');
+  } else if (known.code === 'unavailable') {
+    request.server.petstoreLog.error({ ...failure, reason: error.message }, 'request failed');
+    reply.header('retry-after', RETRY_AFTER_SECONDS);
   }
-  if (known?.code === 'unavailable') reply.header('retry-after', RETRY_AFTER_SECONDS);
   const body = toErrorBody(known ?? refuse('internal_error'));
   reply.code(body.status).send(body);
 }

@@ -10,6 +10,12 @@ export const HEADER_BYTES_MAX = 16 * 1024;
 export const HEADER_SECONDS_MAX = 10;
 export const REQUEST_SECONDS_MAX = 30;
 
+/** Requests of one connection that may wait for their answers. */
+export const PIPELINED_MAX = 100;
+
+/** A connection on which nothing moves for so long is closed: its client reads no more. */
+export const IDLE_MS_MAX = 60_000;
+
 const CHECK_MS = 500;
 
 /** Node looks at its clocks now and then: a check earlier, so that nobody waits longer than said. */

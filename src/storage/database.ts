@@ -18,6 +18,9 @@ export interface Database {
    */
   readVersion(): number;
 
+  /** Resolves when reads and writes can be done. */
+  check(): Promise<void>;
+
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 

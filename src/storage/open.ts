@@ -23,9 +23,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   return {
     pets: createPetStore(database),
     keys: createKeyStore(database),
-    check: async () => {
-      await database.read('select 1');
-    },
+    check: () => database.check(),
     backup: (file) => database.backup(file),
     close: () => database.close(),
   };

@@ -1,7 +1,7 @@
 /** The embedded engine on node:sqlite: opening, waiting for other processes, transactions. No table is named here. */
 
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
@@ -14,6 +14,8 @@ import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sql
 const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 /** Rows that are staged between two turns of the event loop. */
 const LOAD_ROWS_AT_ONCE = 1_000;
+/** How often a write looks whether the file is still the one that was opened. */
+const IDENTITY_MS = 1_000;
 
 /**
  * Opens the database in that file, or one in memory for `:memory:`.
@@ -60,6 +62,8 @@ class SqliteDatabase implements Database {
   readonly #file: string;
   readonly #statements = new Map<string, StatementSync>();
   readonly #dataVersion: StatementSync;
+  readonly #identity: string;
+  #identifiedAt = 0;
   #loads = 0;
   /** Counts this connection's commits, which `data_version` leaves out. */
   #commits = 0;
@@ -70,6 +74,7 @@ class SqliteDatabase implements Database {
     this.#connection = connection;
     this.#file = file;
     this.#dataVersion = connection.prepare('pragma data_version');
+    this.#identity = findIdentity(file);
   }
 
   readVersion(): number {
@@ -93,6 +98,7 @@ class SqliteDatabase implements Database {
 
   write(...statements: readonly Statement[]): Promise<Row[][]> {
     return this.#attempt(() => {
+      this.#checkIdentity();
       this.#commits += 1;
       const [only, ...others] = statements;
       // A lone statement is a transaction by itself.
@@ -163,8 +169,28 @@ class SqliteDatabase implements Database {
     }
   }
 
+  async check(): Promise<void> {
+    await this.#attempt(() => {
+      this.#checkIdentity();
+      return this.#run('select 1', []);
+    });
+  }
+
   async close(): Promise<void> {
     this.#connection.close();
+  }
+
+  /** SQLite goes on in a file that was removed or replaced, and all of that would be lost. */
+  #checkIdentity(): void {
+    const now = performance.now();
+    if (now - this.#identifiedAt < IDENTITY_MS) return;
+    if (findIdentity(this.#file) !== this.#identity) {
+      throw new PetstoreError(
+        'unavailable',
+        `the database ${this.#file} was removed or replaced: stop the service and put it back`,
+      );
+    }
+    this.#identifiedAt = now;
   }
 
   #run(sql: string, values: readonly SqlValue[]): Row[] {
@@ -207,6 +233,12 @@ function inTransaction<T>(
     if (connection.isTransaction) connection.exec('rollback');
     throw error;
   }
+}
+
+/** What tells this file from any other of that name; empty when there is none. */
+function findIdentity(file: string): string {
+  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? '' : `${stats.dev}:${stats.ino}`;
 }
 
 async function syncToDisk(path: string): Promise<void> {

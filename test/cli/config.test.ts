@@ -55,6 +55,7 @@ const DAYS_100_YEARS = 36_500;
 
 for (const [flag, must, bad] of [
   ['--database', 'sqlite:FILE', ['', 'petstore.db', 'sqlite:', 'mysql://db.test/pets']],
+  ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   [
@@ -87,7 +88,11 @@ for (const [flag, must, bad] of [
     ],
   ],
   ['--retire-get-pet', 'true or false', ['', 'yes', '1', 'TRUE']],
-  ['--name', '1 to 100 characters', ['', '   ', 'a\nb', 'a\u0000b', 'x'.repeat(101)]],
+  [
+    '--name',
+    '1 to 100 characters',
+    ['', '   ', 'a\nb', 'a\u202eb', 'a\u2028b', 'a\u0000b', 'x'.repeat(101)],
+  ],
   [
     '--expires',
     '90d',
@@ -173,6 +178,12 @@ for (const text of ['', '0', '-1', 'abc', '1.5', '99999999999999999']) {
 }
 
 describe('petstore', { concurrency: 2 }, () => {
+  test('petstore › a file name that a terminal would act on › is told without it', async () => {
+    const { status, stderr } = await runProgram(['pets', 'import', 'a\n\x1b[31m.csv'], { cwd });
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: \P{Cc}+\n$/u);
+  });
+
   for (const [what, args, env, line] of [
     [
       'a bad flag',

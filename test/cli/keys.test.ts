@@ -1,11 +1,12 @@
 /** The commands `keys …` of the real program: what goes to which stream, and what is kept. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { type Finished, runProgram, startProgram } from '../support/program.ts';
+import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
 const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
@@ -48,7 +49,7 @@ describe('keys', { concurrency: 2 }, () => {
     await using folder = await createFolder();
     const staging = await folder.keys(0, 'create', '--name', 'ci');
     assert.match(staging.stdout, STAGING_KEY);
-    assert.equal(staging.stderr, 'Key 1 (ci) for staging, never expires. It is shown only now:\n');
+    assert.equal(staging.stderr, 'Key 1 (ci) for staging, never expires. It is shown only now.\n');
     const production = await folder.keys(
       0,
       ...['create', '--name', 'shop', '--environment', 'production', '--expires', '90d'],
@@ -56,7 +57,7 @@ describe('keys', { concurrency: 2 }, () => {
     assert.match(production.stdout, PRODUCTION_KEY);
     assert.match(
       production.stderr,
-      /^Key 2 \(shop\) for production, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now:\n$/,
+      /^Key 2 \(shop\) for production, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now\.\n$/,
     );
 
     const [first, second] = await folder.list();
@@ -98,6 +99,19 @@ describe('keys', { concurrency: 2 }, () => {
     assert.equal(stderr, 'petstore: key 1 is revoked: make a new one with keys create\n');
   });
 
+  test('keys create › nowhere to print the key › makes none', async () => {
+    await using folder = await createFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    const command = `"${process.execPath}" "${MAIN}" keys create --name lost > /dev/full`;
+    const { status, stderr } = spawnSync('sh', ['-c', command], {
+      cwd: folder.cwd,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: .*no space left.*\n$/);
+    assert.equal((await folder.list()).length, 1);
+  });
+
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
     await using folder = await createFolder();
     await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d');
@@ -105,7 +119,7 @@ describe('keys', { concurrency: 2 }, () => {
     assert.match(rotated.stdout, STAGING_KEY);
     assert.match(
       rotated.stderr,
-      /^Key 2 \(ci\) for staging, expires .+:\nKey 1 works until \S+Z\.\n$/,
+      /^Key 2 \(ci\) for staging, expires .+\.\nKey 1 works until \S+Z\.\n$/,
     );
     const [old, made] = await folder.list();
     const left = Date.parse(old?.expires ?? '') - Date.now();

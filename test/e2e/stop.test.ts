@@ -115,8 +115,21 @@ describe('stop', { concurrency: true }, () => {
     service.process.kill('SIGTERM');
     await setTimeout(300);
     service.process.kill('SIGINT');
-    assert.deepEqual(await finish(service), { status: 1, signal: null });
+    assert.deepEqual(await finish(service), { status: null, signal: 'SIGKILL' });
     await closed;
     assert.ok(performance.now() - began < CUT_MS / 2);
+  });
+
+  test('stop › nobody reads the log › ends all the same', async () => {
+    await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
+    service.process.stderr?.pause();
+    for (let round = 0; round < 60; round += 1) {
+      await Promise.all(Array.from({ length: 50 }, () => fetch(`${service.url}/livez`)));
+    }
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    await once(service.process, 'exit');
+    assert.ok(performance.now() - began < CUT_MS / 2);
+    service.process.stderr?.resume();
   });
 });

@@ -109,6 +109,7 @@ describe('query plans', () => {
     const steps: string[] = [];
     const explaining: Database = {
       readVersion: () => database.readVersion(),
+      check: () => database.check(),
       async read(sql, ...values) {
         const plan = await database.read(`explain query plan ${sql}`, ...values);
         steps.push(...plan.map((step) => String(step.at(-1))));
@@ -354,4 +355,16 @@ test('pets.addAll › 200,000 animals › needs memory for a few', async () => {
   await store.close();
   // A few pages and batches, and what the garbage collector has not yet come to.
   assert.ok(most - before < 160 * MEGABYTE, `${Math.round((most - before) / MEGABYTE)} MB more`);
+});
+
+test('sqlite › a file that is removed or replaced while it is open › is written no more', async () => {
+  const path = await createDatabase(1);
+  const store = await openStore(`sqlite:${path}`, { create: false });
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
+  const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
+  await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
+  await assert.rejects(store.check(), gone);
+  await (await openStore(`sqlite:${path}`, { create: true })).close();
+  await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
+  await store.close();
 });

@@ -4,7 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+/** Where the program starts. */
+export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 /** Halves the time that a start takes, of which the tests make many. */
 const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
