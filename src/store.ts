@@ -81,6 +81,8 @@ export interface ApiKey {
   readonly lastUsedAt?: number;
   /** Refused since this time; absent: not revoked. */
   readonly revokedAt?: number;
+  /** When another key was made in its place; absent: not yet. */
+  readonly rotatedAt?: number;
 }
 
 export interface NewApiKey {
@@ -118,7 +120,7 @@ export interface KeyStore {
    * Adds the new key and, in the same step, lets the old one expire at that time, unless it would
    * expire sooner by itself.
    *
-   * @throws PetstoreError `not_found` when there is no such key, or it is revoked.
+   * @throws PetstoreError `not_found` when there is no such key, or it is revoked or rotated.
    */
   rotate(id: number, newKey: NewApiKey, oldExpiresAt: number): Promise<ApiKey>;
 }

@@ -26,6 +26,9 @@ export async function rotateKey(store: Store, id: number, overlap: number): Prom
   if (state !== 'active') {
     throw new PetstoreError('gone', `key ${id} is ${state}: make a new one with keys create`);
   }
+  if (old.rotatedAt !== undefined) {
+    throw new PetstoreError('gone', `key ${id} was rotated already: rotate the one made then`);
+  }
   const { name, environment, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
   const { key, newKey } = issueKey({ name, environment, ...lifetime });
@@ -81,7 +84,8 @@ function describe({ id, name, environment, expiresAt }: ApiKey): void {
   say(`Key ${id} (${name}) for ${environment}, ${end}. It is shown only now.`);
 }
 
-function describeState({ revokedAt, expiresAt }: ApiKey, now: number): string {
+/** Whether a key opens the service now: `active`, `expired` or `revoked`. */
+export function describeState({ revokedAt, expiresAt }: ApiKey, now: number): string {
   if (revokedAt !== undefined) return 'revoked';
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'active';
 }

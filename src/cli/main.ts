@@ -33,6 +33,9 @@ async function withStore(
   { create }: { create: boolean },
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
+  if (database === 'sqlite::memory:') {
+    throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
+  }
   const store = await openStore(database, { create });
   try {
     await work(store);
@@ -132,7 +135,7 @@ function addPets(program: Command): void {
   pets
     .command('import')
     .description('add all animals of a file, or none when a row is wrong')
-    .argument('<file>', 'its ending says what it is: .ndjson, .json or .csv')
+    .argument('<file>', 'its ending says what it is: .ndjson (or .jsonl), .json or .csv')
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore pets import animals.csv'))
     .action((file: string, config: StoreConfig) =>
@@ -141,7 +144,7 @@ function addPets(program: Command): void {
   pets
     .command('export')
     .description('write all animals to a file, or as NDJSON to standard output')
-    .argument('[file]', 'its ending says what it is: .ndjson, .json or .csv')
+    .argument('[file]', 'its ending says what it is: .ndjson (or .jsonl), .json or .csv')
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore pets export animals.json'))
     .action((file: string | undefined, config: StoreConfig) =>

@@ -120,7 +120,7 @@ function parseHeader(cells: string[]): Columns {
     seen.add(cell);
   }
   for (const required of ['name', 'categoryId']) {
-    if (!seen.has(required)) throw refuseLine(1, `the column ${required} is missing in the header`);
+    if (!seen.has(required)) throw refuseLine(1, `the header must have the column ${required}`);
   }
   return {
     count: cells.length,

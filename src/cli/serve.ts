@@ -7,11 +7,14 @@ import { createApp } from '../http/app.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeConfig } from './config.ts';
-import { issueKey } from './keys.ts';
+import { describeState, issueKey } from './keys.ts';
 import { openLog } from './log.ts';
 
 /** Requests in flight have so long to be answered once the service is told to stop. */
 const DRAIN_MS_MAX = 10_000;
+
+/** Signals within this time of the first are taken for the same. */
+const SAME_SIGNAL_MS = 1_000;
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use: choose another --port, or 0 for any free one',
@@ -71,11 +74,13 @@ async function describeFirstKey(
   store: Store,
 ): Promise<string[]> {
   const keys = await store.keys.list();
-  if (keys.some((key) => key.environment === environment)) return [];
-  if (environment === 'production') {
+  const now = Date.now();
+  const ours = keys.filter((key) => key.environment === environment);
+  if (ours.some((key) => describeState(key, now) === 'active')) return [];
+  if (environment === 'production' || ours.length > 0) {
     return [
-      'There is no key yet. To make one:',
-      `  petstore keys create --name NAME --environment production --database ${database}`,
+      `No ${environment} key is active. To make one:`,
+      `  petstore keys create --name NAME --environment ${environment} --database ${database}`,
     ];
   }
   const { key, newKey } = issueKey({ name: 'first', environment });
@@ -89,10 +94,15 @@ async function describeFirstKey(
 
 /** The first signal stops the service in order, a second one at once. */
 function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<boolean>): void {
-  let isStopping = false;
+  let stoppingAt: number | undefined;
   const onSignal = async () => {
-    if (isStopping) kill();
-    isStopping = true;
+    if (stoppingAt !== undefined) {
+      // Under npm one Ctrl-C arrives twice, from the terminal and from npm.
+      if (performance.now() - stoppingAt > SAME_SIGNAL_MS) kill();
+      return;
+    }
+    stoppingAt = performance.now();
+    app.petstoreLog.info('stopping');
     setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
     await app.close();
     if (await closeRest()) process.exit(0);

@@ -27,7 +27,10 @@ export async function requireJson(request: FastifyRequest): Promise<void> {
     throw refuse('unsupported_media_type');
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new PetstoreError('unsupported_media_type', 'Content-Encoding must be absent');
+    throw new PetstoreError(
+      'unsupported_media_type',
+      'the body must not be compressed: send it without Content-Encoding',
+    );
   }
 }
 
@@ -50,6 +53,6 @@ export function parseBody(bytes: unknown): unknown {
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
-    throw new PetstoreError(error.code, `the body must be a JSON object: ${error.message}`);
+    throw new PetstoreError(error.code, `body: ${error.message}`, { cause: error });
   }
 }

@@ -5,18 +5,19 @@ import { PetstoreError } from '../error.ts';
 import type { ApiKey, KeyStore, NewApiKey } from '../store.ts';
 import type { Database, Row, SqlValue } from './database.ts';
 
-const COLUMNS = 'id, name, environment, created_at, expires_at, last_used_at, revoked_at';
+const COLUMNS =
+  'id, name, environment, created_at, expires_at, last_used_at, revoked_at, rotated_at';
 const INSERT = 'insert into api_keys (digest, name, environment, created_at, expires_at)';
 const ADD = `${INSERT} values (?, ?, ?, ?, ?) returning ${COLUMNS}`;
 const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
-const EXPIRE = `update api_keys set expires_at = case when expires_at < ? then expires_at else ? end
-  where id = ?`;
-const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ? 
-  where exists (select 1 from api_keys where id = ? and revoked_at is null)
-  returning ${COLUMNS}`;
+const IS_ROTATABLE = 'id = ? and revoked_at is null and rotated_at is null';
+const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ?
+  where exists (select 1 from api_keys where ${IS_ROTATABLE}) returning ${COLUMNS}`;
+const EXPIRE = `update api_keys set rotated_at = ?,
+  expires_at = case when expires_at < ? then expires_at else ? end where ${IS_ROTATABLE}`;
 
 export function createKeyStore(database: Database): KeyStore {
   return {
@@ -44,11 +45,13 @@ export function createKeyStore(database: Database): KeyStore {
     },
 
     async rotate(id, newKey, oldExpiresAt) {
-      const [, rows] = await database.write(
-        { sql: EXPIRE, values: [oldExpiresAt, oldExpiresAt, id] },
+      const [rows] = await database.write(
         { sql: ADD_BESIDE, values: [...toValues(newKey), id] },
+        { sql: EXPIRE, values: [newKey.createdAt, oldExpiresAt, oldExpiresAt, id] },
       );
-      if (rows?.length === 0) throw noSuchKey(id);
+      if (rows?.length === 0) {
+        throw new PetstoreError('not_found', `there is no key ${id} that can be rotated`);
+      }
       return toApiKey(rows?.[0]);
     },
   };
@@ -64,7 +67,7 @@ function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey
 
 function toApiKey(row: Row | undefined): ApiKey {
   if (row === undefined) throw new Error('the database returned no row');
-  const [id, name, environment, createdAt, expiresAt, lastUsedAt, revokedAt] = row;
+  const [id, name, environment, createdAt, expiresAt, lastUsedAt, revokedAt, rotatedAt] = row;
   return {
     id: Number(id),
     name: name as string,
@@ -73,5 +76,6 @@ function toApiKey(row: Row | undefined): ApiKey {
     ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
     ...(lastUsedAt !== null && { lastUsedAt: Number(lastUsedAt) }),
     ...(revokedAt !== null && { revokedAt: Number(revokedAt) }),
+    ...(rotatedAt !== null && { rotatedAt: Number(rotatedAt) }),
   };
 }

@@ -25,7 +25,8 @@ export const MIGRATIONS: readonly string[] = [
     created_at integer not null,
     expires_at integer,
     last_used_at integer,
-    revoked_at integer
+    revoked_at integer,
+    rotated_at integer
   ) strict;
 
   pragma application_id = ${APPLICATION_ID};

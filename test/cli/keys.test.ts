@@ -132,6 +132,8 @@ describe('keys', { concurrency: 2 }, () => {
       (await folder.list()).map(({ state }) => state),
       ['active', 'expired', 'active'],
     );
+    const again = await folder.keys(1, 'rotate', '1');
+    assert.equal(again.stderr, 'petstore: key 1 was rotated already: rotate the one made then\n');
     const { stderr } = await folder.keys(1, 'rotate', '2');
     assert.equal(stderr, 'petstore: key 2 is expired: make a new one with keys create\n');
   });

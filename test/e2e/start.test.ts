@@ -53,7 +53,7 @@ describe('start', { concurrency: 2 }, () => {
     await using service = await startService(['--environment', 'production'], folder);
     const [where, words, command = '', ...rest] = service.output.stdout.split('\n');
     assert.match(where ?? '', /^petstore listens on \S+ \(production, sqlite:petstore\.db\)$/);
-    assert.equal(words, 'There is no key yet. To make one:');
+    assert.equal(words, 'No production key is active. To make one:');
     assert.deepEqual(rest, ['']);
     assert.doesNotMatch(service.output.stdout + service.output.stderr, /petstore_(?:stag|prod)_/);
 

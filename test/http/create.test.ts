@@ -109,7 +109,7 @@ const CATEGORY_ID =
   /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/;
 const STATUS = /^status must be one of available, pending, sold$/;
 const OBJECT = /^an animal must be a JSON object$/;
-const JSON_TEXT = /^the body must be a JSON object: not valid JSON/;
+const JSON_TEXT = /^body: not valid JSON/;
 
 const named = (name: string) => `{"name":${name},"categoryId":3}`;
 const categorised = (categoryId: string) => `{"name":"Rex","categoryId":${categoryId}}`;
@@ -135,7 +135,7 @@ for (const [bodies, message] of [
   [['{"a":"\n"}', '{"a":"\\x"}', '{"a":"\\u12"}', '// {}', ' '], JSON_TEXT],
   [['name=Rex&categoryId=3', 'undefined'], JSON_TEXT],
   [[''], /^the body is required: a JSON object$/],
-  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^the body must be a JSON object: /],
+  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: /],
 ] as const) {
   for (const body of bodies) {
     const shown = body.length > 60 ? `${body.slice(0, 40)}… of ${body.length}` : body;
@@ -181,7 +181,7 @@ for (const [what, bytes] of [
 }
 
 test('POST /v1/pets › in UTF-16 › answers 400', async () => {
-  assertError(await post(Buffer.from(REX, 'utf16le')), 'bad_request', /^the body must be /);
+  assertError(await post(Buffer.from(REX, 'utf16le')), 'bad_request', /^body: not valid JSON/);
 });
 
 for (const type of [
@@ -243,7 +243,11 @@ test('POST /v1/pets › with Content-Type twice › answers 415', async () => {
 for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'identity, gzip', 'gzip, identity']) {
   test(`POST /v1/pets › with Content-Encoding ${encoding} › answers 415 and names it`, async () => {
     const answer = await post(gzipSync(REX), { 'content-encoding': encoding });
-    assertError(answer, 'unsupported_media_type', /^Content-Encoding must be absent$/);
+    assertError(
+      answer,
+      'unsupported_media_type',
+      /^the body must not be compressed: send it without Content-Encoding$/,
+    );
   });
 }
 

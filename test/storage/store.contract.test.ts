@@ -451,15 +451,26 @@ for (const engine of ENGINES) {
         const added = await keys.rotate(old.id, { digest, ...rest }, 1_000);
         assert.deepEqual(added, { id: 3, ...rest });
         assert.deepEqual(await keys.find(digest), added);
-        assert.deepEqual(await keys.list(), [{ ...old, expiresAt: expected }, bystander, added]);
+        const rotated = { ...old, expiresAt: expected, rotatedAt: rest.createdAt };
+        assert.deepEqual(await keys.list(), [rotated, bystander, added]);
       });
     }
 
-    test(`keys.rotate ${on} › an id that no key has › is not_found and adds nothing`, async () => {
+    test(`keys.rotate ${on} › a key that is not there, revoked or rotated › is not_found and adds nothing`, async () => {
       await using opened = await openNew(engine);
-      const key = await opened.store.keys.add(createNewKey());
-      await assert.rejects(opened.store.keys.rotate(99, createNewKey(), 1_000), NO_SUCH_KEY);
-      assert.deepEqual(await opened.store.keys.list(), [key]);
+      const { keys } = opened.store;
+      await keys.add(createNewKey());
+      await keys.rotate(1, createNewKey(), 1_000);
+      const { id: revoked } = await keys.add(createNewKey());
+      await keys.revoke(revoked, 5);
+      const before = await keys.list();
+      for (const id of [99, 1, revoked]) {
+        await assert.rejects(keys.rotate(id, createNewKey(), 500), {
+          ...{ name: 'PetstoreError', code: 'not_found' },
+          message: `there is no key ${id} that can be rotated`,
+        });
+      }
+      assert.deepEqual(await keys.list(), before);
     });
   });
 
