@@ -10,7 +10,7 @@ import { type RunningService, startService } from '../support/program.ts';
 
 const ROUNDS = Number(process.env.PETSTORE_TEST_KILLS ?? 5);
 const CLIENTS = 8;
-const CREATED_MIN = 50;
+const CREATED_MIN = Number(process.env.PETSTORE_TEST_CREATES ?? 50);
 
 /** Adds animals until the service is gone; `created` gets the name of each that was acknowledged. */
 async function createUntilGone(

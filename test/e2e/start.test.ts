@@ -47,6 +47,18 @@ describe('start', { concurrency: 2 }, () => {
     assert.equal((await fetch(`${second.url}/v1/pets`, { headers })).status, 200);
   });
 
+  test('start in staging › its only key revoked › says how to make another', async () => {
+    await using folder = await createFolder();
+    await using first = await startService([], folder);
+    await runProgram(['keys', 'revoke', '1'], folder);
+    await using second = await startService([], folder);
+    const [, words, command = ''] = second.output.stdout.split('\n');
+    assert.equal(words, 'No staging key is active. To make one:');
+    const made = await runProgram(command.replace('NAME', 'me').trim().split(' ').slice(1), folder);
+    const headers = { authorization: `Bearer ${made.stdout.trim()}` };
+    assert.equal((await fetch(`${first.url}/v1/pets`, { headers })).status, 200);
+  });
+
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
     await using folder = await createFolder();
     await using staging = await startService([], folder);
