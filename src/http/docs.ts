@@ -98,8 +98,24 @@ export async function addDocument(app: FastifyInstance, options: DocsOptions): P
     },
     stripBasePath: false,
     transform: ({ schema, url }) => ({ schema, url: url.replace(/^\/v1/, '') }),
+    transformObject: (made) => {
+      const document = 'openapiObject' in made ? made.openapiObject : made.swaggerObject;
+      liftStability(document);
+      return document;
+    },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
   });
+}
+
+/** `x-stability` is said of a parameter or header; @fastify/swagger leaves it in its schema. */
+function liftStability(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return;
+  const { schema } = part as { schema?: Record<string, unknown> };
+  if (schema !== undefined && 'x-stability' in schema) {
+    Object.assign(part, { 'x-stability': schema['x-stability'] });
+    delete schema['x-stability'];
+  }
+  for (const member of Object.values(part)) liftStability(member);
 }
 
 /** Adds the pages; to be called after the routes that the document describes. */
