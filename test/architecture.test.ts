@@ -62,7 +62,7 @@ function isLibrary(target: string): boolean {
 }
 
 function isDatabase(target: string): boolean {
-  return /^(?:node:sqlite|pg)$/.test(target);
+  return /^(?:node:sqlite|pg(?:-.*)?)$/.test(target);
 }
 
 function isFramework(target: string): boolean {

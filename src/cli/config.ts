@@ -7,6 +7,8 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const PORT_MAX = 65_535;
+const CONNECTIONS_MAX = 1_000;
+const ADDRESSES = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
@@ -28,9 +30,17 @@ function option(flags: string, description: string): Option {
 }
 
 export const databaseOption = () =>
-  option('--database <address>', 'where the store is: sqlite:FILE or sqlite::memory:')
+  option('--database <address>', `where the store is: ${ADDRESSES}`)
     .default('sqlite:petstore.db')
     .argParser(parseDatabase);
+
+/** The options of `copy`. */
+export const copyOptions = () => [
+  option('--from <address>', 'the store to copy').makeOptionMandatory().argParser(parseDatabase),
+  option('--to <address>', 'an empty store, or one that is not there yet')
+    .makeOptionMandatory()
+    .argParser(parseDatabase),
+];
 
 export const environmentOption = () =>
   option('--environment <name>', 'which keys open the service')
@@ -40,6 +50,9 @@ export const environmentOption = () =>
 /** The options of `serve`, in the order of its help. */
 export const serveOptions = () => [
   databaseOption(),
+  option('--database-connections <count>', 'the most connections to PostgreSQL')
+    .default(10)
+    .argParser(parseConnections),
   option('--host <host>', 'the address to listen on').default('127.0.0.1').argParser(parseHost),
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
@@ -78,6 +91,7 @@ export const overlapOption = () =>
 /** What `serveOptions` parse to. */
 export interface ServeConfig {
   readonly database: string;
+  readonly databaseConnections: number;
   readonly host: string;
   readonly port: number;
   readonly environment: (typeof ENVIRONMENTS)[number];
@@ -92,9 +106,14 @@ export function parseKeyId(text: string): number {
   return parseWhole(text, 1, Number.MAX_SAFE_INTEGER);
 }
 
+/** What is wrong with a postgres address is said by the storage, which reads it. */
 function parseDatabase(text: string): string {
-  if (/^sqlite:.+/s.test(text)) return text;
-  throw new InvalidArgumentError('It must be sqlite:FILE or sqlite::memory:.');
+  if (/^(?:sqlite|postgres|postgresql):.+/s.test(text)) return text;
+  throw new InvalidArgumentError(`It must be ${ADDRESSES}.`);
+}
+
+function parseConnections(text: string): number {
+  return parseWhole(text, 1, CONNECTIONS_MAX);
 }
 
 function parseHost(text: string): string {

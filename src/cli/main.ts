@@ -7,6 +7,7 @@ import { PetstoreError } from '../error.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import {
+  copyOptions,
   databaseOption,
   environmentOption,
   expiresOption,
@@ -17,6 +18,7 @@ import {
   type ServeConfig,
   serveOptions,
 } from './config.ts';
+import { type CopyConfig, copyPetstore } from './copy.ts';
 import { type CreateKeyConfig, createKey, listKeys, revokeKey, rotateKey } from './keys.ts';
 import { exportPets, importPets } from './pets.ts';
 
@@ -54,7 +56,8 @@ function createProgram(): Command {
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .exitOverride()
     .configureOutput({
-      outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
+      outputError: (text, write) =>
+        write(`${toOneLine(withoutAddress(text).replace(/^error: /, 'petstore: '))}\n`),
     });
   addServe(program);
   addKeys(program);
@@ -167,6 +170,16 @@ function addRest(program: Command): void {
         process.stderr.write(`${toOneLine(`The store is copied to ${file}.`)}\n`);
       }),
     );
+  const copy = program
+    .command('copy')
+    .description('move a whole store, ids and keys and all, into an empty one');
+  for (const option of copyOptions()) copy.addOption(option);
+  copy
+    .addHelpText(
+      'after',
+      examples('petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore'),
+    )
+    .action((config: CopyConfig) => copyPetstore(config, process.stderr));
   program
     .command('openapi')
     .description('print the OpenAPI document')
@@ -193,6 +206,14 @@ function tell(error: unknown): number {
       : error;
   process.stderr.write(`petstore: ${words}\n`);
   return EXIT_FAILED;
+}
+
+/** An address that is wrong may hold a password all the same. */
+function withoutAddress(text: string): string {
+  return text.replace(
+    /(<address>' (?:argument|value)) '.*?'( from env '\w+')?(?= is invalid\. It must be sqlite)/s,
+    '$1$2',
+  );
 }
 
 /** File names and arguments may hold what a terminal would act on. */

@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PetstoreError } from '../error.ts';
-import type { NewPet, Pet } from '../pet.ts';
+import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import { quoteCell, readCsv } from './pet-file-csv.ts';
 import { readJsonArray, readNdjson } from './pet-file-json.ts';
 import { describeFileError, readUtf8 } from './pet-file-text.ts';
@@ -23,7 +23,7 @@ interface PetFormat {
 const NDJSON: PetFormat = {
   read: readNdjson,
   head: '',
-  row: (pet) => `${toJson(pet)}\n`,
+  row: (pet) => `${toPetJson(pet)}\n`,
   separator: '',
   tail: '',
 };
@@ -31,7 +31,7 @@ const NDJSON: PetFormat = {
 const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
   ['.ndjson', NDJSON],
   ['.jsonl', NDJSON],
-  ['.json', { read: readJsonArray, head: '[\n', row: toJson, separator: ',\n', tail: '\n]\n' }],
+  ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
   [
     '.csv',
     { read: readCsv, head: 'id,name,categoryId,status\n', row: toCsv, separator: '', tail: '' },
@@ -119,12 +119,6 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
     }
   }
   yield text + format.tail;
-}
-
-/** Not JSON.stringify, which has no digits for a bigint. */
-function toJson({ id, name, categoryId, status }: Pet): string {
-  const start = `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId}`;
-  return status === undefined ? `${start}}` : `${start},"status":"${status}"}`;
 }
 
 function toCsv({ id, name, categoryId, status }: Pet): string {

@@ -21,9 +21,14 @@ export async function importPets(
   file: string,
   stderr: ProgressStream,
 ): Promise<void> {
-  const progress = new Progress(stderr, 'imported', await findFileBytes(file));
+  const progress = new Progress(stderr, 'imported');
+  const bytesTotal = await findFileBytes(file);
+  let bytesRead = 0;
   try {
-    const pets = readPets(file, (bytes) => progress.addBytes(bytes));
+    const pets = readPets(file, (bytes) => {
+      bytesRead += bytes;
+      if (bytesTotal > 0) progress.setPart(bytesRead / bytesTotal);
+    });
     await store.pets.addAll(count(pets, progress));
   } catch (cause) {
     progress.clear();
@@ -70,7 +75,7 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
 
 async function* count<T>(pets: AsyncIterable<T>, progress: Progress): AsyncGenerator<T> {
   for await (const pet of pets) {
-    progress.addAnimal();
+    progress.addAnimals(1);
     yield pet;
   }
 }

@@ -19,38 +19,31 @@ const CLEAR_LINE = '\r\x1b[K';
 export class Progress {
   readonly #stream: ProgressStream;
   readonly #verb: string;
-  readonly #bytesTotal: number;
   readonly #now: () => number;
   readonly #start: number;
   #shown: number;
   #count = 0;
-  #bytes = 0;
+  #part: number | undefined;
 
   /**
    * @param verb what happens to an animal, in the past: `imported`.
-   * @param bytesTotal the size of what is read; 0 when it is not known, then there is no percentage.
    * @param now the time in milliseconds.
    */
-  constructor(
-    stream: ProgressStream,
-    verb: string,
-    bytesTotal = 0,
-    now: () => number = () => performance.now(),
-  ) {
+  constructor(stream: ProgressStream, verb: string, now: () => number = () => performance.now()) {
     this.#stream = stream;
     this.#verb = verb;
-    this.#bytesTotal = bytesTotal;
     this.#now = now;
     this.#start = now();
     this.#shown = this.#start;
   }
 
-  addBytes(bytes: number): void {
-    this.#bytes += bytes;
+  /** How much of all is done, from 0 to 1; until it is told there is no percentage. */
+  setPart(part: number): void {
+    this.#part = part;
   }
 
-  addAnimal(): void {
-    this.#count += 1;
+  addAnimals(count: number): void {
+    this.#count += count;
     const now = this.#now();
     if (now - this.#shown < (this.#stream.isTTY ? REDRAW_MILLISECONDS : LINE_MILLISECONDS)) return;
     this.#shown = now;
@@ -78,9 +71,9 @@ export class Progress {
   #describe(): string {
     const rate = Math.round(this.#count / this.#seconds()).toLocaleString('en-US');
     const words = `${this.#verb} ${this.#animals()}, ${rate}/s`;
-    if (this.#bytesTotal === 0) return words;
+    if (this.#part === undefined) return words;
     // A file may grow while it is read.
-    const part = Math.min(this.#bytes / this.#bytesTotal, 1);
+    const part = Math.min(this.#part, 1);
     const percent = `${Math.floor(part * 100)} %`.padStart(5);
     if (!this.#stream.isTTY) return `${percent.trim()}: ${words}`;
     const bar = '#'.repeat(Math.floor(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, '.');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { createApp } from '../http/app.ts';
-import { openStore } from '../storage/open.ts';
+import { describeAddress, openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeConfig } from './config.ts';
 import { describeState, issueKey } from './keys.ts';
@@ -26,7 +26,10 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 /** Resolves once the service listens; it then runs until a signal stops it. */
 export async function serve(config: ServeConfig): Promise<void> {
   const { log, close: closeLog } = openLog(config.logLevel);
-  const store = await openStore(config.database, { create: true });
+  const store = await openStore(config.database, {
+    create: true,
+    connections: config.databaseConnections,
+  });
   let app: FastifyInstance | undefined;
   try {
     app = await createApp({
@@ -44,7 +47,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     });
     const { port } = app.server.address() as AddressInfo;
     const lines = [
-      `petstore listens on http://${toUrlHost(config.host)}:${port} (${config.environment}, ${config.database})`,
+      `petstore listens on http://${toUrlHost(config.host)}:${port} (${config.environment}, ${describeAddress(config.database)})`,
       ...(await describeFirstKey(config, port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
@@ -80,7 +83,7 @@ async function describeFirstKey(
   if (environment === 'production' || ours.length > 0) {
     return [
       `No ${environment} key is active. To make one:`,
-      `  petstore keys create --name NAME --environment ${environment} --database ${database}`,
+      `  petstore keys create --name NAME --environment ${environment} --database ${describeAddress(database)}`,
     ];
   }
   const { key, newKey } = issueKey({ name: 'first', environment });

@@ -7,23 +7,22 @@ import type { Database, Row, SqlValue } from './database.ts';
 
 const COLUMNS =
   'id, name, environment, created_at, expires_at, last_used_at, revoked_at, rotated_at';
-const INSERT = 'insert into api_keys (digest, name, environment, created_at, expires_at)';
-const ADD = `${INSERT} values (?, ?, ?, ?, ?) returning ${COLUMNS}`;
+const NEW_COLUMNS = ['digest', 'name', 'environment', 'created_at', 'expires_at'];
 const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
-const IS_ROTATABLE = 'id = ? and revoked_at is null and rotated_at is null';
-const ADD_BESIDE = `${INSERT} select ?, ?, ?, ?, ?
-  where exists (select 1 from api_keys where ${IS_ROTATABLE}) returning ${COLUMNS}`;
-const EXPIRE = `update api_keys set rotated_at = ?,
-  expires_at = case when expires_at < ? then expires_at else ? end where ${IS_ROTATABLE}`;
+const RETIRE = `update api_keys set rotated_at = ?,
+  expires_at = case when expires_at < ? then expires_at else ? end
+  where id = ? and revoked_at is null and rotated_at is null returning id`;
 
 export function createKeyStore(database: Database): KeyStore {
+  const insert = database.toInsert('api_keys', NEW_COLUMNS);
+
   return {
     async add(newKey) {
-      const [rows] = await database.write({ sql: ADD, values: toValues(newKey) });
-      return toApiKey(rows?.[0]);
+      const [rows] = await database.write({ sql: insert, values: toValues(newKey) });
+      return toAdded(newKey, rows?.[0]);
     },
 
     async find(digest) {
@@ -45,14 +44,18 @@ export function createKeyStore(database: Database): KeyStore {
     },
 
     async rotate(id, newKey, oldExpiresAt) {
-      const [rows] = await database.write(
-        { sql: ADD_BESIDE, values: [...toValues(newKey), id] },
-        { sql: EXPIRE, values: [newKey.createdAt, oldExpiresAt, oldExpiresAt, id] },
+      const [retired, added] = await database.write(
+        {
+          sql: RETIRE,
+          values: [newKey.createdAt, oldExpiresAt, oldExpiresAt, id],
+          isCondition: true,
+        },
+        { sql: insert, values: toValues(newKey) },
       );
-      if (rows?.length === 0) {
+      if (retired?.length === 0) {
         throw new PetstoreError('not_found', `there is no key ${id} that can be rotated`);
       }
-      return toApiKey(rows?.[0]);
+      return toAdded(newKey, added?.[0]);
     },
   };
 }
@@ -65,8 +68,11 @@ function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey
   return [digest, name, environment, createdAt, expiresAt ?? null];
 }
 
-function toApiKey(row: Row | undefined): ApiKey {
-  if (row === undefined) throw new Error('the database returned no row');
+function toAdded({ digest: _, ...newKey }: NewApiKey, row: Row | undefined): ApiKey {
+  return { id: Number(row?.[0]), ...newKey };
+}
+
+function toApiKey(row: Row): ApiKey {
   const [id, name, environment, createdAt, expiresAt, lastUsedAt, revokedAt, rotatedAt] = row;
   return {
     id: Number(id),

@@ -3,8 +3,8 @@
 /** Marks a file as a petstore's (SQLite's `application_id`): "Pets" in ASCII. */
 export const APPLICATION_ID = 0x50657473;
 
-/** The step at index 0 leads from an empty database to schema 1, and so on. */
-export const MIGRATIONS: readonly string[] = [
+/** The steps of SQLite: the one at index 0 leads from an empty database to schema 1, and so on. */
+export const SQLITE_MIGRATIONS: readonly string[] = [
   `
   create table pets (
     -- autoincrement: an id is never used twice
@@ -30,5 +30,40 @@ export const MIGRATIONS: readonly string[] = [
   ) strict;
 
   pragma application_id = ${APPLICATION_ID};
+  `,
+];
+
+/**
+ * The steps of PostgreSQL. While replicas are replaced one by one, the release before runs on the
+ * new schema: a step must leave it able to.
+ */
+export const POSTGRES_MIGRATIONS: readonly string[] = [
+  `
+  create table petstore_schema (version bigint not null);
+  insert into petstore_schema values (0);
+
+  -- the greatest id that each table ever had
+  create table counters (name text primary key, value bigint not null);
+  insert into counters values ('pets', 0), ('api_keys', 0);
+
+  create table pets (
+    id bigint primary key,
+    name text collate "C" not null,
+    category_id bigint not null,
+    status text collate "C"
+  );
+  create index pets_status on pets (status, id);
+
+  create table api_keys (
+    id bigint primary key,
+    digest bytea not null unique,
+    name text collate "C" not null,
+    environment text not null,
+    created_at bigint not null,
+    expires_at bigint,
+    last_used_at bigint,
+    revoked_at bigint,
+    rotated_at bigint
+  );
   `,
 ];

@@ -3,7 +3,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../error.ts';
-import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+import { APPLICATION_ID, SQLITE_MIGRATIONS } from './migrations.ts';
 
 /** Earlier versions can lose commits when a WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -55,10 +55,10 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && version === 0 && isEmpty)) {
     throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
   }
-  if (version > MIGRATIONS.length) {
+  if (version > SQLITE_MIGRATIONS.length) {
     throw new PetstoreError(
       'unavailable',
-      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
+      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${SQLITE_MIGRATIONS.length}`,
     );
   }
 }
@@ -79,9 +79,9 @@ export function migrate(connection: DatabaseSync, file: string): void {
   // Another process may have been here since the first look.
   checkSchema(connection, file);
   const version = Number(pragma(connection, 'user_version'));
-  if (version === MIGRATIONS.length) return;
-  for (const step of MIGRATIONS.slice(version)) connection.exec(step);
-  connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
+  if (version === SQLITE_MIGRATIONS.length) return;
+  for (const step of SQLITE_MIGRATIONS.slice(version)) connection.exec(step);
+  connection.exec(`pragma user_version = ${SQLITE_MIGRATIONS.length}`);
 }
 
 function pragma(connection: DatabaseSync, name: string): unknown {

@@ -1,12 +1,10 @@
 /** The embedded engine on node:sqlite: opening, waiting for other processes, transactions. No table is named here. */
 
-import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { link, open, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { PetstoreError } from '../error.ts';
-import type { Database, Row, SqlValue, Statement } from './database.ts';
+import type { Database, Row, SqlValue, Statement, Transaction } from './database.ts';
 import { explain, isBusy, isDamage, whenFree } from './sqlite-errors.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sqlite-schema.ts';
 
@@ -77,7 +75,7 @@ class SqliteDatabase implements Database {
     this.#identity = findIdentity(file);
   }
 
-  readVersion(): number {
+  readonly readVersion = (): number => {
     if (this.#turnVersion === undefined) {
       try {
         this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
@@ -90,6 +88,10 @@ class SqliteDatabase implements Database {
     }
     // Both only grow, so the sum is new whenever one of them is.
     return this.#turnVersion + this.#commits;
+  };
+
+  toInsert(table: string, columns: readonly string[]): string {
+    return `insert into ${table} (${columns}) values (${columns.map(() => '?')}) returning id`;
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
@@ -103,17 +105,11 @@ class SqliteDatabase implements Database {
       const [only, ...others] = statements;
       // A lone statement is a transaction by itself.
       if (only !== undefined && others.length === 0) return [this.#run(only.sql, only.values)];
-      return inTransaction(this.#connection, 'immediate', () =>
-        statements.map(({ sql, values }) => this.#run(sql, values)),
-      );
+      return inTransaction(this.#connection, 'immediate', () => this.#runAll(statements));
     });
   }
 
-  async load(
-    table: string,
-    columns: readonly string[],
-    rows: AsyncIterable<readonly SqlValue[]>,
-  ): Promise<number> {
+  async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
     // The rows gather in a temporary table, which locks nobody out, and move in one step.
     this.#loads += 1;
     const staged = `temp.staged_${table}_${this.#loads}`;
@@ -121,11 +117,11 @@ class SqliteDatabase implements Database {
       this.#connection.exec(`create table ${staged} (${columns})`);
       const places = columns.map(() => '?');
       const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
-      const stage = (batch: readonly (readonly SqlValue[])[]) =>
+      const stage = (batch: readonly Row[]) =>
         inTransaction(this.#connection, 'deferred', () => {
           for (const row of batch) insert.run(...row);
         });
-      let batch: (readonly SqlValue[])[] = [];
+      let batch: Row[] = [];
       for await (const row of rows) {
         batch.push(row);
         if (batch.length === LOAD_ROWS_AT_ONCE) {
@@ -146,26 +142,44 @@ class SqliteDatabase implements Database {
     }
   }
 
-  async backup(file: string): Promise<void> {
-    const partial = `${file}.${randomUUID()}.partial`;
+  async transact<T>(
+    kind: 'snapshot' | 'exclusive',
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const begin = kind === 'snapshot' ? 'begin deferred' : 'begin immediate';
     try {
-      this.#connection.prepare('vacuum into ?').run(partial);
-      await syncToDisk(partial);
-      // Unlike a rename, a link never takes the place of a file that is there.
-      await link(partial, file);
-      await syncToDisk(dirname(file));
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
-        throw new PetstoreError('bad_request', `${file} exists already`, { cause });
-      }
-      if (isDamage(cause) || isBusy(cause)) throw explain(cause, this.#file);
-      throw new PetstoreError(
-        'bad_request',
-        `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
-        { cause },
-      );
-    } finally {
-      await rm(partial, { force: true });
+      await whenFree(() => this.#connection.exec(begin));
+      const result = await work({
+        read: async (sql, ...values) => this.#run(sql, values),
+        insert: async (table, columns, rows) => {
+          const places = columns.map(() => '?');
+          const sql = `insert into ${table} (${columns}) values (${places})`;
+          for (const row of rows) this.#run(sql, row);
+        },
+        readLastId: async (table) => {
+          const [row] = this.#run('select seq from sqlite_sequence where name = ?', [table]);
+          return (row?.[0] ?? 0n) as bigint;
+        },
+        writeLastId: async (table, id) => {
+          this.#run('delete from sqlite_sequence where name = ?', [table]);
+          this.#run('insert into sqlite_sequence (name, seq) values (?, ?)', [table, id]);
+        },
+      });
+      this.#commits += 1;
+      this.#connection.exec('commit');
+      return result;
+    } catch (error) {
+      if (this.#connection.isTransaction) this.#connection.exec('rollback');
+      throw explain(error, this.#file);
+    }
+  }
+
+  /** Fills an empty file with a copy of one moment. */
+  async copyTo(file: string): Promise<void> {
+    try {
+      this.#connection.prepare('vacuum into ?').run(file);
+    } catch (error) {
+      throw isDamage(error) || isBusy(error) ? explain(error, this.#file) : error;
     }
   }
 
@@ -191,6 +205,16 @@ class SqliteDatabase implements Database {
       );
     }
     this.#identifiedAt = now;
+  }
+
+  #runAll(statements: readonly Statement[]): Row[][] {
+    const results: Row[][] = [];
+    for (const { sql, values, isCondition } of statements) {
+      const rows = this.#run(sql, values);
+      results.push(rows);
+      if (isCondition && rows.length === 0) break;
+    }
+    return results;
   }
 
   #run(sql: string, values: readonly SqlValue[]): Row[] {
@@ -239,13 +263,4 @@ function inTransaction<T>(
 function findIdentity(file: string): string {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? '' : `${stats.dev}:${stats.ino}`;
-}
-
-async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

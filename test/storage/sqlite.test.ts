@@ -108,8 +108,9 @@ describe('query plans', () => {
     const database = await openSqlite(await createDatabase(100), { create: false });
     const steps: string[] = [];
     const explaining: Database = {
-      readVersion: () => database.readVersion(),
+      readVersion: database.readVersion,
       check: () => database.check(),
+      toInsert: (...args) => database.toInsert(...args),
       async read(sql, ...values) {
         const plan = await database.read(`explain query plan ${sql}`, ...values);
         steps.push(...plan.map((step) => String(step.at(-1))));
@@ -117,7 +118,7 @@ describe('query plans', () => {
       },
       write: (...statements) => database.write(...statements),
       load: (...args) => database.load(...args),
-      backup: (file) => database.backup(file),
+      transact: (...args) => database.transact(...args),
       close: () => database.close(),
     };
     await work(explaining);

@@ -13,30 +13,33 @@ import { type NewPet, PET_STATUSES, type Pet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { NewApiKey, PetQuery, Store } from '../../src/store.ts';
 import { int64, newPet, status } from '../arbitraries.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 
 interface Engine {
   readonly name: string;
   /** Whether what one store keeps is there for the next one at the same address. */
   readonly persists: boolean;
-  /** The address of a new store; the folder is removed after the test. */
-  readonly create: (folder: string) => Promise<string>;
-  /** The address of the store in a backup. */
-  readonly toBackupAddress: (file: string) => string;
+  /** A place for a new store; the folder is removed after the test. */
+  readonly create: (folder: string) => Promise<Place>;
+}
+
+interface Place {
+  readonly address: string;
+  readonly drop?: () => Promise<void>;
 }
 
 const ENGINES: readonly Engine[] = [
   {
     name: 'sqlite file',
     persists: true,
-    create: async (folder) => `sqlite:${join(folder, 'store.db')}`,
-    toBackupAddress: (file) => `sqlite:${file}`,
+    create: async (folder) => ({ address: `sqlite:${join(folder, 'store.db')}` }),
   },
   {
     name: 'sqlite in memory',
     persists: false,
-    create: async () => 'sqlite::memory:',
-    toBackupAddress: (file) => `sqlite:${file}`,
+    create: async () => ({ address: 'sqlite::memory:' }),
   },
+  { name: 'postgresql', persists: true, create: createTestDatabase },
 ];
 
 interface TestStore extends AsyncDisposable {
@@ -49,7 +52,7 @@ interface TestStore extends AsyncDisposable {
 
 async function openNew(engine: Engine): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  const address = await engine.create(folder);
+  const { address, drop } = await engine.create(folder);
   const opened: Store[] = [];
   const openAgain = async () => {
     const store = await openStore(address, { create: true });
@@ -63,6 +66,7 @@ async function openNew(engine: Engine): Promise<TestStore> {
     openAgain,
     async [Symbol.asyncDispose]() {
       for (const store of opened) await store.close();
+      await drop?.();
       await rm(folder, { recursive: true });
     },
   };
@@ -493,7 +497,7 @@ for (const engine of ENGINES) {
       const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
       await store.pets.add(REX);
 
-      const copy = await openStore(engine.toBackupAddress(file), { create: false });
+      const copy = await openStore(`sqlite:${file}`, { create: false });
       try {
         assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
         assert.equal((await copy.pets.add(REX)).id, 51n);

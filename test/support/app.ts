@@ -1,4 +1,4 @@
-/** The service in this process, on a real SQLite database, listening on a free port. */
+/** The service in this process, on a real database, listening on a free port. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,7 @@ import { digestApiKey, issueApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
+import { createTestDatabase, type TestDatabase } from './postgres.ts';
 
 export interface TestApp extends AsyncDisposable {
   readonly app: FastifyInstance;
@@ -24,8 +25,8 @@ export interface TestApp extends AsyncDisposable {
 
 /** Starts it; `await using` stops it and removes its database. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  const store = options.store ?? (await openStore(`sqlite:${folder}/test.db`, { create: true }));
+  const place = await createPlace();
+  const store = options.store ?? (await openStore(place.address, { create: true }));
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
   const app = await createApp({
@@ -49,9 +50,16 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
       app.server.closeAllConnections();
       await app.close();
       await store.close();
-      await rm(folder, { recursive: true });
+      await place.drop();
     },
   };
+}
+
+/** PETSTORE_TEST_ENGINE says where: a file of SQLite, unless it is `postgresql`. */
+async function createPlace(): Promise<TestDatabase> {
+  if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') return createTestDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  return { address: `sqlite:${folder}/test.db`, drop: () => rm(folder, { recursive: true }) };
 }
 
 /** Issues a key and adds it to the store. */

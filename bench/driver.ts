@@ -1,0 +1,34 @@
+/** The limit on PostgreSQL: the service's own queries through the bare driver, whose answers nobody sends on. */
+
+import pg from 'pg';
+
+const CLIENTS = 32;
+const CONNECTIONS = 10;
+
+const [address = '', kind = '', seconds, pets] = process.argv.slice(2);
+
+/** As src/storage/pets.ts has them. */
+const QUERIES: Readonly<Record<string, string>> = {
+  get: 'select id, name, category_id, status from pets where id = $1',
+  list: 'select id, name, category_id, status from pets where id > $1 order by id limit $2 + 0',
+};
+
+const pool = new pg.Pool({ connectionString: address, max: CONNECTIONS });
+const end = performance.now() + Number(seconds) * 1_000;
+let count = 0;
+
+async function ask(client: number): Promise<void> {
+  for (let turn = client; performance.now() < end; turn += CLIENTS) {
+    const id = 1 + (turn % Number(pets));
+    const values = kind === 'get' ? [id] : [id % (Number(pets) - 20), 21];
+    const query = { name: kind, text: QUERIES[kind] ?? '', values, rowMode: 'array' } as const;
+    const { rows } = await pool.query(query);
+    if (rows.length === 0) throw new Error('no row');
+    count += 1;
+  }
+}
+
+const start = performance.now();
+await Promise.all(Array.from({ length: CLIENTS }, (_, client) => ask(client)));
+console.log(count / ((performance.now() - start) / 1_000));
+await pool.end();

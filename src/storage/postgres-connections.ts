@@ -1,0 +1,178 @@
+/** Connections to PostgreSQL: a pool that finds the right host, and work on one connection within a limit of time. */
+
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { PetstoreError } from '../error.ts';
+import type { Row, SqlValue } from './database.ts';
+import { explain, isEnd } from './postgres-errors.ts';
+import type { Hosts } from './postgres-hosts.ts';
+
+/** From the call to its result or its failure; a request makes two calls at most. */
+const ANSWER_MS_MAX = 900;
+/** Half of it, so that a second host can be tried. */
+const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
+const IDLE_MS_MAX = 60_000;
+
+/** Whole numbers of 64 bits as bigint, all else as the driver has it. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (type: number, format?: 'text' | 'binary') =>
+    type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format),
+};
+
+/** What a connection emits when it comes to its end, in the order of the driver's own listeners. */
+const END_EVENTS = ['error', 'errorMessage', 'end'];
+
+/** A connection to the host in use that prepares each statement once. */
+export class Connection extends pg.Client {
+  readonly #statements = new Map<string, { name: string; text: string }>();
+  /** Poolers share sessions: a name of one connection must not be another's. */
+  readonly #prefix = randomUUID();
+  readonly #leaveHost: () => void;
+
+  constructor(hosts: Hosts) {
+    const config = hosts.current;
+    super({
+      application_name: 'petstore',
+      ...config,
+      types: TYPES,
+      keepAlive: true,
+      statement_timeout: ANSWER_MS_MAX,
+    });
+    this.#leaveHost = () => hosts.leave(config);
+    // Until it is connected, its end says that the host is not to be had.
+    for (const event of END_EVENTS) this.connection.once(event, this.#leaveHost);
+    this.once('connect', () => {
+      for (const event of END_EVENTS) this.connection.off(event, this.#leaveHost);
+    });
+  }
+
+  /** The rows of a statement that is used again and again: it is prepared once. */
+  run(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = { name: `${this.#prefix}/${this.#statements.size}`, text: toText(sql) };
+      this.#statements.set(sql, statement);
+    }
+    return this.#ask(statement, values);
+  }
+
+  /** The rows of a statement that is used once. */
+  runOnce(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#ask({ text: toText(sql) }, values);
+  }
+
+  async #ask(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
+    const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
+    try {
+      return (await this.query<SqlValue[]>(query)).rows;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  /** The work's result, of one transaction. */
+  async transact<T>(begin: string, work: () => Promise<T>): Promise<T> {
+    await this.runOnce(begin);
+    try {
+      const result = await work();
+      await this.runOnce('commit');
+      return result;
+    } catch (error) {
+      // When this fails too, the connection has come to its end, and the transaction with it.
+      await this.runOnce('rollback').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** @throws PetstoreError `unavailable` when the server takes no writes; another host is next then. */
+  async checkWritable(): Promise<void> {
+    const query = { text: 'show transaction_read_only', query_timeout: CONNECT_MS_MAX };
+    const { rows } = await this.query<{ transaction_read_only: string }>(query);
+    if (rows[0]?.transaction_read_only === 'off') return;
+    this.#leaveHost();
+    throw new PetstoreError('unavailable', 'the database is read-only');
+  }
+}
+
+export class Connections {
+  readonly #hosts: Hosts;
+  readonly #pool: pg.Pool;
+
+  constructor(hosts: Hosts, max: number) {
+    this.#hosts = hosts;
+    this.#pool = new pg.Pool({
+      max,
+      Client: class extends Connection {
+        constructor() {
+          super(hosts);
+        }
+      },
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      idleTimeoutMillis: IDLE_MS_MAX,
+      ...(hosts.mustWrite && {
+        verify: (client, done) =>
+          (client as PooledConnection).checkWritable().then(() => done(), done),
+      }),
+    });
+    // A connection that breaks is missed by its next user, who says so; nobody else has to know.
+    this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  /** The result of short work, which fails once its time is over. What was sent by then may have been done. */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + ANSWER_MS_MAX;
+    const client = await this.#connect(deadline);
+    // Ends the connection under the work, which then fails.
+    const timer = setTimeout(() => client.end(), deadline - performance.now());
+    try {
+      return await settle(client, work);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The result of work that takes what it takes. */
+  async keep<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    return settle(await this.#connect(performance.now() + ANSWER_MS_MAX), work);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  async #connect(deadline: number): Promise<PooledConnection> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return (await this.#pool.connect()) as PooledConnection;
+      } catch (error) {
+        if (tries >= this.#hosts.count || performance.now() > deadline) throw explain(error);
+      }
+    }
+  }
+}
+
+type PooledConnection = Connection & pg.PoolClient;
+
+async function settle<T>(
+  client: PooledConnection,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(isEnd(error));
+    throw error;
+  }
+}
+
+/** The driver's places for the values of a statement. */
+function toText(sql: string): string {
+  let place = 0;
+  return sql.replaceAll('?', () => {
+    place += 1;
+    return `$${place}`;
+  });
+}

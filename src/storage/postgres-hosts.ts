@@ -1,0 +1,79 @@
+/** The address of a PostgreSQL database with one or several hosts, and the host that is used now; who connects is not known here. */
+
+import type { ClientConfig } from 'pg';
+import { parse, toClientConfig } from 'pg-connection-string';
+import { PetstoreError } from '../error.ts';
+
+/** As in libpq, several hosts stand with commas between them (PostgreSQL documentation, 34.1.1.3). */
+const ADDRESS =
+  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)\/?(?<database>[^?#/]*)(?<query>\?[^#]*)?$/;
+
+/** What libpq's `target_session_attrs` may be here; each store writes, so no standby will do. */
+const TARGETS: Readonly<Record<string, boolean>> = {
+  any: false,
+  'read-write': true,
+  primary: true,
+};
+
+export interface Hosts {
+  readonly count: number;
+  /** Whether a server that takes no writes is passed over. */
+  readonly mustWrite: boolean;
+  /** How to connect to the host that is used now. */
+  readonly current: ClientConfig;
+  /** Goes on to the next host, unless somebody did already. */
+  leave(config: ClientConfig): void;
+}
+
+/**
+ * The hosts of an address.
+ *
+ * @throws PetstoreError `bad_request` when it cannot be understood; the words never repeat it.
+ */
+export function parseHosts(address: string): Hosts {
+  const parts = ADDRESS.exec(address)?.groups;
+  if (parts === undefined) throw malformed();
+  const { login = '', hosts = '', database = '', query = '' } = parts;
+  const target = new URLSearchParams(query).get('target_session_attrs') ?? 'any';
+  const mustWrite = TARGETS[target];
+  if (mustWrite === undefined) {
+    const known = Object.keys(TARGETS).join(', ');
+    throw new PetstoreError('bad_request', `target_session_attrs must be one of ${known}`);
+  }
+  const configs = hosts
+    .split(',')
+    .map((host) => toConfig(`postgres://${login}${host}/${database}${query}`));
+  let at = 0;
+  return {
+    count: configs.length,
+    mustWrite,
+    get current() {
+      return configs[at] as ClientConfig;
+    },
+    leave(config) {
+      if (config === configs[at]) at = (at + 1) % configs.length;
+    },
+  };
+}
+
+function toConfig(address: string): ClientConfig {
+  try {
+    // The words of `sslmode` mean what they mean to every other client of PostgreSQL.
+    return toClientConfig(parse(address, { useLibpqCompat: true }));
+  } catch (cause) {
+    if (!(cause instanceof Error && 'syscall' in cause)) throw malformed(cause);
+    throw new PetstoreError(
+      'bad_request',
+      'the database needs its sslcert, sslkey and sslrootcert to be files that can be read',
+      { cause },
+    );
+  }
+}
+
+function malformed(cause?: unknown): PetstoreError {
+  return new PetstoreError(
+    'bad_request',
+    'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for what is special in USER, PASSWORD and NAME',
+    { cause },
+  );
+}

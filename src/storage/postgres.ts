@@ -1,0 +1,208 @@
+/** The engine on PostgreSQL: transactions, ids, many rows at once. Which tables there are is not known here. */
+
+import { setTimeout } from 'node:timers/promises';
+import type { Database, Row, SqlValue, Statement, Transaction } from './database.ts';
+import { type Connection, Connections } from './postgres-connections.ts';
+import { isConflict } from './postgres-errors.ts';
+import { parseHosts } from './postgres-hosts.ts';
+import { migratePostgres } from './postgres-schema.ts';
+
+/** How often a transaction is tried that was undone for the sake of another. */
+const CONFLICT_TRIES_MAX = 5;
+const CONFLICT_PAUSE_MS_MAX = 50;
+/** Rows that are sent in one statement. */
+const LOAD_ROWS_AT_ONCE = 1_000;
+
+const CONNECTIONS_DEFAULT = 10;
+
+export interface PostgresOptions {
+  /** Whether its tables are made when there are none. */
+  readonly create: boolean;
+  /** The most connections at a time. */
+  readonly connections?: number;
+}
+
+/**
+ * Opens the database at that address.
+ *
+ * @throws PetstoreError `bad_request` for an address that cannot be understood, `unavailable` when
+ *   the database cannot be reached or is not a petstore's, or of a newer one.
+ */
+export async function openPostgres(
+  address: string,
+  { create, connections = CONNECTIONS_DEFAULT }: PostgresOptions,
+): Promise<Database> {
+  const database = new PostgresDatabase(new Connections(parseHosts(address), connections));
+  try {
+    await database.migrate(create);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+class PostgresDatabase implements Database {
+  readonly #connections: Connections;
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+  }
+
+  migrate(create: boolean): Promise<void> {
+    return this.#connections.keep((connection) => migratePostgres(connection, { create }));
+  }
+
+  check(): Promise<void> {
+    return this.#connections.use((connection) => connection.checkWritable());
+  }
+
+  /**
+   * The counter's row is locked until the commit, so no id can be seen before a smaller one. A
+   * sequence of PostgreSQL gives its numbers in the order of asking.
+   */
+  toInsert(table: string, columns: readonly string[]): string {
+    const places = columns.map(() => '?');
+    return `with counted as (
+        update counters set value = value + 1 where name = '${table}' returning value
+      )
+      insert into ${table} (id, ${columns}) values ((select value from counted), ${places})
+      returning id`;
+  }
+
+  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#connections.use((connection) => connection.run(sql, values));
+  }
+
+  write(...statements: readonly Statement[]): Promise<Row[][]> {
+    const [only, ...others] = statements;
+    // A lone statement is a transaction by itself.
+    const work =
+      only !== undefined && others.length === 0
+        ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
+        : (connection: Connection) =>
+            connection.transact('begin', () => runAll(connection, statements));
+    return retryConflicts(() => this.#connections.use(work));
+  }
+
+  load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
+    return this.#keepTransaction('begin', async (connection) => {
+      // The rows gather in a temporary table, numbered by `id`, and move in one step.
+      await connection.runOnce(`create temporary table staged (like ${table}) on commit drop`);
+      let count = 0;
+      for await (const batch of toBatches(rows)) {
+        const numbered = batch.map((row, index) => [count + index + 1, ...row]);
+        await insertAll(connection, { into: 'staged', like: table }, ['id', ...columns], numbered);
+        count += batch.length;
+      }
+      await connection.runOnce(
+        `with counted as (
+          update counters set value = value + ? where name = '${table}' returning value
+        )
+        insert into ${table} (id, ${columns})
+        select (select value from counted) - ? + id, ${columns} from staged order by id`,
+        count,
+        count,
+      );
+      return count;
+    });
+  }
+
+  transact<T>(
+    kind: 'snapshot' | 'exclusive',
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const isSnapshot = kind === 'snapshot';
+    const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
+    return this.#keepTransaction(begin, async (connection) => {
+      // Whoever adds must count.
+      if (!isSnapshot) await connection.runOnce('select from counters for update');
+      return work({
+        read: (sql, ...values) => connection.run(sql, values),
+        insert: (table, columns, rows) =>
+          insertAll(connection, { into: table, like: table }, columns, rows),
+        async readLastId(table) {
+          const [row] = await connection.runOnce(
+            'select value from counters where name = ?',
+            table,
+          );
+          return row?.[0] as bigint;
+        },
+        async writeLastId(table, id) {
+          await connection.runOnce('update counters set value = ? where name = ?', id, table);
+        },
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  /** One long transaction. */
+  #keepTransaction<T>(begin: string, work: (connection: Connection) => Promise<T>): Promise<T> {
+    return this.#connections.keep((connection) =>
+      connection.transact(begin, async () => {
+        await connection.runOnce('set local statement_timeout = 0');
+        return work(connection);
+      }),
+    );
+  }
+}
+
+async function runAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
+  const results: Row[][] = [];
+  for (const { sql, values, isCondition } of statements) {
+    const rows = await connection.run(sql, values);
+    results.push(rows);
+    if (isCondition && rows.length === 0) break;
+  }
+  return results;
+}
+
+/** The result of work that the database undoes when it collides with other work. */
+async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
+      await setTimeout(Math.random() * CONFLICT_PAUSE_MS_MAX);
+    }
+  }
+}
+
+/** One statement for many rows: the database reads them as records of a table from JSON. */
+async function insertAll(
+  connection: Connection,
+  { into, like }: { into: string; like: string },
+  columns: readonly string[],
+  rows: readonly Row[],
+): Promise<void> {
+  const records = rows.map((row) => {
+    const members = row.map((value, index) => `"${columns[index]}":${toJson(value)}`);
+    return `{${members}}`;
+  });
+  await connection.run(
+    `insert into ${into} (${columns})
+    select ${columns} from json_populate_recordset(null::${like}, ?)`,
+    [`[${records}]`],
+  );
+}
+
+function toJson(value: SqlValue): string {
+  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
+}
+
+async function* toBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length === LOAD_ROWS_AT_ONCE) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}

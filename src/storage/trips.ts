@@ -1,0 +1,43 @@
+/** Questions of one turn of the event loop that share a trip to the database; what is asked is not known here. */
+
+/** All the questions of a turn are asked at its end as one; the answers are in their order. */
+export function shareTrips<Question, Answer>(
+  ask: (questions: readonly Question[]) => Promise<readonly Answer[]>,
+): (question: Question) => Promise<Answer> {
+  let trip:
+    | { readonly questions: Question[]; readonly answers: Promise<readonly Answer[]> }
+    | undefined;
+
+  function begin() {
+    const questions: Question[] = [];
+    const answers = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      trip = undefined;
+      return ask(questions);
+    });
+    return { questions, answers };
+  }
+
+  return async (question) => {
+    trip ??= begin();
+    const place = trip.questions.push(question) - 1;
+    return (await trip.answers)[place] as Answer;
+  };
+}
+
+/** Equal questions of a turn, those of one name, are asked once. */
+export function shareEqual<Question, Answer>(
+  ask: (question: Question) => Promise<Answer>,
+  toName: (question: Question) => string,
+): (question: Question) => Promise<Answer> {
+  const asked = new Map<string, Promise<Answer>>();
+
+  return (question) => {
+    const name = toName(question);
+    const earlier = asked.get(name);
+    if (earlier !== undefined) return earlier;
+    if (asked.size === 0) setImmediate(() => asked.clear());
+    const answer = ask(question);
+    asked.set(name, answer);
+    return answer;
+  };
+}

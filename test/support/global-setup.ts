@@ -1,0 +1,15 @@
+/** Runs once around a whole `npm test`: one PostgreSQL server for all test files; what they do is not known here. */
+
+import { startTestServer, type TestServer } from './postgres.ts';
+
+let server: TestServer | undefined;
+
+export async function globalSetup(): Promise<void> {
+  if (process.env.PETSTORE_TEST_POSTGRES) return;
+  server = await startTestServer();
+  process.env.PETSTORE_TEST_POSTGRES = server.url;
+}
+
+export async function globalTeardown(): Promise<void> {
+  await server?.close();
+}

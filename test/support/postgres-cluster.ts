@@ -1,0 +1,270 @@
+/** Real PostgreSQL clusters that are thrown away; which server the ordinary tests use is not known here. */
+
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+/** Where Debian keeps each version: /usr/lib/postgresql/15/bin. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+/** Has Linux end a server whose test process was killed. */
+const SETPRIV = '/usr/bin/setpriv';
+
+const START_MS_MAX = 20_000;
+const START_POLL_MS = 20;
+
+/** What a server says whose predecessor was killed and still has children. */
+const PREDECESSOR_LIVES = /pre-existing shared memory block|lock file .* already exists/;
+
+const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/** How long the end of this process waits for a server's end. */
+const EXIT_WAIT_MS_MAX = 3_000;
+
+export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
+
+export interface ServerOptions {
+  /** Like `{ max_connections: '5' }`; they stay for every start. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Commits reach the disk, as they do by default in PostgreSQL. */
+  readonly durable?: boolean;
+}
+
+export interface ClusterOptions extends ServerOptions {
+  /** More arguments of initdb, like `--locale=C.UTF-8`; its locale is C otherwise. */
+  readonly initdb?: readonly string[];
+}
+
+export interface StandbyOptions extends ServerOptions {
+  /** A replication slot that is made for it on the primary; none otherwise. */
+  readonly slot?: string;
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly port: number;
+  /** Holds `data`, the file `log`, and the unix socket. */
+  readonly folder: string;
+  url(database?: string): string;
+  /** Again, after a stop, on the same port and data; resolves when it accepts connections. */
+  start(): Promise<void>;
+  /**
+   * Resolves when the server is gone. SIGTERM waits for its clients, SIGINT (the default)
+   * disconnects them, SIGQUIT leaves a recovery to the next start, SIGKILL is a crash.
+   */
+  stop(signal?: StopSignal): Promise<void>;
+  /** A hot standby that follows this one. */
+  startStandby(options?: StandbyOptions): Promise<Cluster>;
+  /** Makes a standby a primary; resolves when it takes writes. */
+  promote(): Promise<void>;
+}
+
+/** The folder of the newest PostgreSQL here; PETSTORE_TEST_POSTGRES_BIN names another. */
+export function findPostgresBin(): string | undefined {
+  const named = process.env.PETSTORE_TEST_POSTGRES_BIN;
+  const path = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
+  return (named ? [named] : [...path, ...listDebianBins()]).find((folder) =>
+    ['initdb', 'postgres', 'pg_basebackup'].every((program) => existsSync(join(folder, program))),
+  );
+}
+
+function listDebianBins(): string[] {
+  if (!existsSync(DEBIAN_FOLDER)) return [];
+  const newestFirst = readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a));
+  return newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin'));
+}
+
+/** Makes a cluster and starts it; `await using` stops it and removes its folder. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  return startIn(options, (data) => [
+    'initdb',
+    ...['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync'],
+    ...(options.initdb ?? []),
+    `--pgdata=${data}`,
+  ]);
+}
+
+/** Starts a server in a new folder, whose data a program of PostgreSQL makes first. */
+async function startIn(
+  { settings, durable }: ServerOptions,
+  makeData: (data: string) => readonly [string, ...string[]],
+): Promise<Cluster> {
+  const bin = findPostgresBin();
+  if (bin === undefined) {
+    throw new Error(
+      "there is no PostgreSQL here: install Debian's package postgresql (apt-get install postgresql), or name the folder of its programs with PETSTORE_TEST_POSTGRES_BIN",
+    );
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+  const account = findAccount();
+  if (account !== undefined) await chown(folder, account.uid, account.gid);
+  await chmod(folder, 0o700);
+  const data = join(folder, 'data');
+  const port = await findFreePort();
+  const cluster = createCluster({
+    ...{ bin, folder, data, port, account },
+    settings: { ...(durable ? {} : FAST), ...settings },
+  });
+  try {
+    const [program, ...args] = makeData(data);
+    await promisify(execFile)(join(bin, program), args, { cwd: folder, ...account });
+    await cluster.start();
+    return cluster;
+  } catch (error) {
+    await cluster[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whom the server runs as: PostgreSQL refuses to run as root. */
+function findAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface Place {
+  readonly bin: string;
+  readonly folder: string;
+  readonly data: string;
+  readonly port: number;
+  readonly account: Account | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Those that a process that ends by itself has not disposed of. */
+const leftovers = new Map<string, ChildProcess | undefined>();
+
+process.on('exit', () => {
+  for (const [folder, server] of leftovers) {
+    server?.kill('SIGQUIT');
+    waitUntilGone(folder);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** In an exit handler nothing asynchronous happens any more; a server removes its pid file last. */
+function waitUntilGone(folder: string): void {
+  const deadline = Date.now() + EXIT_WAIT_MS_MAX;
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  while (existsSync(join(folder, 'data/postmaster.pid')) && Date.now() < deadline) {
+    Atomics.wait(clock, 0, 0, START_POLL_MS);
+  }
+}
+
+function createCluster(place: Place): Cluster {
+  const { folder, port } = place;
+  const url = (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  leftovers.set(folder, undefined);
+  return {
+    port,
+    folder,
+    url,
+    async start() {
+      leftovers.set(folder, await startServer(place, url()));
+    },
+    async stop(signal = 'SIGINT') {
+      const server = leftovers.get(folder);
+      leftovers.set(folder, undefined);
+      if (server !== undefined) await end(server, signal);
+    },
+    startStandby: ({ slot, ...options } = {}) =>
+      startIn(options, (data) => [
+        'pg_basebackup',
+        ...['--write-recovery-conf', '--checkpoint=fast', '--no-sync', `--pgdata=${data}`],
+        ...(slot === undefined ? [] : ['--create-slot', `--slot=${slot}`]),
+        `--dbname=${url()}`,
+      ]),
+    async promote() {
+      await queryOnce(url(), 'SELECT pg_promote()');
+    },
+    async [Symbol.asyncDispose]() {
+      await this.stop('SIGQUIT');
+      // The children of a server that was killed write for a moment more.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      leftovers.delete(folder);
+    },
+  };
+}
+
+/** Starts the server until it accepts connections; one whose predecessor lives on, again and again. */
+async function startServer(place: Place, url: string): Promise<ChildProcess> {
+  const deadline = Date.now() + START_MS_MAX;
+  let server = spawnServer(place);
+  for (;;) {
+    await sleep(START_POLL_MS);
+    if (isGone(server)) {
+      const log = readFileSync(join(place.folder, 'log'), 'utf8');
+      if (!PREDECESSOR_LIVES.test(log) || Date.now() > deadline) {
+        throw new Error(`PostgreSQL does not start:\n${log}`);
+      }
+      server = spawnServer(place);
+    } else if (await queryOnce(url, 'SELECT 1').then(Boolean, () => false)) {
+      return server;
+    } else if (Date.now() > deadline) {
+      await end(server, 'SIGKILL');
+      throw new Error(`PostgreSQL takes no connections:\n${join(place.folder, 'log')}`);
+    }
+  }
+}
+
+function spawnServer({ bin, folder, data, port, account, settings }: Place): ChildProcess {
+  const all = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, ...settings };
+  const command = [
+    ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : []),
+    ...[join(bin, 'postgres'), '-D', data, '-p', String(port)],
+    ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+  const [program = '', ...args] = command;
+  const log = openSync(join(folder, 'log'), 'w');
+  const server = spawn(program, args, { cwd: folder, stdio: ['ignore', log, log], ...account });
+  closeSync(log);
+  // A test process that forgets it can still end.
+  server.unref();
+  return server;
+}
+
+function isGone({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function end(server: ChildProcess, signal: StopSignal): Promise<void> {
+  if (isGone(server)) return;
+  server.ref();
+  const exit = once(server, 'exit');
+  server.kill(signal);
+  await exit;
+}
+
+/** One statement on a connection of its own. */
+export async function queryOnce(url: string, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url });
+  // A server that goes away meanwhile also fails the statement.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    return await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
