@@ -1,6 +1,6 @@
 /**
  * Lets other people's tools judge the document and the running service by it: Redocly, Spectral and
- * Schemathesis. What the document cannot say is tested in test/.
+ * Schemathesis, the latter on both databases. What the document cannot say is tested in test/.
  *
  * Usage: npm run conformance [-- SEED]
  */
@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
 
 const LINTERS = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3'];
@@ -22,7 +23,10 @@ const python = join(root, '.cache/schemathesis');
 const seed = process.argv[2] ?? '1';
 
 await lint();
-await judgeService();
+await installSchemathesis();
+await judgeService('sqlite:petstore.db');
+await using cluster = await startCluster();
+await judgeService(cluster.url());
 
 /** Neither linter is a dependency: they bring two hundred packages, which nothing else here needs. */
 async function lint(): Promise<void> {
@@ -36,15 +40,19 @@ async function lint(): Promise<void> {
   await run(join(bin, 'spectral'), ['lint', '--fail-severity', 'hint', 'openapi.json']);
 }
 
-async function judgeService(): Promise<void> {
+async function installSchemathesis(): Promise<void> {
   if (!existsSync(join(python, 'bin/pip'))) await run('python3', ['-m', 'venv', python]);
   const requirements = join(root, 'scripts/schemathesis-requirements.txt');
   const install = ['install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:'];
   await run(join(python, 'bin/pip'), [...install, '--requirement', requirements]);
+}
 
+/** Judges the service on the database at that address. */
+async function judgeService(database: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   try {
-    await using service = await startService(['--log-level', 'warn'], { cwd: folder });
+    const args = ['--log-level', 'warn', '--database', database];
+    await using service = await startService(args, { cwd: folder });
     const config = ['--no-color', '--config-file', join(root, 'schemathesis.toml')];
     const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
     await run(

@@ -44,6 +44,7 @@ export async function openPostgres(
 
 class PostgresDatabase implements Database {
   readonly #connections: Connections;
+  #loads = 0;
 
   constructor(connections: Connections) {
     this.#connections = connections;
@@ -86,25 +87,29 @@ class PostgresDatabase implements Database {
   }
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    return this.#keepTransaction('begin', async (connection) => {
+    return this.#connections.keep(async (connection) => {
       // The rows gather in a temporary table, numbered by `id`, and move in one step.
-      await connection.runOnce(`create temporary table staged (like ${table}) on commit drop`);
-      let count = 0;
-      for await (const batch of toBatches(rows)) {
-        const numbered = batch.map((row, index) => [count + index + 1, ...row]);
-        await insertAll(connection, { into: 'staged', like: table }, ['id', ...columns], numbered);
-        count += batch.length;
+      this.#loads += 1;
+      const staged = `staged_${table}_${this.#loads}`;
+      await connection.runOnce(`create temporary table ${staged} (like ${table})`);
+      try {
+        let count = 0;
+        for await (const batch of toBatches(rows)) {
+          const numbered = batch.map((row, index) => [count + index + 1, ...row]);
+          await insertAll(connection, { into: staged, like: table }, ['id', ...columns], numbered);
+          count += batch.length;
+        }
+        const move = `with counted as (
+            update counters set value = value + ? where name = '${table}' returning value
+          )
+          insert into ${table} (id, ${columns})
+          select (select value from counted) - ? + id, ${columns} from ${staged} order by id`;
+        await inLongTransaction(connection, 'begin', () => connection.runOnce(move, count, count));
+        return count;
+      } finally {
+        // A connection that broke has dropped it already.
+        await connection.runOnce(`drop table ${staged}`).catch(() => undefined);
       }
-      await connection.runOnce(
-        `with counted as (
-          update counters set value = value + ? where name = '${table}' returning value
-        )
-        insert into ${table} (id, ${columns})
-        select (select value from counted) - ? + id, ${columns} from staged order by id`,
-        count,
-        count,
-      );
-      return count;
     });
   }
 
@@ -114,40 +119,43 @@ class PostgresDatabase implements Database {
   ): Promise<T> {
     const isSnapshot = kind === 'snapshot';
     const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
-    return this.#keepTransaction(begin, async (connection) => {
-      // Whoever adds must count.
-      if (!isSnapshot) await connection.runOnce('select from counters for update');
-      return work({
-        read: (sql, ...values) => connection.run(sql, values),
-        insert: (table, columns, rows) =>
-          insertAll(connection, { into: table, like: table }, columns, rows),
-        async readLastId(table) {
-          const [row] = await connection.runOnce(
-            'select value from counters where name = ?',
-            table,
-          );
-          return row?.[0] as bigint;
-        },
-        async writeLastId(table, id) {
-          await connection.runOnce('update counters set value = ? where name = ?', id, table);
-        },
-      });
-    });
+    return this.#connections.keep((connection) =>
+      inLongTransaction(connection, begin, async () => {
+        // Whoever adds must count.
+        if (!isSnapshot) await connection.runOnce('select from counters for update');
+        return work({
+          read: (sql, ...values) => connection.run(sql, values),
+          insert: (table, columns, rows) =>
+            insertAll(connection, { into: table, like: table }, columns, rows),
+          async readLastId(table) {
+            const [row] = await connection.runOnce(
+              'select value from counters where name = ?',
+              table,
+            );
+            return row?.[0] as bigint;
+          },
+          async writeLastId(table, id) {
+            await connection.runOnce('update counters set value = ? where name = ?', id, table);
+          },
+        });
+      }),
+    );
   }
 
   close(): Promise<void> {
     return this.#connections.close();
   }
+}
 
-  /** One long transaction. */
-  #keepTransaction<T>(begin: string, work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#connections.keep((connection) =>
-      connection.transact(begin, async () => {
-        await connection.runOnce('set local statement_timeout = 0');
-        return work(connection);
-      }),
-    );
-  }
+function inLongTransaction<T>(
+  connection: Connection,
+  begin: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  return connection.transact(begin, async () => {
+    await connection.runOnce('set local statement_timeout = 0');
+    return work();
+  });
 }
 
 async function runAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
