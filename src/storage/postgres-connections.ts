@@ -1,10 +1,11 @@
 /** Connections to PostgreSQL: a pool that finds the right host, and work on one connection within a limit of time. */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { PetstoreError } from '../error.ts';
 import type { Row, SqlValue } from './database.ts';
-import { explain, isEnd } from './postgres-errors.ts';
+import { explain, isBroken, isConflict, isReadOnly } from './postgres-errors.ts';
 import type { Hosts } from './postgres-hosts.ts';
 
 /** From the call to its result or its failure; a request makes two calls at most. */
@@ -12,6 +13,11 @@ const ANSWER_MS_MAX = 900;
 /** Half of it, so that a second host can be tried. */
 const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
 const IDLE_MS_MAX = 60_000;
+const CLOSE_MS_MAX = 1_000;
+
+/** How often work is done that was undone for the sake of other work. */
+const CONFLICT_TRIES_MAX = 5;
+const CONFLICT_PAUSE_MS_MAX = 50;
 
 /** Whole numbers of 64 bits as bigint, all else as the driver has it. */
 const TYPES: pg.CustomTypesConfig = {
@@ -87,8 +93,8 @@ export class Connection extends pg.Client {
   /** @throws PetstoreError `unavailable` when the server takes no writes; another host is next then. */
   async checkWritable(): Promise<void> {
     const query = { text: 'show transaction_read_only', query_timeout: CONNECT_MS_MAX };
-    const { rows } = await this.query<{ transaction_read_only: string }>(query);
-    if (rows[0]?.transaction_read_only === 'off') return;
+    const [row] = await this.#ask(query, []);
+    if (row?.[0] === 'off') return;
     this.#leaveHost();
     throw new PetstoreError('unavailable', 'the database is read-only');
   }
@@ -97,6 +103,7 @@ export class Connection extends pg.Client {
 export class Connections {
   readonly #hosts: Hosts;
   readonly #pool: pg.Pool;
+  readonly #open = new Set<pg.PoolClient>();
 
   constructor(hosts: Hosts, max: number) {
     this.#hosts = hosts;
@@ -116,29 +123,52 @@ export class Connections {
     });
     // A connection that breaks is missed by its next user, who says so; nobody else has to know.
     this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+    this.#pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      this.#open.add(client);
+    });
+    this.#pool.on('remove', (client) => this.#open.delete(client));
   }
 
-  /** The result of short work, which fails once its time is over. What was sent by then may have been done. */
+  /**
+   * The result of short work, which is done again when the database undid it for the sake of other
+   * work, and fails once its time is over. What was sent by then may have been done.
+   */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const deadline = performance.now() + ANSWER_MS_MAX;
-    const client = await this.#connect(deadline);
-    // Ends the connection under the work, which then fails.
-    const timer = setTimeout(() => client.end(), deadline - performance.now());
-    try {
-      return await settle(client, work);
-    } finally {
-      clearTimeout(timer);
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#useUntil(deadline, work);
+      } catch (error) {
+        if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
+        await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
+      }
     }
   }
 
   /** The result of work that takes what it takes. */
   async keep<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return settle(await this.#connect(performance.now() + ANSWER_MS_MAX), work);
+    return this.#settle(await this.#connect(performance.now() + ANSWER_MS_MAX), work);
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  /** Resolves when all connections are closed; those that do not answer are cut off. */
+  async close(): Promise<void> {
+    const timer = setTimeout(() => {
+      for (const client of this.#open) client.connection.stream.destroy();
+    }, CLOSE_MS_MAX);
+    await this.#pool.end();
+    clearTimeout(timer);
+  }
+
+  async #useUntil<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
+    const client = await this.#connect(deadline);
+    // Ends the connection under the work, which then fails.
+    const timer = setTimeout(() => client.end(), deadline - performance.now());
+    try {
+      return await this.#settle(client, work);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async #connect(deadline: number): Promise<PooledConnection> {
@@ -150,23 +180,23 @@ export class Connections {
       }
     }
   }
+
+  async #settle<T>(
+    client: PooledConnection,
+    work: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isBroken(error) || (this.#hosts.mustWrite && isReadOnly(error)));
+      throw error;
+    }
+  }
 }
 
 type PooledConnection = Connection & pg.PoolClient;
-
-async function settle<T>(
-  client: PooledConnection,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
-  try {
-    const result = await work(client);
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(isEnd(error));
-    throw error;
-  }
-}
 
 /** The driver's places for the values of a statement. */
 function toText(sql: string): string {

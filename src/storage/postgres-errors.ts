@@ -37,10 +37,14 @@ export function isConflict(error: unknown): boolean {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
 }
 
-/** Whether the connection is good for nothing more: it is broken, or its server takes no writes. */
-export function isEnd(error: unknown): boolean {
-  const cause = findCause(error);
-  return cause === undefined || cause.severity !== 'ERROR' || cause.code === READ_ONLY;
+/** Whether the server takes no writes. */
+export function isReadOnly(error: unknown): boolean {
+  return findCause(error)?.code === READ_ONLY;
+}
+
+/** Whether the connection is good for nothing more. */
+export function isBroken(error: unknown): boolean {
+  return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
 }
 
 /** An error of the driver in the operator's words, without an address; a fault of ours as it is. */

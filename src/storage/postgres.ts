@@ -1,15 +1,10 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. Which tables there are is not known here. */
 
-import { setTimeout } from 'node:timers/promises';
 import type { Database, Row, SqlValue, Statement, Transaction } from './database.ts';
 import { type Connection, Connections } from './postgres-connections.ts';
-import { isConflict } from './postgres-errors.ts';
 import { parseHosts } from './postgres-hosts.ts';
 import { migratePostgres } from './postgres-schema.ts';
 
-/** How often a transaction is tried that was undone for the sake of another. */
-const CONFLICT_TRIES_MAX = 5;
-const CONFLICT_PAUSE_MS_MAX = 50;
 /** Rows that are sent in one statement. */
 const LOAD_ROWS_AT_ONCE = 1_000;
 
@@ -83,7 +78,7 @@ class PostgresDatabase implements Database {
         ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
         : (connection: Connection) =>
             connection.transact('begin', () => runAll(connection, statements));
-    return retryConflicts(() => this.#connections.use(work));
+    return this.#connections.use(work);
   }
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
@@ -166,18 +161,6 @@ async function runAll(connection: Connection, statements: readonly Statement[]):
     if (isCondition && rows.length === 0) break;
   }
   return results;
-}
-
-/** The result of work that the database undoes when it collides with other work. */
-async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
-      await setTimeout(Math.random() * CONFLICT_PAUSE_MS_MAX);
-    }
-  }
 }
 
 /** One statement for many rows: the database reads them as records of a table from JSON. */
