@@ -1,22 +1,10 @@
-/** PGlite behind the wire protocol, for machines without PostgreSQL; it is no server: one session serves all clients. */
+/** PGlite as the server of the tests, for machines without PostgreSQL; how it serves is not known here. */
 
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { PGlite } from '@electric-sql/pglite';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 
 /** What the address of the server itself has for a database. */
 export const PGLITE_DATABASE = 'pglite';
-
-/** The timer that reports a long start would keep the process alive for ten seconds. */
-const NO_TIMER = ['-c', 'log_startup_progress_interval=0'];
-
-const SSL_REQUEST = 80877103;
-const CANCEL_REQUEST = 80877102;
-
-interface Message {
-  /** A letter of the protocol; empty for those that open a connection. */
-  readonly type: string;
-  readonly bytes: Buffer;
-}
 
 export interface PgliteServer {
   /** Each other database that a client names is a schema, made when it first connects. */
@@ -24,124 +12,15 @@ export interface PgliteServer {
   close(): Promise<void>;
 }
 
-/** Starts it; it keeps no process alive. */
+/** Starts it in a thread, which keeps no process alive. */
 export async function startPglite(): Promise<PgliteServer> {
-  const db = await PGlite.create({ startParams: [...PGlite.defaultStartParams, ...NO_TIMER] });
-  const takeTurn = createTurns();
-  const server = createServer({ noDelay: true }, (socket) => {
-    socket.unref();
-    serve(db, takeTurn, socket).catch(() => socket.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  server.unref();
+  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url));
+  const [port] = await once(worker, 'message');
+  worker.unref();
   return {
-    url: `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}/${PGLITE_DATABASE}`,
+    url: `postgres://postgres@127.0.0.1:${port}/${PGLITE_DATABASE}`,
     async close() {
-      server.close();
-      await db.close();
+      await worker.terminate();
     },
   };
-}
-
-/** One after the other; whoever has the turn gives it back by the function that it got. */
-function createTurns(): () => Promise<() => void> {
-  let last = Promise.resolve();
-  return async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const before = last;
-    last = promise;
-    await before;
-    return resolve;
-  };
-}
-
-/**
- * A client has the session from the first message up to Sync, or to the end of its transaction:
- * unnamed statements, and the error that skips all until Sync, are the session's.
- */
-async function serve(
-  db: PGlite,
-  takeTurn: () => Promise<() => void>,
-  socket: Socket,
-): Promise<void> {
-  const statements = new Set<string>();
-  let schema = '';
-  let endTurn: (() => void) | undefined;
-  try {
-    for await (const batch of readBatches(socket)) {
-      const [first] = batch;
-      if (first?.type === '') schema = readDatabase(first.bytes);
-      if (endTurn === undefined) {
-        endTurn = await takeTurn();
-        await db.exec(`CREATE SCHEMA IF NOT EXISTS "${schema}"; SET search_path TO "${schema}"`);
-      }
-      for (const message of batch) {
-        if (message.type === 'P') statements.add(readStatementName(message.bytes));
-        socket.write(await db.execProtocolRaw(message.bytes, { syncToFs: false }));
-      }
-      if (!db.isInTransaction()) {
-        endTurn();
-        endTurn = undefined;
-      }
-    }
-  } finally {
-    endTurn ??= await takeTurn();
-    await forget(db, statements).finally(endTurn);
-  }
-}
-
-/** What the end of a session would do: roll back, and drop the prepared statements. */
-async function forget(db: PGlite, statements: ReadonlySet<string>): Promise<void> {
-  await db.exec('ROLLBACK');
-  const { rows } = await db.query<{ name: string }>(
-    'SELECT name FROM pg_prepared_statements WHERE name = ANY($1)',
-    [[...statements]],
-  );
-  for (const { name } of rows) await db.exec(`DEALLOCATE "${name}"`);
-}
-
-/** Messages that must not be parted: up to Sync, or one that is answered by itself. */
-async function* readBatches(socket: Socket): AsyncGenerator<Message[]> {
-  let batch: Message[] = [];
-  for await (const message of readMessages(socket)) {
-    if (message.type === 'X') return;
-    batch.push(message);
-    if (['', 'Q', 'S'].includes(message.type)) {
-      yield batch;
-      batch = [];
-    }
-  }
-}
-
-async function* readMessages(socket: Socket): AsyncGenerator<Message> {
-  let rest = Buffer.alloc(0);
-  let isOpen = false;
-  for await (const chunk of socket) {
-    rest = Buffer.concat([rest, chunk]);
-    for (;;) {
-      const start = isOpen ? 1 : 0;
-      const size = rest.length < start + 4 ? Infinity : start + rest.readInt32BE(start);
-      if (rest.length < size) break;
-      const bytes = rest.subarray(0, size);
-      rest = rest.subarray(size);
-      const code = isOpen ? 0 : bytes.readInt32BE(4);
-      if (code === CANCEL_REQUEST) return;
-      if (code === SSL_REQUEST) {
-        socket.write('N');
-        continue;
-      }
-      yield { type: isOpen ? bytes.toString('latin1', 0, 1) : '', bytes };
-      isOpen = true;
-    }
-  }
-}
-
-/** The database that a startup message names: pairs of words, each with a zero after it. */
-function readDatabase(startup: Buffer): string {
-  const words = startup.toString('utf8', 8).split('\0');
-  return words[words.indexOf('database') + 1] ?? '';
-}
-
-function readStatementName(parse: Buffer): string {
-  return parse.toString('utf8', 5, parse.indexOf(0, 5));
 }

@@ -32,9 +32,9 @@ const EMPTY = `
   $$;
   CREATE SCHEMA public`;
 
-/** Names of databases that are empty again. */
+/** Names of all that were made here, and of those that are empty again. */
+const names: string[] = [];
 const empty: string[] = [];
-let created = 0;
 let server: Promise<string> | undefined;
 
 /** An empty database; PETSTORE_TEST_POSTGRES names the server, else one is started for this process. */
@@ -71,7 +71,7 @@ export function isPglite(url: string): boolean {
 async function findServer(): Promise<string> {
   const named = process.env.PETSTORE_TEST_POSTGRES;
   if (!named) return (await startTestServer()).url;
-  process.once('beforeExit', () => void dropDatabases(named));
+  if (!isPglite(named)) process.once('beforeExit', () => void dropDatabases(named));
   return named;
 }
 
@@ -94,12 +94,14 @@ function createSchema(url: string): TestDatabase {
 
 /** A server outlives this process; its databases should not. */
 async function dropDatabases(url: string): Promise<void> {
-  for (const name of empty.splice(0)) await queryOnce(url, `DROP DATABASE ${name} WITH (FORCE)`);
+  for (const name of names.splice(0))
+    await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function nameNext(): string {
-  created += 1;
-  return `petstore_test_${process.pid}_${created}`;
+  const name = `petstore_test_${process.pid}_${names.length + 1}`;
+  names.push(name);
+  return name;
 }
 
 function withDatabase(url: string, name: string): string {

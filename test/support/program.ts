@@ -13,6 +13,8 @@ const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile',
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** A command that runs the program, like `ip netns exec NAME`. */
+  readonly within?: readonly string[];
 }
 
 export interface Finished {
@@ -35,8 +37,12 @@ export interface RunningProgram {
 }
 
 /** Starts a command without waiting for it. */
-export function startProgram(args: readonly string[], { cwd, env }: RunOptions): RunningProgram {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function startProgram(
+  args: readonly string[],
+  { cwd, env, within = [] }: RunOptions,
+): RunningProgram {
+  const [command = '', ...rest] = [...within, process.execPath, MAIN, ...args];
+  const child = spawn(command, rest, {
     cwd,
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
