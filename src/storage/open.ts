@@ -55,9 +55,12 @@ export async function copyStore(
   }
 }
 
-/** An address as it may be shown: without a user, a password and options. */
+/** An address as it may be shown: without a user, a password and options; of one that is malformed, nothing. */
 export function describeAddress(address: string): string {
-  return address.replace(/^(postgres(?:ql)?:\/\/)(?:.*@)?([^?]*).*$/s, '$1$2');
+  return address.replace(
+    /^(postgres(?:ql)?:\/\/)(?:(?:[^@/?#]*@)?([^@?#]*)(?:\?[^@#]*)?|.*)$/s,
+    '$1$2',
+  );
 }
 
 async function openDatabase(address: string, options: OpenOptions): Promise<Database> {

@@ -15,6 +15,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
+  ['26000', 'forgets prepared statements: its pooler must keep sessions or prepared statements'],
   ['3F000', 'has no schema to make tables in'],
   ['42501', 'does not let this user do what is needed: see the rights in docs/operations.md'],
   ['57014', 'did not answer in time'],
@@ -26,10 +27,13 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['58', 'reports an error of its disk'],
 ]);
 
-const UNREACHABLE: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'cannot be reached: nothing listens there',
-  ENOTFOUND: 'cannot be reached: its host is not known',
-};
+/** What the system and TLS say, by their codes, or how these begin (OpenSSL's X509 errors). */
+const REACHES: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED/, 'cannot be reached: nothing listens there'],
+  [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
+  [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
+  [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
+];
 
 /** Whether the transaction was undone for the sake of another, so that it may be tried again. */
 export function isConflict(error: unknown): boolean {
@@ -69,5 +73,6 @@ function findReason(state: string): string | undefined {
 /** The driver has no codes of its own: what comes neither from the server nor from the system is a broken or silent connection. */
 function findReach(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return UNREACHABLE[code] ?? 'cannot be reached or does not answer in time';
+  const reach = REACHES.find(([pattern]) => pattern.test(code));
+  return reach?.[1] ?? 'cannot be reached or does not answer in time';
 }

@@ -6,7 +6,15 @@ import { PetstoreError } from '../error.ts';
 
 /** As in libpq, several hosts stand with commas between them (PostgreSQL documentation, 34.1.1.3). */
 const ADDRESS =
-  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)\/?(?<database>[^?#/]*)(?<query>\?[^#]*)?$/;
+  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*)(?<query>\?[^@#]*)?$/;
+
+/** With these the driver would take the `%` of every escape for itself. */
+const UNESCAPED = /\s|%(?![\da-f]{2})/i;
+
+const PORT_MAX = 65_535;
+
+/** What libpq's `sslmode` may be here; without one the connection is not encrypted. */
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /** What libpq's `target_session_attrs` may be here; each store writes, so no standby will do. */
 const TARGETS: Readonly<Record<string, boolean>> = {
@@ -32,9 +40,11 @@ export interface Hosts {
  */
 export function parseHosts(address: string): Hosts {
   const parts = ADDRESS.exec(address)?.groups;
-  if (parts === undefined) throw malformed();
+  if (parts === undefined || UNESCAPED.test(address)) throw malformed();
   const { login = '', hosts = '', database = '', query = '' } = parts;
-  const target = new URLSearchParams(query).get('target_session_attrs') ?? 'any';
+  const options = new URLSearchParams(query);
+  checkSsl(options);
+  const target = options.get('target_session_attrs') ?? 'any';
   const mustWrite = TARGETS[target];
   if (mustWrite === undefined) {
     const known = Object.keys(TARGETS).join(', ');
@@ -42,7 +52,7 @@ export function parseHosts(address: string): Hosts {
   }
   const configs = hosts
     .split(',')
-    .map((host) => toConfig(`postgres://${login}${host}/${database}${query}`));
+    .map((host) => toConfig(`postgres://${login}${host}/${query}`, database));
   let at = 0;
   return {
     count: configs.length,
@@ -56,10 +66,26 @@ export function parseHosts(address: string): Hosts {
   };
 }
 
-function toConfig(address: string): ClientConfig {
+function checkSsl(options: URLSearchParams): void {
+  const mode = options.get('sslmode');
+  if (mode !== null && !SSL_MODES.includes(mode)) {
+    throw new PetstoreError('bad_request', `sslmode must be one of ${SSL_MODES.join(', ')}`);
+  }
+  if (mode === 'verify-ca' && !options.has('sslrootcert')) {
+    throw new PetstoreError('bad_request', 'sslmode=verify-ca needs an sslrootcert');
+  }
+}
+
+function toConfig(address: string, database: string): ClientConfig {
   try {
     // The words of `sslmode` mean what they mean to every other client of PostgreSQL.
-    return toClientConfig(parse(address, { useLibpqCompat: true }));
+    const config = toClientConfig(parse(address, { useLibpqCompat: true }));
+    // The driver would leave the escapes of `/`, `?` and `#` in it.
+    if (database !== '') config.database = decodeURIComponent(database);
+    const { port = PORT_MAX } = config;
+    // A connection to such a port would never fail.
+    if (port < 1 || port > PORT_MAX) throw new RangeError('no such port');
+    return config;
   } catch (cause) {
     if (!(cause instanceof Error && 'syscall' in cause)) throw malformed(cause);
     throw new PetstoreError(

@@ -26,7 +26,8 @@ export async function migratePostgres(
       'there is no petstore in this database: serve, keys create or pets import makes one',
     );
   }
-  await connection.transact('begin', async () => {
+  // Each statement must see what was made while it waited, whatever the database's default is.
+  await connection.transact('begin isolation level read committed', async () => {
     await connection.runOnce('set local statement_timeout = 0');
     await connection.runOnce(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
     await connection.runOnce('select pg_advisory_xact_lock(?)', LOCK);
@@ -50,8 +51,11 @@ async function checkEncoding(connection: Connection): Promise<void> {
 
 /** The schema that is there; 0 for none. */
 async function readVersion(connection: Connection): Promise<number> {
-  const [found] = await connection.runOnce("select to_regclass('petstore_schema')::text");
-  if (found?.[0] === null) return 0;
+  // To read a table makes the session hear of new ones; to_regclass alone goes by what it knows.
+  const [found] = await connection.runOnce(
+    "select relname from pg_class where oid = to_regclass('petstore_schema')",
+  );
+  if (found === undefined) return 0;
   const [row] = await connection.runOnce('select version from petstore_schema');
   const version = Number(row?.[0]);
   if (version <= POSTGRES_MIGRATIONS.length) return version;

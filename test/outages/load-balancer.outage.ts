@@ -1,0 +1,380 @@
+/** Two replicas on one PostgreSQL behind nginx, as deploy/ has it: seen from outside they are one service. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+const BODY_BYTES_MAX = 64 * 1024;
+const REVOKED_MS_MAX = 1_000;
+/** A log line is written at most so much later. */
+const LOG_MS_MAX = 500;
+/** How long nginx takes to start with new words and to end its work by the old ones. */
+const RELOAD_MS_MAX = 1_000;
+const CLIENTS = 4;
+
+interface Balancer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** Sends nothing more to the replica on that port, as upstream.conf says it is done. */
+  takeOut(replica: number): Promise<void>;
+}
+
+/** nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. */
+async function startBalancer(replicas: readonly [number, number]): Promise<Balancer> {
+  const program = process.env.PETSTORE_TEST_NGINX ?? '/usr/sbin/nginx';
+  if (!existsSync(program)) {
+    throw new Error(
+      `there is no nginx at ${program}: install Debian's package nginx (apt-get install nginx), or name another with PETSTORE_TEST_NGINX`,
+    );
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-nginx-'));
+  const port = await findFreePort();
+  await adapt('nginx.conf', folder, [['listen 8080;', `listen 127.0.0.1:${port};`]]);
+  await adapt('upstream.conf', folder, [
+    ['petstore-1:8080', `127.0.0.1:${replicas[0]}`],
+    ['petstore-2:8080', `127.0.0.1:${replicas[1]}`],
+  ]);
+  const args = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
+  const child = spawn(program, [...args, '-g', 'daemon off;'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exit = once(child, 'exit');
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  while (!(await isOpen(port))) {
+    if (child.exitCode !== null) throw new Error(`nginx does not start: ${stderr}`);
+    await setTimeout(20);
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    async takeOut(replica) {
+      const file = join(folder, 'upstream.conf');
+      const text = await readFile(file, 'utf8');
+      await writeFile(file, text.replace(`:${replica} `, `:${replica} down `));
+      child.kill('SIGHUP');
+      await setTimeout(RELOAD_MS_MAX);
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await exit;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Writes a file of deploy/ to the folder, with other words in the place of some that must be there. */
+async function adapt(name: string, folder: string, words: readonly [string, string][]) {
+  let text = await readFile(join(DEPLOY, name), 'utf8');
+  for (const [old, own] of words) {
+    assert.ok(text.includes(old), `${name} has no ${old}`);
+    text = text.replace(old, own);
+  }
+  await writeFile(join(folder, name), text);
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+interface Pet {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** Each request on a connection of its own: nginx may close one that is idle just when it is used again. */
+class Client {
+  readonly #url: string;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#headers = {
+      authorization: `Bearer ${key}`,
+      connection: 'close',
+      'content-type': 'application/json',
+    };
+  }
+
+  get(path: string): Promise<Response> {
+    return fetch(this.#url + path, { headers: this.#headers });
+  }
+
+  post(body: string): Promise<Response> {
+    return fetch(`${this.#url}/v1/pets`, { method: 'POST', headers: this.#headers, body });
+  }
+
+  async add(name: string): Promise<Pet> {
+    const answer = await this.post(JSON.stringify({ name, categoryId: 1 }));
+    assert.equal(answer.status, 201);
+    return (await answer.json()) as Pet;
+  }
+
+  /** All animals, by the pages that the service serves. */
+  async list(): Promise<Pet[]> {
+    const pets: Pet[] = [];
+    let path: string | undefined = '/v1/pets?limit=100';
+    while (path !== undefined) {
+      const answer = await this.get(path);
+      assert.equal(answer.status, 200);
+      pets.push(...((await answer.json()) as Pet[]));
+      path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    return pets;
+  }
+}
+
+/** How often a replica answered that, by its log. */
+function countLogged({ output }: RunningService, method: string, status: number): number {
+  const lines = output.stderr.split('\n').filter((line) => line.endsWith('}'));
+  const requests = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return requests.filter((line) => line.method === method && line.status === status).length;
+}
+
+describe('load balancer', () => {
+  let cwd: string;
+  let cluster: Cluster | undefined;
+  const replicas: RunningService[] = [];
+  let balancer: Balancer | undefined;
+  let client: Client;
+  let env: { PETSTORE_DATABASE: string };
+
+  before(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+    // Before all else: it says what is missing on this machine.
+    const first = await findFreePort();
+    await (await startBalancer([first, first]))[Symbol.asyncDispose]();
+    cluster = await startCluster();
+    env = { PETSTORE_DATABASE: cluster.url() };
+    replicas.push(await startService([], { cwd, env }), await startService([], { cwd, env }));
+    const [one, two] = replicas as [RunningService, RunningService];
+    balancer = await startBalancer([one.port, two.port]);
+    client = new Client(balancer.url, one.key);
+  });
+  after(async () => {
+    await balancer?.[Symbol.asyncDispose]();
+    for (const replica of replicas) await replica[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    await rm(cwd, { recursive: true });
+  });
+
+  test('load balancer › creates, lists and gets › reach both replicas, which are as one', async () => {
+    const ids = new Set<number>();
+    for (let count = 0; count < 20; count += 1) {
+      const pet = await client.add(`one by one ${count}`);
+      // Each of the three mostly reaches the other replica than the one before it.
+      assert.deepEqual((await client.list()).at(-1), pet);
+      assert.deepEqual(await (await client.get(`/v1/pets/${pet.id}`)).json(), pet);
+      ids.add(pet.id);
+    }
+    const names = Array.from({ length: 60 }, (_, count) => `at once ${count}`);
+    for (const { id } of await Promise.all(names.map((name) => client.add(name)))) ids.add(id);
+    assert.equal(ids.size, 80);
+    const listed = (await client.list()).map(({ id }) => id);
+    assert.deepEqual(
+      listed,
+      [...ids].sort((a, b) => a - b),
+    );
+    await setTimeout(LOG_MS_MAX);
+    for (const replica of replicas) {
+      assert.ok(countLogged(replica, 'POST', 201) >= 10);
+      assert.ok(countLogged(replica, 'GET', 200) >= 10);
+    }
+  });
+
+  test('load balancer › a body of 64 KiB › passes', async () => {
+    const body = '{"name":"Rex","categoryId":1}'.padEnd(BODY_BYTES_MAX);
+    assert.equal((await client.post(body)).status, 201);
+  });
+
+  test('load balancer › a key that is revoked › is refused by both replicas within a second', async () => {
+    const created = await runProgram(['keys', 'create', '--name', 'shop'], { cwd, env });
+    const key = created.stdout.trim();
+    const id = /^Key (\d+) /.exec(created.stderr)?.[1] ?? '';
+    const outside = new Client(balancer?.url ?? '', key);
+    const places = [outside, ...replicas.map(({ url }) => new Client(url, key))];
+    const ask = async () =>
+      Promise.all(places.map(async (place) => (await place.get('/v1/pets?limit=1')).status));
+    assert.deepEqual(await ask(), [200, 200, 200]);
+    let isRevoked = false;
+    const revoked = runProgram(['keys', 'revoke', id], { cwd, env }).finally(() => {
+      isRevoked = true;
+    });
+    // The key is in use all the time.
+    while (!isRevoked) await ask();
+    assert.equal((await revoked).status, 0);
+    const began = performance.now();
+    while (String(await ask()) !== '401,401,401') {
+      assert.ok(performance.now() - began < REVOKED_MS_MAX);
+    }
+    for (let count = 0; count < 10; count += 1) assert.deepEqual(await ask(), [401, 401, 401]);
+  });
+
+  /** What came of it that clients add and list animals while a replica goes. */
+  async function loadWhile(t: TestContext, go: () => Promise<void>): Promise<string[]> {
+    const added = new Map<number, string>();
+    const unsure: string[] = [];
+    let reads = 0;
+    let isOver = false;
+    const create = async (prefix: string) => {
+      for (let count = 0; !isOver; count += 1) {
+        const name = `${prefix} ${count}`;
+        const answer = await client.post(JSON.stringify({ name, categoryId: 1 }));
+        const body = (await answer.json()) as Pet & { code?: string };
+        if (answer.status === 201) {
+          assert.ok(!added.has(body.id));
+          added.set(body.id, name);
+        } else {
+          assert.equal(body.code, 'unavailable');
+          unsure.push(name);
+        }
+      }
+    };
+    const read = async () => {
+      for (; !isOver; reads += 1) {
+        assert.equal((await client.get('/v1/pets?limit=1')).status, 200);
+      }
+    };
+    const clients = Array.from({ length: CLIENTS }, (_, at) => [create(`${t.name} ${at}`), read()]);
+    await setTimeout(500);
+    await go();
+    await setTimeout(500);
+    isOver = true;
+    await Promise.all(clients.flat());
+    const kept = await client.list();
+    const names = new Map(kept.map(({ id, name }) => [id, name]));
+    for (const [id, name] of added) assert.equal(names.get(id), name);
+    const ours = kept.map(({ name }) => name).filter((name) => name.startsWith(t.name));
+    assert.equal(new Set(ours).size, ours.length, 'an animal is there twice');
+    t.diagnostic(`${added.size} creates, ${unsure.length} of them unsure, ${reads} lists`);
+    return unsure;
+  }
+
+  async function stop(replica: RunningService | undefined): Promise<void> {
+    replica?.process.kill('SIGTERM');
+    assert.equal((await replica?.finished)?.status, 0);
+  }
+
+  test('load balancer › a replica is taken out and stopped under load › no request fails', async (t: TestContext) => {
+    const replica = await startService([], { cwd, env });
+    replicas.push(replica);
+    await using balancer = await startBalancer([replicas[0]?.port ?? 0, replica.port]);
+    client = new Client(balancer.url, replicas[0]?.key ?? '');
+    const unsure = await loadWhile(t, async () => {
+      await balancer.takeOut(replica.port);
+      await stop(replica);
+    });
+    assert.deepEqual(unsure, []);
+  });
+
+  test('load balancer › a replica is stopped under load › no more fails than was on its way', async (t: TestContext) => {
+    client = new Client(balancer?.url ?? '', replicas[0]?.key ?? '');
+    const unsure = await loadWhile(t, () => stop(replicas[1]));
+    assert.ok(unsure.length <= CLIENTS, `${unsure.length} creates were refused`);
+  });
+});
+
+describe('load balancer without replicas', { concurrency: true }, () => {
+  /** Takes requests, counts their bytes' arrivals, and closes without an answer. */
+  async function listenInVain() {
+    let requests = 0;
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        requests += 1;
+        socket.destroy();
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    return { port, count: () => requests, close: () => server.close() };
+  }
+
+  test('load balancer › a replica that ends amid a request › gets no POST repeated, but a GET', async () => {
+    const one = await listenInVain();
+    const two = await listenInVain();
+    await using balancer = await startBalancer([one.port, two.port]);
+    const client = new Client(balancer.url, 'x');
+    assert.equal((await client.post('{}')).status, 503);
+    assert.equal(one.count() + two.count(), 1);
+    assert.equal((await client.get('/v1/pets')).status, 503);
+    assert.equal(one.count() + two.count(), 3);
+    one.close();
+    two.close();
+  });
+
+  const head = 'Host: petstore.test\r\nConnection: close\r\n';
+  const cases = [
+    ['no replica', 503, 'unavailable', `GET /v1/pets HTTP/1.1\r\n${head}\r\n`],
+    [
+      'a body above 64 KiB',
+      ...([413, 'payload_too_large'] as const),
+      `POST /v1/pets HTTP/1.1\r\n${head}Content-Length: ${BODY_BYTES_MAX + 1}\r\n\r\n`,
+    ],
+    [
+      'a header above 16 KiB',
+      ...([431, 'headers_too_large'] as const),
+      `GET /v1/pets HTTP/1.1\r\n${head}X-Long: ${'x'.repeat(17_000)}\r\n\r\n`,
+    ],
+    [
+      'a target above 16 KiB',
+      ...([431, 'headers_too_large'] as const),
+      `GET /${'x'.repeat(17_000)} HTTP/1.1\r\n${head}\r\n`,
+    ],
+    ['TRACE', 405, 'method_not_allowed', `TRACE /v1/pets HTTP/1.1\r\n${head}\r\n`],
+    ['no Host', 400, 'bad_request', 'GET /v1/pets HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['no HTTP', 400, 'bad_request', 'rubbish\r\n\r\n'],
+    [
+      'a strange Transfer-Encoding',
+      ...([400, 'bad_request'] as const),
+      `POST /v1/pets HTTP/1.1\r\n${head}Transfer-Encoding: gzip\r\n\r\n`,
+    ],
+    ["nginx's own page", 404, 'not_found', `GET /petstore-error HTTP/1.1\r\n${head}\r\n`],
+  ] as const;
+  for (const [what, status, code, request] of cases) {
+    test(`load balancer › ${what} › answers ${status} in the Error shape`, async () => {
+      const closed = await findFreePort();
+      await using balancer = await startBalancer([closed, closed]);
+      const answer = parseAnswer(await exchange(balancer.port, request));
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers['content-type'], 'application/json');
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+      assert.equal(answer.headers['cache-control'], 'no-store');
+      assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]+$/);
+      assert.equal(answer.headers['retry-after'], status === 503 ? '1' : undefined);
+      const { message, ...error } = JSON.parse(answer.body) as Record<string, unknown>;
+      assert.deepEqual(error, { code, status });
+      assert.equal(typeof message, 'string');
+    });
+  }
+});
