@@ -5,13 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { PetstoreError } from '../error.ts';
 import type { Row, SqlValue } from './database.ts';
-import { explain, isBroken, isConflict, isReadOnly } from './postgres-errors.ts';
+import { explain, isBroken, isConflict, isReadOnly, isSilence } from './postgres-errors.ts';
 import type { Hosts } from './postgres-hosts.ts';
 
 /** From the call to its result or its failure; a request makes two calls at most. */
 const ANSWER_MS_MAX = 900;
 /** Half of it, so that a second host can be tried. */
 const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
+/** For the first connection of work that nobody waits for within a request. */
+const KEEP_MS_MAX = 5_000;
 const IDLE_MS_MAX = 60_000;
 const CLOSE_MS_MAX = 1_000;
 
@@ -34,6 +36,8 @@ export class Connection extends pg.Client {
   /** Poolers share sessions: a name of one connection must not be another's. */
   readonly #prefix = randomUUID();
   readonly #leaveHost: () => void;
+  /** When its server last said something. */
+  heardAt = 0;
 
   constructor(hosts: Hosts) {
     const config = hosts.current;
@@ -48,6 +52,7 @@ export class Connection extends pg.Client {
     // Until it is connected, its end says that the host is not to be had.
     for (const event of END_EVENTS) this.connection.once(event, this.#leaveHost);
     this.once('connect', () => {
+      this.heardAt = performance.now();
       for (const event of END_EVENTS) this.connection.off(event, this.#leaveHost);
     });
   }
@@ -70,7 +75,9 @@ export class Connection extends pg.Client {
   async #ask(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
     try {
-      return (await this.query<SqlValue[]>(query)).rows;
+      const { rows } = await this.query<SqlValue[]>(query);
+      this.heardAt = performance.now();
+      return rows;
     } catch (error) {
       throw explain(error);
     }
@@ -104,6 +111,8 @@ export class Connections {
   readonly #hosts: Hosts;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
+  /** When work began that got no answer: who was not heard of since may be dead as well. */
+  #silentAt = 0;
 
   constructor(hosts: Hosts, max: number) {
     this.#hosts = hosts;
@@ -148,7 +157,7 @@ export class Connections {
 
   /** The result of work that takes what it takes. */
   async keep<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#settle(await this.#connect(performance.now() + ANSWER_MS_MAX), work);
+    return this.#settle(await this.#connect(performance.now() + KEEP_MS_MAX), work);
   }
 
   /** Resolves when all connections are closed; those that do not answer are cut off. */
@@ -162,8 +171,12 @@ export class Connections {
 
   async #useUntil<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
     const client = await this.#connect(deadline);
-    // Ends the connection under the work, which then fails.
-    const timer = setTimeout(() => client.end(), deadline - performance.now());
+    const startedAt = performance.now();
+    const timer = setTimeout(() => {
+      this.#silentAt = startedAt;
+      // Ends the connection under the work, which then fails.
+      client.end();
+    }, deadline - startedAt);
     try {
       return await this.#settle(client, work);
     } finally {
@@ -172,11 +185,17 @@ export class Connections {
   }
 
   async #connect(deadline: number): Promise<PooledConnection> {
-    for (let tries = 1; ; tries += 1) {
+    for (let tries = 1; ; ) {
       try {
-        return (await this.#pool.connect()) as PooledConnection;
+        const client = (await this.#pool.connect()) as PooledConnection;
+        if (client.heardAt >= this.#silentAt) return client;
+        client.release(true);
       } catch (error) {
-        if (tries >= this.#hosts.count || performance.now() > deadline) throw explain(error);
+        // A refusal is final once every host has given one; silence may end.
+        const isFinal = tries >= this.#hosts.count && !isSilence(error);
+        const hasTime = performance.now() + CONNECT_MS_MAX / 2 < deadline;
+        if (isFinal || !hasTime) throw explain(error);
+        tries += 1;
       }
     }
   }

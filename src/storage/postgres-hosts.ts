@@ -17,11 +17,11 @@ const PORT_MAX = 65_535;
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /** What libpq's `target_session_attrs` may be here; each store writes, so no standby will do. */
-const TARGETS: Readonly<Record<string, boolean>> = {
-  any: false,
-  'read-write': true,
-  primary: true,
-};
+const TARGETS: ReadonlyMap<string, boolean> = new Map([
+  ['any', false],
+  ['read-write', true],
+  ['primary', true],
+]);
 
 export interface Hosts {
   readonly count: number;
@@ -45,9 +45,9 @@ export function parseHosts(address: string): Hosts {
   const options = new URLSearchParams(query);
   checkSsl(options);
   const target = options.get('target_session_attrs') ?? 'any';
-  const mustWrite = TARGETS[target];
+  const mustWrite = TARGETS.get(target);
   if (mustWrite === undefined) {
-    const known = Object.keys(TARGETS).join(', ');
+    const known = [...TARGETS.keys()].join(', ');
     throw new PetstoreError('bad_request', `target_session_attrs must be one of ${known}`);
   }
   const configs = hosts

@@ -1,0 +1,188 @@
+/** A database that goes away in each way that can be made on one machine, under load; cut networks are in network.outage.ts. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { type Cluster, queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
+import { endure, type Outage, type OutageCase } from './endure.ts';
+import { ALL_REFUSED, type Expected } from './load.ts';
+import * as petstore from './petstore.ts';
+
+const CONNECTIONS_MAX = 24;
+const SUPERUSER_CONNECTIONS = 3;
+
+/** Until every session has read a changed setting. */
+const RELOAD_MS = 300;
+
+let cluster: Cluster;
+/** The first takes any server, the second only one that takes writes. */
+let replicas: petstore.Replicas & AsyncDisposable;
+
+before(async () => {
+  cluster = await petstore.startDatabase({
+    max_connections: String(CONNECTIONS_MAX),
+    superuser_reserved_connections: String(SUPERUSER_CONNECTIONS),
+  });
+  const hosts = [petstore.toHost(cluster)];
+  replicas = await petstore.startReplicas([
+    petstore.toAddress(hosts),
+    petstore.toAddress(hosts, 'read-write'),
+  ]);
+});
+
+after(async () => {
+  await replicas?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+const asSuperuser = (sql: string) => queryOnce(cluster.url('petstore'), sql);
+
+function stopWith(signal: StopSignal): Outage {
+  return async () => {
+    await cluster.stop(signal);
+    return () => cluster.start();
+  };
+}
+
+async function terminate(): Promise<void> {
+  await asSuperuser(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'petstore'",
+  );
+}
+
+/** The server's processes get the signal; they neither answer nor hang up when it is SIGSTOP. */
+function signalServer(signal: NodeJS.Signals): void {
+  const [pid = ''] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
+  const children = execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' }).trim().split('\n');
+  for (const each of [pid, ...children]) process.kill(Number(each), signal);
+}
+
+async function stopServerProcesses() {
+  signalServer('SIGSTOP');
+  return async () => signalServer('SIGCONT');
+}
+
+/** Other clients take every connection that is not the superuser's. */
+async function fillConnections() {
+  const first = new pg.Client({ connectionString: cluster.url() });
+  await first.connect();
+  // The service's are away while the others come.
+  await first.query('alter role petstore connection limit 0');
+  await terminate();
+  const others = [first];
+  while (others.length < CONNECTIONS_MAX - SUPERUSER_CONNECTIONS) {
+    const other = new pg.Client({ connectionString: cluster.url() });
+    // One that the service tries, only to be refused, may be in the way.
+    await other.connect().then(
+      () => others.push(other),
+      () => undefined,
+    );
+  }
+  await first.query('alter role petstore connection limit -1');
+  return () => Promise.all(others.map((other) => other.end()));
+}
+
+/** Another session keeps the lock that this statement takes. */
+function lockWith(statement: string): Outage {
+  return async () => {
+    const other = new pg.Client({ connectionString: cluster.url('petstore') });
+    await other.connect();
+    await other.query(`begin; ${statement}`);
+    return () => other.end();
+  };
+}
+
+async function makeReadOnly() {
+  await changeSetting('default_transaction_read_only = on');
+  return () => changeSetting('default_transaction_read_only = off');
+}
+
+async function changeSetting(setting: string): Promise<void> {
+  await asSuperuser(`alter system set ${setting}`);
+  await asSuperuser('select pg_reload_conf()');
+  await sleep(RELOAD_MS);
+}
+
+async function changePassword() {
+  await asSuperuser("alter role petstore password 'another'");
+  await terminate();
+  return () => asSuperuser(`alter role petstore password '${petstore.PASSWORD}'`);
+}
+
+/** The last page of a full disk has room for some. */
+async function createUntilRefused(): Promise<void> {
+  const [service] = replicas.services;
+  try {
+    for (let count = 0; ; count += 1) {
+      const name = `disk ${count}`;
+      replicas.created.set(await petstore.create(service, replicas.key, name), name);
+    }
+  } catch {
+    // What refusals look like is judged by the load.
+  }
+}
+
+/** The animals are moved to a disk that is full. */
+async function fillDisk() {
+  const disk = join(cluster.folder, 'disk');
+  const { uid } = statSync(cluster.folder);
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=64m,uid=${uid},mode=700`, 'tmpfs', disk]);
+  await asSuperuser(`create tablespace small location '${disk}'`);
+  await asSuperuser('alter table pets set tablespace small');
+  const filler = join(disk, 'filler');
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(64 * 1024 ** 2)), { code: 'ENOSPC' });
+  await createUntilRefused();
+  return async () => {
+    rmSync(filler);
+    await asSuperuser('alter table pets set tablespace pg_default');
+    await asSuperuser('drop tablespace small');
+    execFileSync('umount', [disk]);
+  };
+}
+
+const NO_CREATES: Expected = {
+  create: 'refused',
+  list: 'answered',
+  get: 'answered',
+  ready: 'answered',
+};
+
+const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
+  'a fast restart': { outage: stopWith('SIGINT') },
+  'an immediate stop': { outage: stopWith('SIGQUIT') },
+  'a server that is killed': { outage: stopWith('SIGKILL') },
+  'a server whose processes stand still': { outage: stopServerProcesses },
+  'all backends terminated': {
+    outage: async () => {
+      await terminate();
+      return async () => undefined;
+    },
+    awayMs: 0,
+  },
+  'no connection left': { outage: fillConnections },
+  'another password': { outage: changePassword },
+  'a locked table': {
+    outage: lockWith('lock table pets'),
+    expected: { ...ALL_REFUSED, ready: 'answered' },
+  },
+  'a locked counter': {
+    outage: lockWith("select from counters where name = 'pets' for update"),
+    expected: NO_CREATES,
+  },
+  'a full disk': { outage: fillDisk, expected: NO_CREATES },
+  'a server that takes no writes': {
+    outage: makeReadOnly,
+    expected: { ...NO_CREATES, ready: 'refused' },
+    expectedOfSecond: { create: 'refused', list: 'any', get: 'any', ready: 'refused' },
+  },
+};
+
+for (const [name, each] of Object.entries(CASES)) {
+  test(`outage › ${name} › is answered by 503 in time, and over soon`, (t) =>
+    endure(t, replicas, { name, ...each }));
+}

@@ -1,0 +1,66 @@
+/** One outage under load, from its beginning to the service's return; what the outage is is the tests' matter. */
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ALL_REFUSED, type Expected, startLoad } from './load.ts';
+import { assertAliveAndSecret, assertKept, type Replicas } from './petstore.ts';
+
+const BEFORE_MS = 300;
+/** Longer than the slowest answer, so that every client asks and is answered within it. */
+const AWAY_MS = 3_000;
+
+/** Brings the outage about; resolves, once it is in force, to what ends it. */
+export type Outage = () => Promise<() => Promise<unknown>>;
+
+export interface OutageCase {
+  readonly name: string;
+  readonly outage: Outage;
+  /** How long it lasts; not at all for one that is over as soon as it is there. */
+  readonly awayMs?: number;
+  /** What the first replica does meanwhile; it refuses everything by default. */
+  readonly expected?: Expected;
+  /** What the second does; the same by default. */
+  readonly expectedOfSecond?: Expected;
+}
+
+/** Asks the replicas before, in and after the outage, and judges all that they did. */
+export async function endure(
+  t: TestContext,
+  replicas: Replicas,
+  {
+    name,
+    outage,
+    awayMs = AWAY_MS,
+    expected = ALL_REFUSED,
+    expectedOfSecond = expected,
+  }: OutageCase,
+): Promise<void> {
+  const load = startLoad(replicas, { prefix: name });
+  let end: (() => Promise<unknown>) | undefined;
+  try {
+    await sleep(BEFORE_MS);
+    end = await outage();
+    const from = performance.now();
+    await sleep(awayMs);
+    const to = performance.now();
+    await end();
+    end = undefined;
+    const returnMs = await load.waitForReturn(performance.now());
+    await load.stop();
+    const unanswered = await assertKept(replicas);
+    t.diagnostic(
+      `${load.answers} answers, ${load.refusals} of them 503, slowest ${load.slowestMs} ms, back after ${returnMs} ms; ${unanswered} kept so far without a 201`,
+    );
+    assert.deepEqual(load.violations, []);
+    for (const [replica, each] of [expected, expectedOfSecond].entries()) {
+      if (awayMs > 0 && replica < replicas.services.length) {
+        load.assertWithin([from, to], replica, each);
+      }
+    }
+    assertAliveAndSecret(replicas);
+  } finally {
+    await end?.();
+    await load.stop();
+  }
+}

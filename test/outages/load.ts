@@ -1,0 +1,188 @@
+/** Clients that ask replicas without end and judge each answer; when the database is away is the tests' matter. */
+
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PASSWORD, type Replicas } from './petstore.ts';
+
+const ANSWER_MS_MAX = 2_000;
+const CLIENT_PATIENCE_MS = 10_000;
+const RETRY_AFTER_SECONDS_MAX = 2;
+export const RETURN_MS_MAX = 5_000;
+/** So long without a refusal, and the service is taken as back. */
+const SETTLED_MS = 1_000;
+const PAUSE_MS = 20;
+const POLL_MS = 20;
+
+export const OPERATIONS = ['create', 'list', 'get', 'ready'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+interface Answer {
+  readonly replica: number;
+  readonly operation: Operation;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly isRefusal: boolean;
+}
+
+/** What a replica does with an operation in an outage; `any` is both. */
+export type Expected = Readonly<Record<Operation, 'refused' | 'answered' | 'any'>>;
+export const ALL_REFUSED: Expected = {
+  create: 'refused',
+  list: 'refused',
+  get: 'refused',
+  ready: 'refused',
+};
+
+export interface LoadOptions {
+  /** The beginning of each animal's name. */
+  readonly prefix: string;
+  /** Clients of each operation, on each replica. */
+  readonly clients?: number;
+}
+
+/** Starts one client or more for each operation on each replica. */
+export function startLoad(
+  { services, key, created }: Replicas,
+  { prefix, clients = 1 }: LoadOptions,
+) {
+  const answers: Answer[] = [];
+  const violations: string[] = [];
+  const ids = [...created.keys()];
+  let isStopped = false;
+
+  /** Asks once; the text of a good answer. */
+  async function ask(replica: number, operation: Operation, path: string, init: RequestInit) {
+    const startedAt = performance.now();
+    const what = `${operation} on replica ${replica}`;
+    let answer: Response;
+    let text: string;
+    try {
+      const signal = AbortSignal.timeout(CLIENT_PATIENCE_MS);
+      answer = await fetch(`${services[replica]?.url}${path}`, { ...init, signal });
+      text = await answer.text();
+    } catch (error) {
+      violations.push(`${what}: no answer: ${error instanceof Error ? error.cause : error}`);
+      return undefined;
+    }
+    const endedAt = performance.now();
+    const ms = endedAt - startedAt;
+    if (ms >= ANSWER_MS_MAX) violations.push(`${what}: ${Math.round(ms)} ms`);
+    const good = operation === 'create' ? 201 : 200;
+    const isRefusal = answer.status === 503;
+    answers.push({ replica, operation, startedAt, endedAt, isRefusal });
+    if (answer.status === good) return text;
+    const wrong = isRefusal ? findWrong(answer, text) : `${answer.status} ${text}`;
+    if (wrong !== undefined) violations.push(`${what}: ${wrong}`);
+    return undefined;
+  }
+
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+
+  async function create(replica: number, client: number): Promise<void> {
+    let last = 0;
+    for (let count = 0; !isStopped; count += 1) {
+      // Of one length, as a full disk has room for a shorter one.
+      const name = `${prefix}, replica ${replica}, client ${client}, ${count}`.padEnd(60);
+      const body = JSON.stringify({ name, categoryId: 1 });
+      const text = await ask(replica, 'create', '/v1/pets', { method: 'POST', headers, body });
+      if (text !== undefined) {
+        const { id }: { id: number } = JSON.parse(text);
+        if (created.has(id)) violations.push(`the id ${id} was given twice`);
+        if (id <= last) violations.push(`a client's id ${last} was followed by ${id}`);
+        created.set(id, name);
+        ids.push(id);
+        last = id;
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async function read(replica: number, operation: Operation): Promise<void> {
+    while (!isStopped) {
+      const id = ids[Math.floor(Math.random() * ids.length)] ?? 0;
+      const path = { list: '/v1/pets?limit=100', get: `/v1/pets/${id}`, ready: '/readyz' };
+      const text = await ask(replica, operation, path[operation as 'get'], { headers });
+      if (operation === 'get' && text !== undefined && JSON.parse(text).name !== created.get(id)) {
+        violations.push(`the animal ${id} is ${text}`);
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  const running = services.flatMap((_, replica) =>
+    Array.from({ length: clients }, (_, client) => [
+      create(replica, client),
+      read(replica, 'list'),
+      read(replica, 'get'),
+      read(replica, 'ready'),
+    ]).flat(),
+  );
+
+  return {
+    violations,
+
+    get slowestMs() {
+      return Math.round(Math.max(...answers.map(({ startedAt, endedAt }) => endedAt - startedAt)));
+    },
+
+    get refusals() {
+      return answers.filter(({ isRefusal }) => isRefusal).length;
+    },
+
+    get answers() {
+      return answers.length;
+    },
+
+    /** What was asked and answered in this time went as expected, each operation at least once. */
+    assertWithin([from, to]: readonly [number, number], replica: number, expected: Expected): void {
+      for (const operation of OPERATIONS) {
+        const within = answers.filter(
+          (answer) =>
+            answer.replica === replica &&
+            answer.operation === operation &&
+            answer.startedAt >= from &&
+            answer.endedAt <= to,
+        );
+        const refused = within.filter(({ isRefusal }) => isRefusal).length;
+        const what = `${operation} on replica ${replica}: ${refused} of ${within.length} refused`;
+        assert.ok(within.length > 0, what);
+        if (expected[operation] === 'refused') assert.equal(refused, within.length, what);
+        if (expected[operation] === 'answered') assert.equal(refused, 0, what);
+      }
+    },
+
+    /** Milliseconds from then to the last refusal, once every operation goes well on every replica. */
+    async waitForReturn(since: number): Promise<number> {
+      for (;;) {
+        const refusals = answers.filter(({ isRefusal, endedAt }) => isRefusal && endedAt > since);
+        const last = refusals.at(-1)?.endedAt ?? since;
+        const places = answers
+          .filter(({ startedAt }) => startedAt >= last)
+          .map(({ replica, operation }) => `${replica} ${operation}`);
+        const isComplete = new Set(places).size === services.length * OPERATIONS.length;
+        if (isComplete && performance.now() - last > SETTLED_MS) return Math.round(last - since);
+        const late = refusals.filter(({ endedAt }) => endedAt - since > RETURN_MS_MAX);
+        assert.equal(late.length, 0, `not back after 5 s: ${JSON.stringify(late)}`);
+        await sleep(POLL_MS);
+      }
+    },
+
+    /** Resolves when the last answer was judged. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await Promise.all(running);
+    },
+  };
+}
+
+export type Load = ReturnType<typeof startLoad>;
+
+/** What is not as it must be in an answer 503. */
+function findWrong(answer: Response, text: string): string | undefined {
+  const { code, message, status } = JSON.parse(text);
+  if (code !== 'unavailable' || status !== 503 || typeof message !== 'string') return text;
+  if (text.includes(PASSWORD) || text.includes('postgres')) return `it tells too much: ${text}`;
+  const seconds = answer.headers.get('retry-after') ?? 'none';
+  const isSoon = /^\d+$/.test(seconds) && Number(seconds) <= RETRY_AFTER_SECONDS_MAX;
+  return isSoon ? undefined : `Retry-After: ${seconds}`;
+}

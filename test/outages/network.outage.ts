@@ -1,0 +1,106 @@
+/** Packets that are lost between the service and its database, under load and without; needs root. */
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from '../support/postgres-cluster.ts';
+import { endure } from './endure.ts';
+import { RETURN_MS_MAX, startLoad } from './load.ts';
+import { createNetwork, type Network } from './network.ts';
+import * as petstore from './petstore.ts';
+
+let network: Network;
+let cluster: Cluster;
+let replicas: petstore.Replicas & AsyncDisposable;
+
+before(async () => {
+  network = createNetwork();
+  const { databaseHost, listenHost, within } = network;
+  cluster = await petstore.startDatabase({ listen_addresses: `127.0.0.1,${databaseHost}` });
+  const address = petstore.toAddress([`${databaseHost}:${cluster.port}`]);
+  replicas = await petstore.startReplicas([address], ['--host', listenHost], { within });
+});
+
+after(async () => {
+  await replicas?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+  network?.[Symbol.dispose]();
+});
+
+const mend = async () => network.mend();
+
+test('network › all packets are lost for a while › requests get 503 in time, and it is over soon', (t) =>
+  endure(t, replicas, {
+    name: 'all lost',
+    async outage() {
+      network.cut('all');
+      return mend;
+    },
+  }));
+
+test('network › the answers are lost › no create that was done is acknowledged or done again', (t) =>
+  endure(t, replicas, {
+    name: 'answers lost',
+    async outage() {
+      network.cut('answers');
+      return mend;
+    },
+  }));
+
+test('network › the connections stay dead › others take their place', (t) =>
+  endure(t, replicas, {
+    name: 'dead connections',
+    async outage() {
+      network.cut('all');
+      return async () => {
+        network.move();
+        network.mend();
+      };
+    },
+  }));
+
+test('network › the service has no network › requests get 503 in time, and it is over soon', (t) =>
+  endure(t, replicas, {
+    name: 'no network',
+    async outage() {
+      network.unplug();
+      return async () => network.plug();
+    },
+  }));
+
+test('network › the connections die while nobody asks › a lone client is answered in time', async (t) => {
+  // So that the pool is full.
+  const load = startLoad(replicas, { prefix: 'before the silence', clients: 4 });
+  await sleep(1_000);
+  await load.stop();
+  network.move();
+  const {
+    key,
+    services: [service],
+  } = replicas;
+  const movedAt = performance.now();
+  const headers = { authorization: `Bearer ${key}` };
+  let refusals = 0;
+  while ((await fetch(`${service.url}/v1/pets`, { headers })).status !== 200) refusals += 1;
+  const returnMs = performance.now() - movedAt;
+  t.diagnostic(`${refusals} refusals, back after ${Math.round(returnMs)} ms`);
+  assert.ok(returnMs < RETURN_MS_MAX, `${refusals} refusals, back after ${returnMs} ms`);
+});
+
+test('network › the service is told to stop while all packets are lost › it ends in order', async (t) => {
+  const {
+    services: [service],
+  } = replicas;
+  const load = startLoad(replicas, { prefix: 'before the stop', clients: 4 });
+  await sleep(1_000);
+  await load.stop();
+  network.cut('all');
+  const toldAt = performance.now();
+  service.process.kill('SIGTERM');
+  const { status } = await service.finished;
+  const endMs = performance.now() - toldAt;
+  network.mend();
+  t.diagnostic(`ended after ${Math.round(endMs)} ms`);
+  assert.equal(status, 0);
+  assert.ok(endMs < RETURN_MS_MAX, `ended after ${endMs} ms`);
+});

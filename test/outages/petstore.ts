@@ -1,0 +1,140 @@
+/** A real PostgreSQL and replicas of the real program on it, and what must be true of them at the end; it puts no load on them. */
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
+import { type RunningService, type RunOptions, startService } from '../support/program.ts';
+
+const USER = 'petstore';
+export const PASSWORD = 's3cr3t-Passw0rd';
+
+/** The user of the service needs its password; the superuser of the tests needs none. */
+const PASSWORD_RULE = `host all ${USER} all scram-sha-256\n`;
+
+/** An empty database `petstore` on a durable server, which the service's user owns. */
+export async function startDatabase(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Cluster> {
+  const cluster = await startCluster({ durable: true, settings });
+  try {
+    const rules = join(cluster.folder, 'data/pg_hba.conf');
+    writeFileSync(rules, PASSWORD_RULE + readFileSync(rules, 'utf8'));
+    await queryOnce(cluster.url(), 'select pg_reload_conf()');
+    await queryOnce(cluster.url(), `create role ${USER} login password '${PASSWORD}'`);
+    await queryOnce(cluster.url(), `create database petstore owner ${USER}`);
+    return cluster;
+  } catch (error) {
+    await cluster[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** What `--database` is for these hosts. */
+export function toAddress(hosts: readonly string[], target?: string): string {
+  const query = target === undefined ? '' : `?target_session_attrs=${target}`;
+  return `postgres://${USER}:${PASSWORD}@${hosts}/petstore${query}`;
+}
+
+export const toHost = ({ port }: Cluster) => `127.0.0.1:${port}`;
+
+export interface Replicas {
+  readonly services: readonly [RunningService, ...RunningService[]];
+  readonly key: string;
+  /** The name of each animal that was acknowledged, by its id: there is one already. */
+  readonly created: Map<number, string>;
+}
+
+/** One replica for each address of the same database, which is empty, and an animal in it. */
+export async function startReplicas(
+  addresses: readonly string[],
+  args: readonly string[] = [],
+  options: Partial<RunOptions> = {},
+): Promise<Replicas & AsyncDisposable> {
+  const services: RunningService[] = [];
+  const dispose = async () => {
+    for (const service of services) await service[Symbol.asyncDispose]();
+  };
+  try {
+    for (const address of addresses) services.push(await startReplica(address, args, options));
+    const [first, ...others] = services;
+    assert.ok(first !== undefined);
+    const created = new Map([[await create(first, first.key, 'first'), 'first']]);
+    return {
+      services: [first, ...others],
+      key: first.key,
+      created,
+      [Symbol.asyncDispose]: dispose,
+    };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+export function startReplica(
+  address: string,
+  args: readonly string[] = [],
+  options: Partial<RunOptions> = {},
+): Promise<RunningService> {
+  return startService(args, { cwd: tmpdir(), ...options, env: { PETSTORE_DATABASE: address } });
+}
+
+export async function create({ url }: RunningService, key: string, name: string): Promise<number> {
+  const answer = await fetch(`${url}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name, categoryId: 1 }),
+  });
+  const text = await answer.text();
+  assert.equal(answer.status, 201, text);
+  return JSON.parse(text).id;
+}
+
+export interface ListPage {
+  readonly pets: readonly { readonly id: number; readonly name: string }[];
+  /** The path of the page behind it, when there is one. */
+  readonly next: string | undefined;
+}
+
+export async function readPage({ url }: RunningService, key: string, path: string) {
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+  const text = await answer.text();
+  assert.equal(answer.status, 200, text);
+  const next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+  return { pets: JSON.parse(text), next } as ListPage;
+}
+
+/** All animals, by the pages that the service serves. */
+export async function listAll(
+  service: RunningService,
+  key: string,
+): Promise<[id: number, name: string][]> {
+  const rows: [number, string][] = [];
+  let path: string | undefined = '/v1/pets?limit=100';
+  while (path !== undefined) {
+    const page: ListPage = await readPage(service, key, path);
+    rows.push(...page.pets.map(({ id, name }): [number, string] => [id, name]));
+    path = page.next;
+  }
+  return rows;
+}
+
+/** Every acknowledged animal is there with its id, and none twice; returns how many more there are. */
+export async function assertKept({ services, key, created }: Replicas): Promise<number> {
+  const kept = await listAll(services[0], key);
+  const names = new Map(kept);
+  assert.equal(names.size, kept.length, 'an id is there twice');
+  assert.equal(new Set(names.values()).size, kept.length, 'an animal is there twice');
+  for (const [id, name] of created) assert.equal(names.get(id), name, `the animal ${id}`);
+  return kept.length - created.size;
+}
+
+/** The processes run on, and nothing that they wrote has the password. */
+export function assertAliveAndSecret({ services }: Replicas): void {
+  for (const { process, output } of services) {
+    assert.equal(process.exitCode ?? process.signalCode, null, output.stderr);
+    assert.ok(!(output.stdout + output.stderr).includes(PASSWORD), 'the password was written');
+  }
+}

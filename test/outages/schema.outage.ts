@@ -1,0 +1,64 @@
+/** Databases that cannot be opened as they are, on a server of its own: encodings, logins and rights are not PGlite's. */
+
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openStore } from '../../src/storage/open.ts';
+import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
+
+const PASSWORD = 's3cr3t';
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster();
+  await queryOnce(cluster.url(), 'create database pets');
+  await queryOnce(cluster.url(), `create role rex login password '${PASSWORD}'`);
+  await queryOnce(cluster.url(), 'create role barred login');
+  await queryOnce(cluster.url(), `create database ascii encoding 'SQL_ASCII' template template0`);
+  const file = join(cluster.folder, 'data/pg_hba.conf');
+  const rules = 'host all rex all scram-sha-256\nhost all barred all reject\n';
+  await writeFile(file, rules + (await readFile(file, 'utf8')));
+  await queryOnce(cluster.url(), 'select pg_reload_conf()');
+});
+
+after(() => cluster?.[Symbol.asyncDispose]());
+
+const listMessages = (error: unknown): string[] =>
+  error instanceof Error ? [error.message, ...listMessages(error.cause)] : [];
+
+for (const [what, login, database, message] of [
+  ['a wrong password', `rex:not-${PASSWORD}`, 'pets', 'refuses this user or its password'],
+  ['no password', 'rex', 'pets', 'cannot be reached or does not answer in time'],
+  ['a user that is not known', `tom:${PASSWORD}`, 'pets', 'refuses this user'],
+  ['a user that is barred', `barred:${PASSWORD}`, 'pets', 'refuses this user'],
+  ['a database that is not there', 'postgres', 'cats', 'is not there: make it with createdb'],
+  [
+    'an encoding that keeps not every name',
+    'postgres',
+    'ascii',
+    'has the encoding SQL_ASCII: it must be UTF8',
+  ],
+  [
+    'a user who may not make tables',
+    `rex:${PASSWORD}`,
+    'pets',
+    'does not let this user do what is needed: see the rights in docs/operations.md',
+  ],
+] as const) {
+  test(`openStore › ${what} › is one line without an address or a password`, async () => {
+    const address = `postgres://${login}@127.0.0.1:${cluster.port}/${database}`;
+    await assert.rejects(openStore(address, { create: true }), (error: Error) => {
+      assert.deepEqual([error.name, error.message], ['PetstoreError', `the database ${message}`]);
+      assert.doesNotMatch(listMessages(error).join(), new RegExp(`postgres://|${PASSWORD}`));
+      return true;
+    });
+    if (database === 'cats') return;
+    const { rows } = await queryOnce(
+      cluster.url(database),
+      `select tablename from pg_tables where schemaname = 'public'`,
+    );
+    assert.deepEqual(rows, []);
+  });
+}

@@ -1,0 +1,72 @@
+/** Ten replicas that start at once on an empty database. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { queryOnce } from '../support/postgres-cluster.ts';
+import type { RunningService } from '../support/program.ts';
+import { startLoad } from './load.ts';
+import * as petstore from './petstore.ts';
+
+const REPLICAS = 10;
+/** Whether they meet on the way is chance. */
+const ROUNDS = 3;
+const LOAD_MS = 1_000;
+const TABLES = ['api_keys', 'counters', 'pets', 'petstore_schema'];
+
+for (let round = 1; round <= ROUNDS; round += 1) {
+  test(
+    `start › ${REPLICAS} replicas at once, time ${round} › make one schema and count as one`,
+    startAll,
+  );
+}
+
+async function startAll(t: TestContext): Promise<void> {
+  await using cluster = await petstore.startDatabase({ max_connections: '150' });
+  const address = petstore.toAddress([petstore.toHost(cluster)]);
+  const starts = await Promise.allSettled(
+    Array.from({ length: REPLICAS }, () => petstore.startReplica(address, ['--log-level', 'warn'])),
+  );
+  const services = starts.flatMap((start) => (start.status === 'fulfilled' ? start.value : []));
+  try {
+    assert.deepEqual(
+      starts.flatMap((start) => (start.status === 'rejected' ? String(start.reason) : [])),
+      [],
+    );
+    await assertOneSchema(cluster.url('petstore'));
+
+    const [first, ...others] = services as [RunningService, ...RunningService[]];
+    const key = services.map((service) => service.key).find((found) => found !== '') ?? '';
+    const created = new Map([[await petstore.create(first, key, 'first'), 'first']]);
+    const replicas = { services: [first, ...others] as const, key, created };
+    const load = startLoad(replicas, { prefix: 'ten' });
+    await sleep(LOAD_MS);
+    await load.stop();
+    t.diagnostic(
+      `${created.size} creates on ${REPLICAS} replicas, slowest answer ${load.slowestMs} ms, ${services.filter((service) => service.key !== '').length} first keys`,
+    );
+    assert.deepEqual(load.violations, []);
+    assert.equal(load.refusals, 0);
+    assert.equal(await petstore.assertKept(replicas), 0);
+    petstore.assertAliveAndSecret(replicas);
+    assert.deepEqual(
+      services.map(({ output }) => output.stderr),
+      services.map(() => ''),
+    );
+  } finally {
+    for (const service of services) await service[Symbol.asyncDispose]();
+  }
+}
+
+async function assertOneSchema(url: string): Promise<void> {
+  const tables = await queryOnce(
+    url,
+    "select tablename from pg_tables where schemaname = 'public' order by 1",
+  );
+  assert.deepEqual(
+    tables.rows.map(({ tablename }) => tablename),
+    TABLES,
+  );
+  const { rows } = await queryOnce(url, 'select version from petstore_schema');
+  assert.equal(rows.length, 1);
+}
