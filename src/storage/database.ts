@@ -28,6 +28,12 @@ export interface Database {
   /** SQL that inserts a row of these columns and returns its id, which counts up from 1 in the order of commits. */
   toInsert(table: string, columns: readonly string[]): string;
 
+  /**
+   * What inserts a row of these columns and resolves to its id once it is on the disk. Inserts that
+   * come together share a transaction; a bad row fails alone.
+   */
+  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint>;
+
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 

@@ -23,7 +23,7 @@ const LIST_JSON = toJsonQuery('', LIST);
 const LIST_JSON_OF_STATUS = toJsonQuery('status = ? and', LIST_OF_STATUS);
 
 export function createPetStore(database: Database): PetStore {
-  const insert = database.toInsert('pets', COLUMNS);
+  const insert = database.createInsert('pets', COLUMNS);
   const reads = database.readVersion
     ? createNearReads(database, database.readVersion)
     : createFarReads(database);
@@ -32,8 +32,7 @@ export function createPetStore(database: Database): PetStore {
     ...reads,
 
     async add(newPet) {
-      const [rows] = await database.write({ sql: insert, values: toValues(newPet) });
-      return { id: rows?.[0]?.[0] as bigint, ...newPet };
+      return { id: await insert(toValues(newPet)), ...newPet };
     },
 
     addAll: (newPets) => database.load('pets', COLUMNS, toRows(newPets)),

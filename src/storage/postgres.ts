@@ -1,9 +1,11 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. Which tables there are is not known here. */
 
+import { PetstoreError } from '../error.ts';
 import type { Database, Row, SqlValue, Statement, Transaction } from './database.ts';
 import { type Connection, Connections } from './postgres-connections.ts';
 import { parseHosts } from './postgres-hosts.ts';
 import { migratePostgres } from './postgres-schema.ts';
+import { type Outcome, shareWrites, toRowBytes } from './writes.ts';
 
 /** Rows that are sent in one statement. */
 const LOAD_ROWS_AT_ONCE = 1_000;
@@ -66,6 +68,26 @@ class PostgresDatabase implements Database {
       returning id`;
   }
 
+  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
+    const records = `json_populate_recordset(null::${table}, ?)`;
+    const sql = `${toInsertFrom(records, table, columns)} returning id`;
+    const insertAll = async (rows: readonly Row[]): Promise<Outcome<bigint>[]> => {
+      const values = [rows.length, rows.length, toRecords(['id', ...columns], toNumbered(rows))];
+      const [ids = []] = await this.write({ sql, values });
+      return ids.map(([id]) => ({ result: id as bigint }));
+    };
+    return shareWrites(async (rows) => {
+      try {
+        return await insertAll(rows);
+      } catch (error) {
+        if (error instanceof PetstoreError) throw error;
+        // One of them is bad: the others shall not suffer for it.
+        const each = rows.map((row) => insertAll([row]).catch((alone) => [{ error: alone }]));
+        return (await Promise.all(each)).flat();
+      }
+    }, toRowBytes);
+  }
+
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
     return this.#connections.use((connection) => connection.run(sql, values));
   }
@@ -90,15 +112,11 @@ class PostgresDatabase implements Database {
       try {
         let count = 0;
         for await (const batch of toBatches(rows)) {
-          const numbered = batch.map((row, index) => [count + index + 1, ...row]);
-          await insertAll(connection, { into: staged, like: table }, ['id', ...columns], numbered);
+          const rows = toNumbered(batch, count);
+          await insertRecords(connection, { into: staged, like: table }, ['id', ...columns], rows);
           count += batch.length;
         }
-        const move = `with counted as (
-            update counters set value = value + ? where name = '${table}' returning value
-          )
-          insert into ${table} (id, ${columns})
-          select (select value from counted) - ? + id, ${columns} from ${staged} order by id`;
+        const move = toInsertFrom(staged, table, columns);
         await inLongTransaction(connection, 'begin', () => connection.runOnce(move, count, count));
         return count;
       } finally {
@@ -121,7 +139,7 @@ class PostgresDatabase implements Database {
         return work({
           read: (sql, ...values) => connection.run(sql, values),
           insert: (table, columns, rows) =>
-            insertAll(connection, { into: table, like: table }, columns, rows),
+            insertRecords(connection, { into: table, like: table }, columns, rows),
           async readLastId(table) {
             const [row] = await connection.runOnce(
               'select value from counters where name = ?',
@@ -163,22 +181,40 @@ async function runAll(connection: Connection, statements: readonly Statement[]):
   return results;
 }
 
+/** SQL that moves rows, numbered by `id` from 1, to the end of the table; its two values are their count. */
+function toInsertFrom(rows: string, table: string, columns: readonly string[]): string {
+  return `with counted as (
+      update counters set value = value + ? where name = '${table}' returning value
+    )
+    insert into ${table} (id, ${columns})
+    select (select value from counted) - ? + id, ${columns} from ${rows} order by id`;
+}
+
 /** One statement for many rows: the database reads them as records of a table from JSON. */
-async function insertAll(
+async function insertRecords(
   connection: Connection,
   { into, like }: { into: string; like: string },
   columns: readonly string[],
   rows: readonly Row[],
 ): Promise<void> {
+  await connection.run(
+    `insert into ${into} (${columns})
+    select ${columns} from json_populate_recordset(null::${like}, ?)`,
+    [toRecords(columns, rows)],
+  );
+}
+
+/** The rows with their numbers, after those that were before, for ids. */
+function toNumbered(rows: readonly Row[], before = 0): Row[] {
+  return rows.map((row, index) => [before + index + 1, ...row]);
+}
+
+function toRecords(columns: readonly string[], rows: readonly Row[]): string {
   const records = rows.map((row) => {
     const members = row.map((value, index) => `"${columns[index]}":${toJson(value)}`);
     return `{${members}}`;
   });
-  await connection.run(
-    `insert into ${into} (${columns})
-    select ${columns} from json_populate_recordset(null::${like}, ?)`,
-    [`[${records}]`],
-  );
+  return `[${records}]`;
 }
 
 function toJson(value: SqlValue): string {

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 
 /** How long a write waits for one of another process before it is `unavailable`. */
-const BUSY_MS_MAX = 4_000;
+export const BUSY_MS_MAX = 4_000;
 const BUSY_RETRY_MS = 5;
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
@@ -34,7 +34,7 @@ export async function whenFree<T>(work: () => T): Promise<T> {
 }
 
 /** The primary code of an error of SQLite; undefined for any other error. */
-function findResultCode(error: unknown): number | undefined {
+export function findResultCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'errcode' in error)) return undefined;
   return Number(error.errcode) & 0xff;
 }

@@ -2,14 +2,16 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
 import { PetstoreError } from '../error.ts';
 import type { Database, Row, SqlValue, Statement, Transaction } from './database.ts';
+import { SETTINGS, SqliteConnection } from './sqlite-connection.ts';
 import { explain, isBusy, isDamage, whenFree } from './sqlite-errors.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sqlite-schema.ts';
+import { SqliteThread } from './sqlite-thread.ts';
+import { type Write, writeAll } from './sqlite-writer.ts';
+import { type Outcome, shareWrites, toRowBytes } from './writes.ts';
 
-/** The write-ahead log is cut back to this after a large transaction. */
-const WAL_BYTES_KEPT_MAX = 64 * 1024 * 1024;
 /** Rows that are staged between two turns of the event loop. */
 const LOAD_ROWS_AT_ONCE = 1_000;
 /** How often a write looks whether the file is still the one that was opened. */
@@ -31,10 +33,10 @@ export async function openSqlite(
     }
     checkFile(file);
   }
-  let connection: DatabaseSync | undefined;
+  let connection: SqliteConnection | undefined;
   try {
     // An absolute path, since SQLite would take `file:…` for a URI with options of its own.
-    connection = new DatabaseSync(file === ':memory:' ? file : resolve(file), { timeout: 0 });
+    connection = new SqliteConnection(file === ':memory:' ? file : resolve(file), { timeout: 0 });
     await prepare(connection, file);
     return new SqliteDatabase(connection, file);
   } catch (error) {
@@ -43,24 +45,23 @@ export async function openSqlite(
   }
 }
 
-async function prepare(connection: DatabaseSync, file: string): Promise<void> {
+async function prepare(connection: SqliteConnection, file: string): Promise<void> {
   await whenFree(() => checkVersion(connection));
   // Of one moment: another process may be making this schema just now.
-  await whenFree(() => inTransaction(connection, 'deferred', () => checkSchema(connection, file)));
+  await whenFree(() => connection.transact('deferred', () => checkSchema(connection, file)));
   await whenFree(() => checkPages(connection, file));
   await whenFree(() => connection.exec('pragma journal_mode = wal'));
-  await whenFree(() =>
-    connection.exec(`pragma synchronous = full; pragma journal_size_limit = ${WAL_BYTES_KEPT_MAX}`),
-  );
-  await whenFree(() => inTransaction(connection, 'immediate', () => migrate(connection, file)));
+  await whenFree(() => connection.exec(SETTINGS));
+  await whenFree(() => connection.transact('immediate', () => migrate(connection, file)));
 }
 
 class SqliteDatabase implements Database {
-  readonly #connection: DatabaseSync;
+  readonly #connection: SqliteConnection;
   readonly #file: string;
-  readonly #statements = new Map<string, StatementSync>();
   readonly #dataVersion: StatementSync;
   readonly #identity: string;
+  readonly #thread: SqliteThread | undefined;
+  readonly #share = shareWrites((writes: readonly Write[]) => this.#send(writes), toBytes);
   #identifiedAt = 0;
   #loads = 0;
   /** Counts this connection's commits, which `data_version` leaves out. */
@@ -68,11 +69,13 @@ class SqliteDatabase implements Database {
   /** What `data_version` said in this turn of the event loop. */
   #turnVersion: number | undefined;
 
-  constructor(connection: DatabaseSync, file: string) {
+  constructor(connection: SqliteConnection, file: string) {
     this.#connection = connection;
     this.#file = file;
     this.#dataVersion = connection.prepare('pragma data_version');
     this.#identity = findIdentity(file);
+    // Nobody but this connection sees what is in memory.
+    this.#thread = file === ':memory:' ? undefined : new SqliteThread(resolve(file));
   }
 
   readonly readVersion = (): number => {
@@ -94,19 +97,21 @@ class SqliteDatabase implements Database {
     return `insert into ${table} (${columns}) values (${columns.map(() => '?')}) returning id`;
   }
 
-  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#attempt(() => this.#run(sql, values));
+  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
+    const sql = this.toInsert(table, columns);
+    return async (values) => {
+      const [rows] = await this.write({ sql, values });
+      return rows?.[0]?.[0] as bigint;
+    };
   }
 
-  write(...statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#attempt(() => {
-      this.#checkIdentity();
-      this.#commits += 1;
-      const [only, ...others] = statements;
-      // A lone statement is a transaction by itself.
-      if (only !== undefined && others.length === 0) return [this.#run(only.sql, only.values)];
-      return inTransaction(this.#connection, 'immediate', () => this.#runAll(statements));
-    });
+  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#attempt(() => this.#connection.run(sql, values));
+  }
+
+  async write(...statements: readonly Statement[]): Promise<Row[][]> {
+    this.#checkIdentity();
+    return this.#share(statements);
   }
 
   async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
@@ -118,7 +123,7 @@ class SqliteDatabase implements Database {
       const places = columns.map(() => '?');
       const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
       const stage = (batch: readonly Row[]) =>
-        inTransaction(this.#connection, 'deferred', () => {
+        this.#connection.transact('deferred', () => {
           for (const row of batch) insert.run(...row);
         });
       let batch: Row[] = [];
@@ -150,19 +155,24 @@ class SqliteDatabase implements Database {
     try {
       await whenFree(() => this.#connection.exec(begin));
       const result = await work({
-        read: async (sql, ...values) => this.#run(sql, values),
+        read: async (sql, ...values) => this.#connection.run(sql, values),
         insert: async (table, columns, rows) => {
           const places = columns.map(() => '?');
           const sql = `insert into ${table} (${columns}) values (${places})`;
-          for (const row of rows) this.#run(sql, row);
+          for (const row of rows) this.#connection.run(sql, row);
         },
         readLastId: async (table) => {
-          const [row] = this.#run('select seq from sqlite_sequence where name = ?', [table]);
+          const [row] = this.#connection.run('select seq from sqlite_sequence where name = ?', [
+            table,
+          ]);
           return (row?.[0] ?? 0n) as bigint;
         },
         writeLastId: async (table, id) => {
-          this.#run('delete from sqlite_sequence where name = ?', [table]);
-          this.#run('insert into sqlite_sequence (name, seq) values (?, ?)', [table, id]);
+          this.#connection.run('delete from sqlite_sequence where name = ?', [table]);
+          this.#connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', [
+            table,
+            id,
+          ]);
         },
       });
       this.#commits += 1;
@@ -186,12 +196,30 @@ class SqliteDatabase implements Database {
   async check(): Promise<void> {
     await this.#attempt(() => {
       this.#checkIdentity();
-      return this.#run('select 1', []);
+      return this.#connection.run('select 1', []);
     });
   }
 
   async close(): Promise<void> {
+    await this.#thread?.close();
     this.#connection.close();
+  }
+
+  async #send(writes: readonly Write[]): Promise<Outcome<Row[][]>[]> {
+    try {
+      const written = this.#thread
+        ? await this.#thread.send(writes)
+        : writeAll(this.#connection, writes);
+      return written.map((one) =>
+        'failure' in one ? { error: explain(toError(one), this.#file) } : one,
+      );
+    } catch (error) {
+      throw explain(error, this.#file);
+    } finally {
+      // What comes after the answers must see what was written.
+      this.#commits += 1;
+      this.#turnVersion = undefined;
+    }
   }
 
   /** SQLite goes on in a file that was removed or replaced, and all of that would be lost. */
@@ -205,27 +233,6 @@ class SqliteDatabase implements Database {
       );
     }
     this.#identifiedAt = now;
-  }
-
-  #runAll(statements: readonly Statement[]): Row[][] {
-    const results: Row[][] = [];
-    for (const { sql, values, isCondition } of statements) {
-      const rows = this.#run(sql, values);
-      results.push(rows);
-      if (isCondition && rows.length === 0) break;
-    }
-    return results;
-  }
-
-  #run(sql: string, values: readonly SqlValue[]): Row[] {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#connection.prepare(sql);
-      statement.setReadBigInts(true);
-      statement.setReturnArrays(true);
-      this.#statements.set(sql, statement);
-    }
-    return statement.all(...values) as unknown as Row[];
   }
 
   /** The work's result, at once when nobody is in the way. */
@@ -243,20 +250,12 @@ class SqliteDatabase implements Database {
   }
 }
 
-function inTransaction<T>(
-  connection: DatabaseSync,
-  kind: 'deferred' | 'immediate',
-  work: () => T,
-): T {
-  connection.exec(`begin ${kind}`);
-  try {
-    const result = work();
-    connection.exec('commit');
-    return result;
-  } catch (error) {
-    if (connection.isTransaction) connection.exec('rollback');
-    throw error;
-  }
+function toBytes(write: Write): number {
+  return write.reduce((bytes, { values }) => bytes + toRowBytes(values), 0);
+}
+
+function toError({ failure, errcode }: { failure: string; errcode: number | undefined }): Error {
+  return Object.assign(new Error(failure), errcode !== undefined && { errcode });
 }
 
 /** What tells this file from any other of that name; empty when there is none. */

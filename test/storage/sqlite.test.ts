@@ -111,6 +111,7 @@ describe('query plans', () => {
       readVersion: database.readVersion,
       check: () => database.check(),
       toInsert: (...args) => database.toInsert(...args),
+      createInsert: (...args) => database.createInsert(...args),
       async read(sql, ...values) {
         const plan = await database.read(`explain query plan ${sql}`, ...values);
         steps.push(...plan.map((step) => String(step.at(-1))));
