@@ -1,5 +1,6 @@
 /** Every option of the command line: its flag, its variable, its default and what it must be. */
 
+import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
 
@@ -8,6 +9,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 const PORT_MAX = 65_535;
 const CONNECTIONS_MAX = 1_000;
+const WORKERS_MAX = 256;
 const ADDRESSES = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
 const DURATION_DAYS_MAX = 36_500;
 
@@ -57,6 +59,9 @@ export const serveOptions = () => [
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
     .argParser(parsePort),
+  option('--workers <count>', 'how many processes serve; auto: one for each core')
+    .default(1)
+    .argParser(parseWorkers),
   environmentOption(),
   option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
     parseBaseUrl,
@@ -94,6 +99,7 @@ export interface ServeConfig {
   readonly databaseConnections: number;
   readonly host: string;
   readonly port: number;
+  readonly workers: number;
   readonly environment: (typeof ENVIRONMENTS)[number];
   readonly baseUrl?: string;
   readonly logLevel: LogLevel;
@@ -119,6 +125,10 @@ function parseConnections(text: string): number {
 function parseHost(text: string): string {
   if (/^[\w.:-]+$/.test(text)) return text;
   throw new InvalidArgumentError('It must be an IP address or the name of a host.');
+}
+
+function parseWorkers(text: string): number {
+  return text === 'auto' ? availableParallelism() : parseWhole(text, 1, WORKERS_MAX);
 }
 
 function parsePort(text: string): number {

@@ -1,7 +1,8 @@
 /** `petstore serve`: wires the service together, starts it and stops it. */
 
+import cluster from 'node:cluster';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { createApp } from '../http/app.ts';
 import { describeAddress, openStore } from '../storage/open.ts';
@@ -9,6 +10,7 @@ import type { Store } from '../store.ts';
 import type { ServeConfig } from './config.ts';
 import { describeState, issueKey } from './keys.ts';
 import { openLog } from './log.ts';
+import { startWorkers } from './workers.ts';
 
 /** Requests in flight have so long to be answered once the service is told to stop. */
 const DRAIN_MS_MAX = 10_000;
@@ -23,39 +25,73 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'is not a known host: choose another --host',
 };
 
+/** What is served, by this process or by those it started. */
+export interface Service {
+  readonly port: number;
+  /** Resolves when what was begun is answered and the last has ended. */
+  stop(): Promise<void>;
+}
+
 /** Resolves once the service listens; it then runs until a signal stops it. */
 export async function serve(config: ServeConfig): Promise<void> {
   const { log, close: closeLog } = openLog(config.logLevel);
-  const store = await openStore(config.database, {
-    create: true,
-    connections: config.databaseConnections,
-  });
-  let app: FastifyInstance | undefined;
+  const { database, workers, databaseConnections: connections } = config;
+  if (workers > 1 && database === 'sqlite::memory:') {
+    throw new PetstoreError(
+      'bad_request',
+      'sqlite::memory: is for one process: --workers must be 1',
+    );
+  }
+  const store = await openStore(database, { create: true, connections });
   try {
-    app = await createApp({
-      store,
-      log,
-      environment: config.environment,
-      ...(config.baseUrl !== undefined && { baseUrl: config.baseUrl }),
-      corsOrigins: config.corsOrigin,
-      isGetPetRetired: config.retireGetPet,
-    });
-    await listen(app, config);
-    stopOnSignal(app, async () => {
+    const service =
+      workers > 1 && cluster.isPrimary
+        ? await startWorkers(config, log)
+        : await startApp(config, store, log);
+    stopOnSignal(async () => {
+      log.info('stopping');
+      await service.stop();
       await store.close();
       return closeLog();
     });
-    const { port } = app.server.address() as AddressInfo;
+    if (cluster.isWorker) return;
     const lines = [
-      `petstore listens on http://${toUrlHost(config.host)}:${port} (${config.environment}, ${describeAddress(config.database)})`,
-      ...(await describeFirstKey(config, port, store)),
+      `petstore listens on http://${toUrlHost(config.host)}:${service.port} (${config.environment}, ${describeAddress(database)})`,
+      ...(await describeFirstKey(config, service.port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
-    await app?.close();
     await store.close();
     throw error;
   }
+}
+
+async function startApp(
+  config: ServeConfig,
+  store: Store,
+  log: FastifyBaseLogger,
+): Promise<Service> {
+  const app = await createApp({
+    store,
+    log,
+    environment: config.environment,
+    ...(config.baseUrl !== undefined && { baseUrl: config.baseUrl }),
+    corsOrigins: config.corsOrigin,
+    isGetPetRetired: config.retireGetPet,
+  });
+  try {
+    await listen(app, config);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    async stop() {
+      setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
+      await app.close();
+    },
+  };
 }
 
 async function listen(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
@@ -96,7 +132,7 @@ async function describeFirstKey(
 }
 
 /** The first signal stops the service in order, a second one at once. */
-function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<boolean>): void {
+function stopOnSignal(stop: () => Promise<boolean>): void {
   let stoppingAt: number | undefined;
   const onSignal = async () => {
     if (stoppingAt !== undefined) {
@@ -105,10 +141,7 @@ function stopOnSignal(app: FastifyInstance, closeRest: () => Promise<boolean>): 
       return;
     }
     stoppingAt = performance.now();
-    app.petstoreLog.info('stopping');
-    setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
-    await app.close();
-    if (await closeRest()) process.exit(0);
+    if (await stop()) process.exit(0);
     kill();
   };
   process.on('SIGTERM', onSignal);
