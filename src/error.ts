@@ -10,6 +10,7 @@ export const ERROR_CODES = [
   'gone',
   'payload_too_large',
   'unsupported_media_type',
+  'idempotency_key_reused',
   'headers_too_large',
   'internal_error',
   'unavailable',

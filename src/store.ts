@@ -30,6 +30,13 @@ export interface PetStore {
   add(newPet: NewPet): Promise<Pet>;
 
   /**
+   * Adds an animal, unless the same request did so within the last 24 hours: then that animal.
+   *
+   * @throws PetstoreError `idempotency_key_reused` when that request was for another animal.
+   */
+  addOnce(newPet: NewPet, request: IdempotentRequest): Promise<Pet>;
+
+  /**
    * Adds all the animals or, when the iteration or the database fails, none. They get ids in their
    * order. Resolves to their count once they are on the disk; needs memory for a few, not for all.
    */
@@ -46,6 +53,19 @@ export interface PetStore {
 
   /** The same page as JSON text (the interface's Pets), which costs less than its animals. */
   listJson(query: PetQuery): Promise<JsonPage>;
+}
+
+/** For how long a request is known again. */
+export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
+
+/** What a client names, so that it can send it again. */
+export interface IdempotentRequest {
+  /** The API key, which has names of its own. */
+  readonly keyId: number;
+  /** 1 to 255 visible ASCII characters. */
+  readonly key: string;
+  /** When it came, in milliseconds since 1970. */
+  readonly at: number;
 }
 
 export interface PetQuery {

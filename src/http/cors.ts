@@ -3,7 +3,7 @@
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 
 const ALLOWED_METHODS = 'GET, HEAD, POST';
-const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
+const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
 const EXPOSED_HEADERS =
   'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, X-Request-Id';
 const PREFLIGHT_SECONDS = 7200;

@@ -9,6 +9,7 @@ import { createCursor } from './cursor.ts';
 import { errorResponse } from './errors.ts';
 import { refuse } from './refusals.ts';
 import {
+  CreateHeadersSchema,
   LIMIT_RULE,
   ListQuerySchema,
   NewPetSchema,
@@ -85,6 +86,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
       summary: 'Add an animal',
       description: 'Adds an animal. It is on the disk before the answer is sent.',
       tags: ['animals'],
+      headers: CreateHeadersSchema,
       body: NewPetSchema,
       response: {
         201: {
@@ -103,6 +105,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
         default: otherErrors([
           'payload_too_large',
           'unsupported_media_type',
+          'idempotency_key_reused',
           'headers_too_large',
           'request_timeout',
         ]),
@@ -117,8 +120,11 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
         },
       },
     },
-    async handler({ body }, reply) {
-      const pet = await store.pets.add(body);
+    async handler({ body, keyId, headers: { 'idempotency-key': key } }, reply) {
+      const pet =
+        key === undefined || keyId === null
+          ? await store.pets.add(body)
+          : await store.pets.addOnce(body, { keyId, key, at: options.now() });
       reply.code(201).header('location', `${pets}/${pet.id}`);
       return pet;
     },

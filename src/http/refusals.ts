@@ -19,6 +19,8 @@ export const MESSAGES: Readonly<Record<ErrorCode, string>> = {
   payload_too_large: `the body must be at most ${BODY_BYTES_MAX / 1024} KiB`,
   unsupported_media_type:
     'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
+  idempotency_key_reused:
+    'this Idempotency-Key was sent before with another animal: send a new one',
   headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB`,
   internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
   unavailable: 'the service cannot answer now: try again when Retry-After says',

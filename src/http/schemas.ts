@@ -17,7 +17,7 @@ import {
   parseNewPet,
   parsePetStatus,
 } from '../pet.ts';
-import type { PetQuery } from '../store.ts';
+import { IDEMPOTENCY_MS, type PetQuery } from '../store.ts';
 import { parseBody } from './body.ts';
 import { CURSOR_PATTERN, parseCursor } from './cursor.ts';
 import { refuse } from './refusals.ts';
@@ -56,6 +56,9 @@ export const compileValidator: FastifySchemaCompiler<FastifySchema & Partial<Par
 function refTo<T>(name: string): TUnsafe<T> {
   return Type.Unsafe<T>({ $ref: `${name}#` });
 }
+
+const IDEMPOTENCY_KEY_CHARACTERS_MAX = 255;
+const IDEMPOTENCY_KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
@@ -162,6 +165,22 @@ export const ListQuerySchema = parsedBy<PetQuery>(
   }),
 );
 
+/** The headers of `POST /pets`. */
+export const CreateHeadersSchema = parsedBy<CreateHeaders>(
+  parseCreateHeaders,
+  Type.Object({
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        description: `Names this create, so that sending it again adds nothing: the same key with the same animal has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another animal it is a 422. Each API key has names of its own.`,
+        minLength: 1,
+        maxLength: IDEMPOTENCY_KEY_CHARACTERS_MAX,
+        pattern: '^[!-~]+$',
+        'x-stability': 'beta',
+      }),
+    ),
+  }),
+);
+
 /** The path of `GET /pets/{petId}`. */
 export const PetPathSchema = parsedBy<{ readonly petId: bigint }>(
   parsePetPath,
@@ -175,6 +194,21 @@ function parseListQuery(value: unknown): PetQuery {
     ...(status !== undefined && { status: parsePetStatus(status) }),
     ...(cursor !== undefined && { after: parseCursor(cursor) }),
   };
+}
+
+interface CreateHeaders {
+  readonly 'idempotency-key'?: string;
+}
+
+function parseCreateHeaders(value: unknown): CreateHeaders {
+  const key = (value as Record<string, unknown>)['idempotency-key'];
+  if (key === undefined) return {};
+  // Two fields arrive joined by a comma and a space, and are no key.
+  if (typeof key === 'string' && IDEMPOTENCY_KEY.test(key)) return { 'idempotency-key': key };
+  throw new PetstoreError(
+    'bad_request',
+    `Idempotency-Key must be given once, 1 to ${IDEMPOTENCY_KEY_CHARACTERS_MAX} visible ASCII characters`,
+  );
 }
 
 /** What `limit` must be. */

@@ -31,6 +31,17 @@ export const SQLITE_MIGRATIONS: readonly string[] = [
 
   pragma application_id = ${APPLICATION_ID};
   `,
+  `
+  create table idempotency_keys (
+    api_key_id integer not null,
+    name text not null,
+    created_at integer not null,
+    -- the animal that was added; null only until it is, in the same transaction
+    pet_id integer unique,
+    primary key (api_key_id, name)
+  ) strict;
+  create index idempotency_keys_created_at on idempotency_keys (created_at);
+  `,
 ];
 
 /**
@@ -65,5 +76,15 @@ export const POSTGRES_MIGRATIONS: readonly string[] = [
     revoked_at bigint,
     rotated_at bigint
   );
+  `,
+  `
+  create table idempotency_keys (
+    api_key_id bigint not null,
+    name text collate "C" not null,
+    created_at bigint not null,
+    pet_id bigint unique,
+    primary key (api_key_id, name)
+  );
+  create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
 ];

@@ -1,7 +1,14 @@
 /** Animals in a database: the queries and what becomes of their rows; how they are run is the engine's matter. */
 
+import { PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, type PetStatus, toPetJson } from '../pet.ts';
-import type { JsonPage, PetPage, PetQuery, PetStore } from '../store.ts';
+import {
+  IDEMPOTENCY_MS,
+  type JsonPage,
+  type PetPage,
+  type PetQuery,
+  type PetStore,
+} from '../store.ts';
 import type { Database, Row, SqlValue } from './database.ts';
 import { keepPages } from './pages.ts';
 import { shareEqual, shareTrips } from './trips.ts';
@@ -19,11 +26,26 @@ const PAGE = 'id > ? order by id limit ? + 0';
 const LIST = `${SELECT} where ${PAGE}`;
 const LIST_OF_STATUS = `${SELECT} where status = ? and ${PAGE}`;
 
+/** How many names of old requests each new one takes away. */
+const FORGOTTEN_AT_ONCE = 10;
+const CLAIM = `insert into idempotency_keys (api_key_id, name, created_at) values (?, ?, ?)
+  on conflict (api_key_id, name) do update set created_at = excluded.created_at
+  where idempotency_keys.created_at <= ? returning name`;
+const FORGET = `delete from idempotency_keys where (api_key_id, name) in (
+  select api_key_id, name from idempotency_keys where created_at <= ?
+  order by created_at limit ${FORGOTTEN_AT_ONCE})`;
+const SETTLE = `update idempotency_keys set pet_id = (select max(id) from pets)
+  where api_key_id = ? and name = ?`;
+const FIND_ADDED = `select id, pets.name, category_id, status
+  from idempotency_keys join pets on id = pet_id
+  where api_key_id = ? and idempotency_keys.name = ?`;
+
 const LIST_JSON = toJsonQuery('', LIST);
 const LIST_JSON_OF_STATUS = toJsonQuery('status = ? and', LIST_OF_STATUS);
 
 export function createPetStore(database: Database): PetStore {
   const insert = database.createInsert('pets', COLUMNS);
+  const insertOne = database.toInsert('pets', COLUMNS);
   const reads = database.readVersion
     ? createNearReads(database, database.readVersion)
     : createFarReads(database);
@@ -33,6 +55,19 @@ export function createPetStore(database: Database): PetStore {
 
     async add(newPet) {
       return { id: await insert(toValues(newPet)), ...newPet };
+    },
+
+    async addOnce(newPet, request) {
+      const { keyId, key, at } = request;
+      const [claimed, , added] = await database.write(
+        { sql: CLAIM, values: [keyId, key, at, at - IDEMPOTENCY_MS], isCondition: true },
+        { sql: FORGET, values: [at - IDEMPOTENCY_MS] },
+        { sql: insertOne, values: toValues(newPet) },
+        { sql: SETTLE, values: [keyId, key] },
+      );
+      if (claimed?.length === 1) return { id: added?.[0]?.[0] as bigint, ...newPet };
+      const [row] = await database.read(FIND_ADDED, keyId, key);
+      return getSame(newPet, row);
     },
 
     addAll: (newPets) => database.load('pets', COLUMNS, toRows(newPets)),
@@ -113,6 +148,22 @@ async function* toRows(newPets: AsyncIterable<NewPet>): AsyncIterable<readonly S
 
 function toValues({ name, categoryId, status }: NewPet): SqlValue[] {
   return [name, categoryId, status ?? null];
+}
+
+/** The animal that an earlier request added, if it is what this one asks for. */
+function getSame(newPet: NewPet, row: Row | undefined): Pet {
+  // Its 24 hours ended just now.
+  if (row === undefined) throw new PetstoreError('unavailable', 'the earlier request is forgotten');
+  const pet = toPet(row);
+  const isSame =
+    pet.name === newPet.name &&
+    pet.categoryId === newPet.categoryId &&
+    pet.status === newPet.status;
+  if (isSame) return pet;
+  throw new PetstoreError(
+    'idempotency_key_reused',
+    'this Idempotency-Key was sent before with another animal: send a new one',
+  );
 }
 
 function toPet(row: Row): Pet {

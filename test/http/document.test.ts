@@ -94,7 +94,13 @@ for (const [method, path, operationId, statuses, schema, codes] of [
     'createPet',
     ['201', '400', '401', 'default'],
     'Pet',
-    ['bad_request', 'unauthorized', 'payload_too_large', 'unsupported_media_type'],
+    [
+      'bad_request',
+      'unauthorized',
+      'payload_too_large',
+      'unsupported_media_type',
+      'idempotency_key_reused',
+    ],
   ],
   [
     'get',

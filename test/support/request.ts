@@ -52,6 +52,7 @@ export const STATUS_OF = {
   gone: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  idempotency_key_reused: 422,
   headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,
