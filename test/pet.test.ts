@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseJson } from '../src/json.ts';
+import { JsonNumber, parseJson } from '../src/json.ts';
 import {
   NAME_CODE_POINTS_MAX,
   NAME_PATTERN,
@@ -11,8 +11,17 @@ import {
   PET_STATUSES,
   parseNewPet,
   parsePetStatus,
+  toPetJson,
 } from '../src/pet.ts';
-import { invalidName, invalidNewPet, name, newPet, toJson, WHITE_SPACE } from './arbitraries.ts';
+import {
+  int64,
+  invalidName,
+  invalidNewPet,
+  name,
+  newPet,
+  toJson,
+  WHITE_SPACE,
+} from './arbitraries.ts';
 
 const DOG = '\u{1f436}';
 
@@ -211,4 +220,26 @@ test('parsePetStatus › anything but one of the three › is refused and the th
       message: 'status must be one of available, pending, sold',
     });
   }
+});
+
+test('toPetJson › any animal › is JSON that is read as the same animal, to the last digit', () => {
+  fc.assert(
+    fc.property(int64, newPet, (id, pet) => {
+      const json = toPetJson({ id, ...pet });
+      assert.deepEqual(Object.entries(parseJson(json) as object), [
+        ['id', new JsonNumber(String(id))],
+        ['name', pet.name],
+        ['categoryId', new JsonNumber(String(pet.categoryId))],
+        ...(pet.status === undefined ? [] : [['status', pet.status]]),
+      ]);
+      assert.deepEqual(parse(json), { ...pet });
+    }),
+  );
+});
+
+test('toPetJson › an animal without a status › has no such member', () => {
+  assert.equal(
+    toPetJson({ id: 1n, name: 'R"ex\n', categoryId: -(2n ** 63n) }),
+    '{"id":1,"name":"R\\"ex\\n","categoryId":-9223372036854775808}',
+  );
 });

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { PetstoreError } from '../error.ts';
 import type { Row, SqlValue } from './database.ts';
-import { explain, isBroken, isConflict, isReadOnly, isSilence } from './postgres-errors.ts';
+import { explain, isBroken, isConflict, isReadOnly } from './postgres-errors.ts';
 import type { Hosts } from './postgres-hosts.ts';
 
 /** From the call to its result or its failure; a request makes two calls at most. */
@@ -186,14 +186,16 @@ export class Connections {
 
   async #connect(deadline: number): Promise<PooledConnection> {
     for (let tries = 1; ; ) {
+      const startedAt = performance.now();
       try {
         const client = (await this.#pool.connect()) as PooledConnection;
         if (client.heardAt >= this.#silentAt) return client;
         client.release(true);
       } catch (error) {
-        // A refusal is final once every host has given one; silence may end.
-        const isFinal = tries >= this.#hosts.count && !isSilence(error);
-        const hasTime = performance.now() + CONNECT_MS_MAX / 2 < deadline;
+        const now = performance.now();
+        // A refusal, which comes soon, is final once every host has given one; silence may end.
+        const isFinal = tries >= this.#hosts.count && now < startedAt + CONNECT_MS_MAX / 2;
+        const hasTime = now + CONNECT_MS_MAX / 2 < deadline;
         if (isFinal || !hasTime) throw explain(error);
         tries += 1;
       }

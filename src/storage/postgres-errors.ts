@@ -51,11 +51,6 @@ export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
 }
 
-/** Whether nothing was heard in time; the driver has no code for that. */
-export function isSilence(error: unknown): boolean {
-  return findCause(error) === undefined && !(error instanceof Error && 'code' in error);
-}
-
 /** An error of the driver in the operator's words, without an address; a fault of ours as it is. */
 export function explain(error: unknown): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;

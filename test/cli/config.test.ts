@@ -55,6 +55,11 @@ const DAYS_100_YEARS = 36_500;
 
 for (const [flag, must, bad] of [
   ['--database', 'sqlite:FILE', ['', 'petstore.db', 'sqlite:', 'mysql://db.test/pets']],
+  [
+    '--database-connections',
+    'from 1 to 1000',
+    ['', '0', '-1', '1001', '1.5', '0x10', ' 5', '1e2', 'ten'],
+  ],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
@@ -128,6 +133,9 @@ for (const [flag, must, bad] of [
 
 for (const [flag, value, expected] of [
   ['--database', 'sqlite::memory:', 'sqlite::memory:'],
+  ['--database', 'postgresql://rex@db.test/pets', 'postgresql://rex@db.test/pets'],
+  ['--database-connections', '1', 1],
+  ['--database-connections', '1000', 1_000],
   ['--port', '0', 0],
   ['--port', '65535', 65_535],
   ['--environment', 'production', 'production'],
@@ -161,6 +169,7 @@ test('config › a flag beside a variable › wins, though the variable is wrong
 
 test('config › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
+  assert.equal(parse(findOption('--database-connections'), [], {}), 10);
   assert.equal(parse(findOption('--port'), [], {}), 8080);
   assert.equal(parse(findOption('--retire-get-pet'), [], {}), false);
   assert.equal(parse(findOption('--overlap'), [], {}), 86_400_000);
@@ -241,6 +250,7 @@ describe('petstore', { concurrency: 2 }, () => {
       'serve',
       [
         'DATABASE',
+        'DATABASE_CONNECTIONS',
         'HOST',
         'PORT',
         'ENVIRONMENT',
@@ -257,6 +267,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ['pets import', ['DATABASE']],
     ['pets export', ['DATABASE']],
     ['backup', ['DATABASE']],
+    ['copy', ['FROM', 'TO']],
     ['openapi', []],
   ] as const) {
     const args = command.split(' ').filter((word) => word !== '');

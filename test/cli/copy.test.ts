@@ -1,0 +1,194 @@
+/** The command `copy`: what the real program says and how it ends; what is copied is tested in storage/copy.test.ts. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { copyPetstore } from '../../src/cli/copy.ts';
+import type { NewPet } from '../../src/pet.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
+import { type Finished, runProgram } from '../support/program.ts';
+
+/** What is told of a copy with that many keys. */
+const DONE = (animals: string, keys: string) =>
+  new RegExp(
+    `^copied ${animals} in \\d+\\.\\d s\\nWith ${keys}\\. Read back, it has the checksum of the original: [0-9a-f]{64}\\n$`,
+  );
+
+const SECRET = 's3cr3t';
+
+async function* repeat(count: number): AsyncGenerator<NewPet> {
+  for (let index = 0; index < count; index += 1) {
+    yield { name: `Rex ${index}`, categoryId: 2n ** 63n - 1n, status: 'sold' };
+  }
+}
+
+describe('copy', () => {
+  let cwd: string;
+  let database: TestDatabase;
+  /** The database, with a password. */
+  let postgres: string;
+  before(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+    database = await createTestDatabase();
+    const url = new URL(database.address);
+    url.password ||= SECRET;
+    postgres = url.href;
+    const store = await openStore(`sqlite:${join(cwd, 'first.db')}`, { create: true });
+    await store.pets.addAll(repeat(1_200));
+    await store.keys.add({
+      ...{ digest: Buffer.alloc(32), name: 'ci', environment: 'staging', createdAt: 1 },
+    });
+    await store.close();
+  });
+  after(async () => {
+    await database.drop();
+    await rm(cwd, { recursive: true });
+  });
+
+  const run = async (args: readonly string[], env = {}): Promise<Finished> => {
+    const finished = await runProgram(args, { cwd, env });
+    assert.ok(!`${finished.stdout}${finished.stderr}`.includes(new URL(postgres).password));
+    assert.doesNotMatch(finished.stderr, /^ {4}at /m);
+    return finished;
+  };
+
+  const exported = async (address: string): Promise<string> => {
+    const { status, stdout } = await run(['pets', 'export', '--database', address]);
+    assert.equal(status, 0);
+    return stdout;
+  };
+
+  const assertRefused = ({ status, stdout, stderr }: Finished, line: string | RegExp): void => {
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    if (typeof line === 'string') assert.equal(stderr, `petstore: ${line}\n`);
+    else assert.match(stderr, line);
+  };
+
+  test('copy › to PostgreSQL by flags and back by variables › is the same store', async () => {
+    const there = await run(['copy', '--from', 'sqlite:first.db', '--to', postgres]);
+    assert.deepEqual([there.status, there.stdout], [0, '']);
+    assert.match(there.stderr, DONE('1,200 animals', '1 key'));
+    const back = await run(['copy'], { PETSTORE_FROM: postgres, PETSTORE_TO: 'sqlite:last.db' });
+    assert.deepEqual([back.status, back.stdout], [0, '']);
+    assert.match(back.stderr, DONE('1,200 animals', '1 key'));
+    assert.equal(there.stderr.slice(-65), back.stderr.slice(-65));
+    const rows = await exported('sqlite:first.db');
+    assert.equal(rows.split('\n').length, 1_201);
+    assert.equal(await exported(postgres), rows);
+    assert.equal(await exported('sqlite:last.db'), rows);
+
+    const again = await run(['copy', '--from', 'sqlite:first.db', '--to', postgres]);
+    assertRefused(again, 'the store to copy to must be empty, and is not; nothing was copied');
+  });
+
+  test('copy › on a terminal › draws over the same line', async () => {
+    const stderr = { isTTY: true, columns: 80, text: '' };
+    const write = (text: string) => {
+      stderr.text += text;
+    };
+    const [from, to] = ['first.db', 'terminal.db'].map((file) => `sqlite:${join(cwd, file)}`);
+    await copyPetstore({ from: from ?? '', to: to ?? '' }, { ...stderr, write });
+    const drawn = stderr.text.split('\r\x1b[K');
+    for (const line of drawn.slice(1, -1)) {
+      assert.match(line, /^\[[#.]{24}\] +\d+ % copied [\d,]+ animals, [\d,]+\/s$/);
+    }
+    assert.match(drawn.at(-1) ?? '', DONE('1,200 animals', '1 key'));
+  });
+
+  test('copy › that fails on a terminal › leaves its line empty', async () => {
+    let text = '';
+    const from = `sqlite:${join(cwd, 'first.db')}`;
+    const write = (more: string) => {
+      text += more;
+    };
+    await assert.rejects(copyPetstore({ from, to: from }, { isTTY: true, write }), {
+      code: 'bad_request',
+      message: 'the store to copy to must be empty, and is not; nothing was copied',
+    });
+    assert.equal(text, '\r\x1b[K');
+  });
+
+  for (const [what, from, to, line] of [
+    [
+      'from memory',
+      'sqlite::memory:',
+      'sqlite:no.db',
+      'sqlite::memory: keeps nothing: name a file',
+    ],
+    [
+      'to memory',
+      'sqlite:first.db',
+      'sqlite::memory:',
+      'sqlite::memory: keeps nothing: name a file',
+    ],
+    [
+      'from a file that is not there',
+      'sqlite:missing.db',
+      'sqlite:no.db',
+      'there is no database missing.db; nothing was copied',
+    ],
+    [
+      'to a server that is not there',
+      'sqlite:first.db',
+      `postgres://rex:${SECRET}@127.0.0.1:1/pets`,
+      'the database cannot be reached: nothing listens there; nothing was copied',
+    ],
+    [
+      'to an address that is malformed',
+      'sqlite:first.db',
+      `postgres://rex:${SECRET}@127.0.0.1/pets/${SECRET}`,
+      'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for what is special in USER, PASSWORD and NAME; nothing was copied',
+    ],
+  ] as const) {
+    test(`copy › ${what} › exits with 1 and one line`, async () => {
+      const finished = await run(['copy', '--from', from, '--to', to]);
+      assertRefused(finished, line);
+      assert.ok(!finished.stderr.includes(SECRET));
+      assert.ok(!(await readdir(cwd)).includes('no.db'));
+    });
+  }
+
+  for (const [what, args, line] of [
+    ['--from', ['--to', 'sqlite:no.db'], `required option '--from <address>' not specified`],
+    ['--to', ['--from', 'sqlite:first.db'], `required option '--to <address>' not specified`],
+  ] as const) {
+    test(`copy › without ${what} › exits with 2 and one line`, async () => {
+      const { status, stdout, stderr } = await run(['copy', ...args]);
+      assert.deepEqual(
+        { status, stdout, stderr },
+        { status: 2, stdout: '', stderr: `petstore: ${line}\n` },
+      );
+    });
+  }
+
+  const must =
+    'is invalid. It must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME.';
+  const bad = `mysql://u:${SECRET}@h/' is invalid. It must be '\n${SECRET}`;
+  for (const [what, args, env, line] of [
+    ['--database', ['pets', 'export', '--database', bad], {}, `argument ${must}`],
+    ['--from', ['copy', '--from', bad, '--to', 'sqlite:no.db'], {}, `argument ${must}`],
+    [
+      '--database',
+      ['serve'],
+      { PETSTORE_DATABASE: bad },
+      `value from env 'PETSTORE_DATABASE' ${must}`,
+    ],
+    [
+      '--to',
+      ['copy', '--from', 'sqlite:a'],
+      { PETSTORE_TO: bad },
+      `value from env 'PETSTORE_TO' ${must}`,
+    ],
+  ] as const) {
+    test(`copy › an address of no kind, ${what} ${Object.keys(env)} › is not shown`, async () => {
+      const { status, stdout, stderr } = await run(args, env);
+      assert.deepEqual(
+        { status, stdout, stderr },
+        { status: 2, stdout: '', stderr: `petstore: option '${what} <address>' ${line}\n` },
+      );
+    });
+  }
+});

@@ -1,0 +1,297 @@
+/** Copies of whole databases between the engines: that all is the same afterwards, or nothing was done. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { ENVIRONMENTS } from '../../src/api-key.ts';
+import { JsonNumber } from '../../src/json.ts';
+import { type NewPet, parseNewPet } from '../../src/pet.ts';
+import { copyDatabase } from '../../src/storage/copy.ts';
+import type { Database, Row } from '../../src/storage/database.ts';
+import { createPetStore } from '../../src/storage/pets.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { int64, invalidName, name, status } from '../arbitraries.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+
+const ENGINES = ['sqlite', 'postgresql'] as const;
+type Engine = (typeof ENGINES)[number];
+
+/** What is in a database: its rows, and the last ids. */
+interface Content {
+  readonly pets: readonly Row[];
+  readonly keys: readonly Row[];
+  /** Of the animals that may be sent again. */
+  readonly requests: readonly Row[];
+  readonly lastIds: readonly [bigint, bigint];
+}
+
+interface TestDatabase extends AsyncDisposable {
+  readonly database: Database;
+  run(sql: string): Promise<void>;
+}
+
+const PETS = ['id', 'name', 'category_id', 'status'];
+const KEYS = [
+  ...['id', 'digest', 'name', 'environment', 'created_at', 'expires_at'],
+  ...['last_used_at', 'revoked_at', 'rotated_at'],
+];
+const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at'];
+const EMPTY: Content = { pets: [], keys: [], requests: [], lastIds: [0n, 0n] };
+
+async function open(engine: Engine): Promise<TestDatabase> {
+  const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+  const database =
+    place === undefined
+      ? await openSqlite(':memory:', { create: true })
+      : await openPostgres(place.address, { create: true });
+  return {
+    database,
+    async run(sql) {
+      await database.write({ sql, values: [] });
+    },
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      await place?.drop();
+    },
+  };
+}
+
+async function read(database: Database): Promise<Content> {
+  return database.transact('snapshot', async (transaction) => ({
+    pets: await transaction.read(`select ${PETS} from pets order by id`),
+    keys: (await transaction.read(`select ${KEYS} from api_keys order by id`)).map((row) =>
+      row.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
+    ),
+    requests: await transaction.read(`select ${REQUESTS} from idempotency_keys order by pet_id`),
+    lastIds: [await transaction.readLastId('pets'), await transaction.readLastId('api_keys')],
+  }));
+}
+
+/** Puts that in the place of all that is there. */
+async function write({ database, run }: TestDatabase, content: Content): Promise<void> {
+  for (const table of ['pets', 'api_keys', 'idempotency_keys']) await run(`delete from ${table}`);
+  await database.transact('exclusive', async (transaction) => {
+    await transaction.insert('pets', PETS, content.pets);
+    await transaction.insert('api_keys', KEYS, content.keys);
+    await transaction.insert('idempotency_keys', REQUESTS, content.requests);
+    await transaction.writeLastId('pets', content.lastIds[0]);
+    await transaction.writeLastId('api_keys', content.lastIds[1]);
+  });
+}
+
+async function* repeat(count: number): AsyncGenerator<NewPet> {
+  for (let index = 0; index < count; index += 1) yield { name: `Rex ${index}`, categoryId: 1n };
+}
+
+/** Rows with ids that leave gaps, and a last id that may be of a row that is gone. */
+function rowsOf<Value extends Row>(
+  values: fc.Arbitrary<Value>,
+): fc.Arbitrary<{ rows: Row[]; lastId: bigint }> {
+  const gap = fc.bigInt(1n, 2n ** 40n);
+  return fc
+    .record({ given: fc.array(fc.tuple(gap, values), { maxLength: 30 }), after: fc.bigInt(0n, 9n) })
+    .map(({ given, after }) => {
+      let lastId = 0n;
+      const rows = given.map(([step, value]) => {
+        lastId += step;
+        return [lastId, ...value];
+      });
+      return { rows, lastId: lastId + after };
+    });
+}
+
+const time = fc.option(fc.bigInt(0n, 2n ** 53n - 1n), { nil: null });
+const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
+const content: fc.Arbitrary<Content> = fc
+  .record({
+    pets: rowsOf(fc.tuple(name, int64, fc.option(status, { nil: null }))),
+    keys: rowsOf(
+      fc.tuple(digest, name, fc.constantFrom(...ENVIRONMENTS), int64, time, time, time, time),
+    ),
+    requests: rowsOf(fc.tuple(name, int64)),
+  })
+  .map(({ pets, keys, requests }) => ({
+    pets: pets.rows,
+    keys: keys.rows,
+    // No key sends the same name twice.
+    requests: requests.rows.map(([id, ...rest], index) => [id ?? null, BigInt(index), ...rest]),
+    lastIds: [pets.lastId, keys.lastId],
+  }));
+
+describe('copyDatabase', () => {
+  test('copyDatabase › any store from SQLite to PostgreSQL and back › is the same', async () => {
+    await using first = await open('sqlite');
+    await using middle = await open('postgresql');
+    await using last = await open('sqlite');
+    await fc.assert(
+      fc.asyncProperty(content, async (given) => {
+        await write(first, given);
+        await write(middle, EMPTY);
+        await write(last, EMPTY);
+        const there = await copyDatabase(first.database, middle.database);
+        const back = await copyDatabase(middle.database, last.database);
+        assert.deepEqual(await read(middle.database), given);
+        assert.deepEqual(await read(last.database), given);
+        assert.deepEqual(back, there);
+        assert.equal(there.keys, given.keys.length);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  for (const from of ENGINES) {
+    const to = from === 'sqlite' ? 'postgresql' : 'sqlite';
+    const way = `from ${from} to ${to}`;
+
+    test(`copyDatabase ${way} › more animals than go at once › tells how much is done, and goes on after the last id`, async () => {
+      await using source = await open(from);
+      await using target = await open(to);
+      await createPetStore(source.database).addAll(repeat(2_500));
+      await source.run('delete from pets where id > 2400');
+      const told: [number, number][] = [];
+      await copyDatabase(source.database, target.database, (part, pets) => {
+        told.push([part, pets]);
+      });
+      const parts = told.map(([part]) => part);
+      assert.deepEqual(parts, parts.toSorted());
+      assert.equal(parts.at(-1), 1);
+      assert.deepEqual(
+        told.map(([, pets]) => pets).filter((pets) => pets > 0),
+        [1_000, 1_000, 400],
+      );
+      assert.deepEqual(await read(target.database), await read(source.database));
+      const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });
+      assert.equal(added.id, 2_501n);
+    });
+
+    test(`copyDatabase ${way} › to a store that has something › is refused and leaves it`, async () => {
+      await using source = await open(from);
+      await using target = await open(to);
+      await createPetStore(source.database).addAll(repeat(3));
+      const key = [7n, Buffer.alloc(32), 'ci', 'staging', 1n, null, null, null, null];
+      for (const there of [
+        { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
+        { ...EMPTY, keys: [key], lastIds: [0n, 9n] },
+        { ...EMPTY, requests: [[7n, 7n, 'again', 1n]] },
+      ] satisfies Content[]) {
+        await write(target, there);
+        await assert.rejects(copyDatabase(source.database, target.database), {
+          ...{ name: 'PetstoreError', code: 'bad_request' },
+          message: 'the store to copy to must be empty, and is not',
+        });
+        assert.deepEqual(await read(target.database), there);
+      }
+    });
+
+    test(`copyDatabase ${way} › a row that the target refuses › leaves it empty and usable`, async () => {
+      await using source = await open(from);
+      await using target = await open(to);
+      await createPetStore(source.database).addAll(repeat(2_000));
+      const drop = await addTrigger(target, to, {
+        sqlite: `before insert on pets when new.id = 1500 begin select raise(abort, 'no'); end`,
+        postgresql: `if new.id = 1500 then raise 'no'; end if;`,
+      });
+      await assert.rejects(copyDatabase(source.database, target.database));
+      assert.deepEqual(await read(target.database), EMPTY);
+      await drop();
+      await copyDatabase(source.database, target.database);
+      assert.deepEqual(await read(target.database), await read(source.database));
+    });
+
+    test(`copyDatabase ${way} › a target that alters a name › is found out and left empty`, async () => {
+      await using source = await open(from);
+      await using target = await open(to);
+      await createPetStore(source.database).addAll(repeat(2_000));
+      await addTrigger(target, to, {
+        sqlite: `after insert on pets when new.id = 1500
+          begin update pets set name = 'Tom' where id = new.id; end`,
+        postgresql: `if new.id = 1500 then new.name := 'Tom'; end if;`,
+      });
+      await assert.rejects(copyDatabase(source.database, target.database), {
+        ...{ name: 'PetstoreError', code: 'internal_error' },
+        message: 'the copy is not the same as what was copied, and was taken back',
+      });
+      assert.deepEqual(await read(target.database), EMPTY);
+    });
+  }
+
+  test('copyDatabase › an animal that is added to the target meanwhile › waits and has the next id', async () => {
+    await using source = await open('sqlite');
+    await using target = await open('postgresql');
+    await createPetStore(source.database).addAll(repeat(2_000));
+    let adding: Promise<{ id: bigint }> | undefined;
+    await copyDatabase(source.database, target.database, () => {
+      adding ??= createPetStore(target.database).add({ name: 'Tom', categoryId: 1n });
+    });
+    assert.equal((await adding)?.id, 2_001n);
+    assert.equal((await read(target.database)).pets.length, 2_001);
+  });
+
+  test('copyDatabase › an animal that is added to the source meanwhile › is not in the copy', async () => {
+    await using source = await open('postgresql');
+    await using target = await open('sqlite');
+    await createPetStore(source.database).addAll(repeat(2_000));
+    const before = await read(source.database);
+    let adding: Promise<unknown> | undefined;
+    await copyDatabase(source.database, target.database, () => {
+      adding ??= createPetStore(source.database).add({ name: 'Tom', categoryId: 1n });
+    });
+    await adding;
+    assert.deepEqual(await read(target.database), before);
+  });
+});
+
+/** Lets something happen before or after each insert; resolves to what takes it away. */
+async function addTrigger(
+  { run }: TestDatabase,
+  engine: Engine,
+  { sqlite, postgresql }: { sqlite: string; postgresql: string },
+): Promise<() => Promise<void>> {
+  if (engine === 'sqlite') {
+    await run(`create trigger meddle ${sqlite}`);
+    return () => run('drop trigger meddle');
+  }
+  await run(
+    `create function meddle() returns trigger language plpgsql as
+      $$ begin ${postgresql} return new; end $$`,
+  );
+  await run('create trigger meddle before insert on pets for each row execute function meddle()');
+  return () => run('drop trigger meddle on pets');
+}
+
+describe('names', () => {
+  test('names › any text › is kept by both engines alike, or refused before', async () => {
+    await using sqlite = await open('sqlite');
+    await using postgres = await open('postgresql');
+    const stores = [createPetStore(sqlite.database), createPetStore(postgres.database)];
+    const categoryId = new JsonNumber('1');
+    const text = fc.oneof(
+      name,
+      invalidName,
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.string({ unit: 'binary', minLength: 255, maxLength: 255 }),
+      fc
+        .array(fc.integer({ min: 0x10000, max: 0x10ffff }), { minLength: 254, maxLength: 256 })
+        .map((points) => String.fromCodePoint(...points)),
+    );
+    let kept = 0;
+    await fc.assert(
+      fc.asyncProperty(text, async (given) => {
+        let pet: NewPet;
+        try {
+          pet = parseNewPet({ name: given, categoryId });
+        } catch {
+          return;
+        }
+        kept += 1;
+        for (const store of stores) {
+          const { id } = await store.add(pet);
+          assert.deepEqual(await store.find(id), { id, name: given, categoryId: 1n });
+        }
+      }),
+      { numRuns: 300 },
+    );
+    assert.ok(kept > 100);
+  });
+});

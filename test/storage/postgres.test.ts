@@ -1,0 +1,556 @@
+/** What only PostgreSQL has: how it is opened and addressed, conflicts, limits of time, plans; store.contract.test.ts has the rest. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import pg from 'pg';
+import { PET_STATUSES } from '../../src/pet.ts';
+import { createKeyStore } from '../../src/storage/keys.ts';
+import { POSTGRES_MIGRATIONS } from '../../src/storage/migrations.ts';
+import { describeAddress, openStore } from '../../src/storage/open.ts';
+import { createPetStore } from '../../src/storage/pets.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { parseHosts } from '../../src/storage/postgres-hosts.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import type { NewApiKey, PetStore, Store } from '../../src/store.ts';
+import { name } from '../arbitraries.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+
+const REX = { name: 'Rex', categoryId: 1n };
+
+const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
+
+/** The calls of a store answer within 0.9 s; the rest is for a machine that is busy. */
+const ANSWER_MS_MAX = 1_000;
+
+const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+
+interface Place extends AsyncDisposable {
+  readonly address: string;
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  open(options?: { query?: string; create?: boolean; connections?: number }): Promise<Store>;
+}
+
+/** An empty database; its stores are closed at the end. */
+async function createPlace(): Promise<Place> {
+  const { address, drop } = await createTestDatabase();
+  const opened: Store[] = [];
+  return {
+    address,
+    query: async (sql) => (await queryOnce(address, sql)).rows,
+    async open({ query = '', ...options } = {}) {
+      const store = await openStore(address + query, { create: true, ...options });
+      opened.push(store);
+      return store;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const store of opened) await store.close();
+      await drop();
+    },
+  };
+}
+
+function listTables({ query }: Place): Promise<Record<string, unknown>[]> {
+  return query(
+    'select table_name, column_name from information_schema.columns where table_schema = current_schema() order by 1, 2',
+  );
+}
+
+function createNewKey(): NewApiKey {
+  return { digest: randomBytes(32), name: 'ci', environment: 'staging', createdAt: 1 };
+}
+
+/** Messages of the error and of all that led to it. */
+function listMessages(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [];
+  return [error.message, ...[...errors, error.cause].flatMap(listMessages)];
+}
+
+describe('openStore on postgresql', { concurrency: 4 }, () => {
+  for (const query of ['', SERIALIZABLE]) {
+    test(`openStore on postgresql › ten at once on an empty database ${query} › make one schema`, async () => {
+      await using place = await createPlace();
+      const stores = await Promise.all(Array.from({ length: 10 }, () => place.open({ query })));
+      await Promise.all(stores.map((store) => store.pets.add(REX)));
+      assert.deepEqual(await place.query('select version from petstore_schema'), [
+        { version: String(POSTGRES_MIGRATIONS.length) },
+      ]);
+      assert.deepEqual(await place.query('select count(*)::int as count from pets'), [
+        { count: 10 },
+      ]);
+    });
+  }
+
+  test('openStore on postgresql › a newer schema › is refused and left', async () => {
+    await using place = await createPlace();
+    await (await place.open()).pets.add(REX);
+    await place.query('update petstore_schema set version = 99; drop table api_keys');
+    const before = await listTables(place);
+    await assert.rejects(place.open(), {
+      ...UNAVAILABLE,
+      message: `the database is of a newer petstore: its schema is 99, this program knows up to ${POSTGRES_MIGRATIONS.length}`,
+    });
+    assert.deepEqual(await listTables(place), before);
+    assert.deepEqual(await place.query('select version from petstore_schema'), [{ version: '99' }]);
+  });
+
+  test('openStore on postgresql › an empty database that is not to be made › is refused and left', async () => {
+    await using place = await createPlace();
+    await assert.rejects(place.open({ create: false }), {
+      ...UNAVAILABLE,
+      message: 'there is no petstore in this database: serve, keys create or pets import makes one',
+    });
+    assert.deepEqual(await listTables(place), []);
+  });
+
+  test('openStore on postgresql › tables of another program › are refused and left', async () => {
+    await using place = await createPlace();
+    await place.query(`create table pets (owner text); insert into pets values ('Ann')`);
+    await assert.rejects(place.open(), {
+      ...UNAVAILABLE,
+      message: 'the database has tables of another program: use a database or a schema of its own',
+    });
+    assert.deepEqual(await listTables(place), [{ table_name: 'pets', column_name: 'owner' }]);
+    assert.deepEqual(await place.query('select owner from pets'), [{ owner: 'Ann' }]);
+  });
+
+  const LOGIN = 'postgres://rex:s3cr%C3%A9t@';
+  for (const [what, rest, message] of [
+    ['a port where nothing listens', '127.0.0.1:1/pets', 'nothing listens there'],
+    ['two such ports', '127.0.0.1:1,127.0.0.1:1/pets', 'nothing listens there'],
+    ['a host that is not known', 'db.invalid/pets', '(?:its host|does not answer)'],
+    ['a folder without a socket', '/pets?host=/nowhere', 'does not answer in time'],
+    ['no certificate', '127.0.0.1/pets?sslrootcert=/no', 'sslrootcert to be files that can be'],
+    ['a port that there cannot be', '127.0.0.1/pets?port=99999999', 'HOST:PORT/NAME'],
+    ['an escape that is none', '127.0.0.1/%zz', 'with % escapes'],
+  ] as const) {
+    test(`openStore on postgresql › ${what} › is one line without the login`, async () => {
+      await assertOneLine(LOGIN + rest, new RegExp(message));
+    });
+  }
+
+  for (const [what, answer] of [
+    ['is silent', ''],
+    ['hangs up', undefined],
+    ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+  ] as const) {
+    test(`openStore on postgresql › a server that ${what} › is one line without the login, and not stormed`, async () => {
+      const sockets: Socket[] = [];
+      const server = createServer((socket) => {
+        sockets.push(socket.on('error', () => undefined));
+        if (answer === undefined) socket.destroy();
+        else socket.write(answer);
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      try {
+        const { port } = server.address() as AddressInfo;
+        await assertOneLine(`${LOGIN}127.0.0.1:${port}/pets`, /^the database cannot be reached/);
+        assert.ok(sockets.length < 20, `${sockets.length} connections`);
+      } finally {
+        for (const socket of sockets) socket.destroy();
+        server.close();
+      }
+    });
+  }
+});
+
+async function assertOneLine(address: string, expected: RegExp): Promise<void> {
+  await assert.rejects(openStore(address, { create: true }), (error: Error) => {
+    assert.equal(error.name, 'PetstoreError');
+    assert.match(error.message, expected);
+    assert.doesNotMatch(error.message, /\n/);
+    assert.doesNotMatch(listMessages(error).join(), /\/\/rex|\brex\b|s3cr/);
+    return true;
+  });
+}
+
+describe('parseHosts', () => {
+  const login = { user: 'rex', password: 'p' };
+
+  for (const [address, ...expected] of [
+    ['postgres://rex:p@h/pets', { ...login, host: 'h', database: 'pets' }],
+    ['postgresql://rex:p@h:1/pets', { ...login, host: 'h', port: 1, database: 'pets' }],
+    ['postgres://rex:p@h:65535', { ...login, host: 'h', port: 65_535 }],
+    ['postgres://', { user: '', password: '', host: '' }],
+    ['postgres:///pets', { user: '', password: '', host: '', database: 'pets' }],
+    ['postgres://rex@/pets', { user: 'rex', password: '', host: '', database: 'pets' }],
+    ['postgres://rex:p@[::1]:1/pets', { ...login, host: '::1', port: 1, database: 'pets' }],
+    ['postgres://rex:p@/pets?host=/run/pg', { ...login, host: '/run/pg', database: 'pets' }],
+    ['postgres://rex:p@%2Frun%2Fpg/pets', { ...login, host: '/run/pg', database: 'pets' }],
+    ['postgres://h/pets?user=rex&password=p', { ...login, host: 'h', database: 'pets' }],
+    [
+      'postgres://rex:p@a:1,b,[::1]:3/pets',
+      { ...login, host: 'a', port: 1, database: 'pets' },
+      { ...login, host: 'b', database: 'pets' },
+      { ...login, host: '::1', port: 3, database: 'pets' },
+    ],
+  ] as const) {
+    test(`parseHosts › ${address} › is understood`, () => {
+      const hosts = parseHosts(address);
+      const found = expected.map(() => {
+        const { host, port, user, password, database } = hosts.current;
+        hosts.leave(hosts.current);
+        return Object.fromEntries(
+          Object.entries({ host, port, user, password, database }).filter(
+            ([, value]) => value !== undefined,
+          ),
+        );
+      });
+      assert.deepEqual({ count: hosts.count, found }, { count: expected.length, found: expected });
+    });
+  }
+
+  for (const [address, message] of [
+    ['postgres:pets', 'must be postgres://'],
+    ['postgres:/h/pets', 'must be postgres://'],
+    ['postgres://h:port/pets', 'must be postgres://'],
+    ['postgres://h:0/pets', 'must be postgres://'],
+    ['postgres://h:65536/pets', 'must be postgres://'],
+    ['postgres://h/pets?port=65536', 'must be postgres://'],
+    ['postgres://h/pets?port=x', 'must be postgres://'],
+    ['postgres://[::1/pets', 'must be postgres://'],
+    ['postgres://h/pets/cats', 'must be postgres://'],
+    ['postgres://h/pets#1', 'must be postgres://'],
+    ['postgres://rex:p#p@h/pets', 'must be postgres://'],
+    ['postgres://rex:p/p@h/pets', 'must be postgres://'],
+    ['postgres://rex:1/p@h', 'must be postgres://'],
+    ['postgres://rex:1?p@h/pets', 'must be postgres://'],
+    ['postgres://rex:p@p@h/pets', 'must be postgres://'],
+    ['postgres://rex:p%zz@h/pets', 'must be postgres://'],
+    ['postgres://rex:p%@h/pets', 'must be postgres://'],
+    ['postgres://rex:p%3A p@h/pets', 'must be postgres://'],
+    ['postgres://rex:%E0%A4@h/pets', 'must be postgres://'],
+    ['postgres://h/%FF', 'must be postgres://'],
+    ['postgres://h/pets?sslmode=Require', 'sslmode must be one of disable, prefer, require, '],
+    ['postgres://h/pets?sslmode=allow', 'sslmode must be one of disable, prefer, require, '],
+    ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
+    ['postgres://h/pets?sslmode=require&sslrootcert=/no', 'files that can be read'],
+    ['postgres://h/pets?sslcert=/etc', 'files that can be read'],
+    ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
+    ['postgres://h/pets?target_session_attrs=', 'one of any, read-write, primary'],
+    ['postgres://h/pets?target_session_attrs=constructor', 'one of any, read-write, primary'],
+  ] as const) {
+    test(`parseHosts › ${address} › is refused and not repeated`, () => {
+      assert.throws(
+        () => parseHosts(address),
+        (error: Error & { code: string }) => {
+          assert.equal(error.code, 'bad_request');
+          assert.ok(error.message.includes(message), error.message);
+          assert.ok(!listMessages(error).some((text) => text.includes(address)));
+          return true;
+        },
+      );
+    });
+  }
+
+  test('parseHosts › any user, password and database, escaped › are what they were', () => {
+    const text = fc.string({ unit: 'binary', minLength: 1 }).map((raw) => raw.toWellFormed());
+    fc.assert(
+      fc.property(text, text, text, (user, password, database) => {
+        const [u, p, d] = [user, password, database].map(encodeURIComponent);
+        const { current } = parseHosts(`postgres://${u}:${p}@h/${d}`);
+        assert.deepEqual(
+          { user: current.user, password: current.password, database: current.database },
+          { user, password, database },
+        );
+      }),
+    );
+  });
+
+  for (const [query, ssl] of [
+    ['', undefined],
+    ['?sslmode=disable', false],
+    ['?sslmode=prefer', { rejectUnauthorized: false }],
+    ['?sslmode=require', { rejectUnauthorized: false }],
+    ['?sslmode=verify-full', {}],
+  ] as const) {
+    test(`parseHosts › the options ${query} › are ssl ${JSON.stringify(ssl)}`, () => {
+      const found = parseHosts(`postgres://h/pets${query}`).current.ssl;
+      assert.deepEqual(typeof found === 'object' ? { ...found } : found, ssl);
+    });
+  }
+
+  for (const mode of ['require', 'verify-ca']) {
+    test(`parseHosts › sslmode=${mode} with a certificate › checks it and not the host's name`, () => {
+      const query = `?sslmode=${mode}&sslrootcert=${encodeURIComponent(import.meta.filename)}`;
+      const { ssl } = parseHosts(`postgres://h/pets${query}`).current;
+      assert.ok(typeof ssl === 'object');
+      assert.ok(ssl.ca);
+      assert.equal(ssl.rejectUnauthorized, undefined);
+      assert.equal(ssl.checkServerIdentity?.('h', {} as never), undefined);
+    });
+  }
+
+  for (const [query, mustWrite] of [
+    ['', false],
+    ['?target_session_attrs=any', false],
+    ['?target_session_attrs=read-write', true],
+    ['?target_session_attrs=primary', true],
+  ] as const) {
+    test(`parseHosts › the options ${query} › must write: ${mustWrite}`, () => {
+      assert.equal(parseHosts(`postgres://a,b/pets${query}`).mustWrite, mustWrite);
+    });
+  }
+
+  test('parseHosts › leave › goes round, and only from the host in use', () => {
+    const hosts = parseHosts('postgres://a,b,c/pets');
+    const first = hosts.current;
+    const seen = [first.host];
+    for (let count = 0; count < 3; count += 1) {
+      const left = hosts.current;
+      hosts.leave(left);
+      hosts.leave(left);
+      seen.push(hosts.current.host);
+    }
+    assert.deepEqual(seen, ['a', 'b', 'c', 'a']);
+    assert.equal(hosts.current, first);
+  });
+});
+
+describe('describeAddress', () => {
+  for (const [address, shown] of [
+    ['sqlite:pets@home?.db', 'sqlite:pets@home?.db'],
+    ['postgres://h/pets', 'postgres://h/pets'],
+    ['postgresql://rex:p@a:1,[::1]:2/pets?sslmode=require', 'postgresql://a:1,[::1]:2/pets'],
+    ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],
+    ['postgres://h/pets?user=rex&password=s@p', 'postgres://'],
+    ['postgres://rex:p@s@h/pets', 'postgres://'],
+  ] as const) {
+    test(`describeAddress › ${address} › is ${shown}`, () => {
+      assert.equal(describeAddress(address), shown);
+    });
+  }
+
+  test('describeAddress › any login and options, escaped or not › are not shown', () => {
+    const special = fc.constantFrom(...'@/?#:%&=, \n', '%40', '%2F', '//', 'é', '\u{1f436}');
+    // No part of another text holds a piece of it.
+    const secret = fc.array(special).map((parts) => `s3cr3t${parts.join('s3cr3t')}s3cr3t`);
+    const writing = fc.constantFrom(encodeURIComponent, (text: string) => text);
+    fc.assert(
+      fc.property(secret, secret, secret, writing, (user, password, option, write) => {
+        for (const login of [`${write(user)}:${write(password)}@`, `${write(user)}@`]) {
+          const query = `?password=${write(option)}&options=${write(option)}`;
+          const shown = describeAddress(`postgres://${login}h:1,g/pets${query}`);
+          assert.doesNotMatch(shown, /s3cr3t/);
+          if (write === encodeURIComponent) assert.equal(shown, 'postgres://h:1,g/pets');
+        }
+      }),
+    );
+  });
+});
+
+describe('texts', () => {
+  test('texts › any names › have the same order on both engines', async () => {
+    await using place = await createPlace();
+    const sqlite = await openSqlite(':memory:', { create: true });
+    const postgres = await openPostgres(place.address, { create: true, connections: 1 });
+    try {
+      await fc.assert(
+        fc.asyncProperty(fc.array(name, { minLength: 2, maxLength: 50 }), async (names) => {
+          const orders = [];
+          for (const database of [sqlite, postgres]) {
+            await database.write({ sql: 'delete from pets', values: [] });
+            await createPetStore(database).addAll(
+              ReadableStream.from(names.map((name) => ({ name, categoryId: 1n }))),
+            );
+            orders.push(await database.read('select name from pets order by name'));
+          }
+          assert.deepEqual(orders[1], orders[0]);
+        }),
+        { numRuns: 25 },
+      );
+    } finally {
+      await sqlite.close();
+      await postgres.close();
+    }
+  });
+});
+
+/** SQL that runs the statement of PL/pgSQL before each row is inserted; `tries` counts the rows. */
+function createTrigger(table: string, statement: string): string {
+  return `create sequence tries;
+    create function conflict() returns trigger language plpgsql as
+      $$ begin ${statement} return new; end $$;
+    create trigger conflict before insert on ${table} for each row execute function conflict()`;
+}
+
+describe('conflicts', () => {
+  test('conflicts › serializable stores that add and rotate at once › all succeed', async () => {
+    await using place = await createPlace();
+    const stores = [
+      await place.open({ query: SERIALIZABLE }),
+      await place.open({ query: SERIALIZABLE }),
+    ];
+    const keys = await Promise.all(stores.map((store) => store.keys.add(createNewKey())));
+    const working = Array.from({ length: 30 }, (_, index) => stores[index % 2]?.pets.add(REX));
+    const rotated = stores.map((store, index) =>
+      store.keys.rotate(keys[index]?.id ?? 0, createNewKey(), 5),
+    );
+    const added = await Promise.all(working);
+    const ids = added.map((pet) => Number(pet?.id)).sort((one, other) => one - other);
+    assert.deepEqual(
+      ids,
+      Array.from(ids, (_, index) => index + 1),
+    );
+    assert.deepEqual((await Promise.all(rotated)).map(({ id }) => id).sort(), [3, 4]);
+  });
+
+  for (const code of ['40001', '40P01']) {
+    test(`conflicts › ${code} without an end › is unavailable after five tries`, async () => {
+      await using place = await createPlace();
+      const { pets } = await place.open();
+      await place.query(
+        createTrigger('pets', `perform nextval('tries'); raise sqlstate '${code}';`),
+      );
+      await assert.rejects(pets.add(REX), {
+        ...UNAVAILABLE,
+        message: 'the database is changed by too many at once',
+      });
+      assert.deepEqual(await place.query('select last_value::int as tries from tries'), [
+        { tries: 5 },
+      ]);
+    });
+  }
+
+  test('conflicts › 40P01 twice › is tried again, in one statement and in several', async () => {
+    await using place = await createPlace();
+    const { pets, keys } = await place.open();
+    const { id } = await keys.add(createNewKey());
+    const twice = `if nextval('tries') % 3 <> 0 then raise sqlstate '40P01'; end if;`;
+    await place.query(
+      `${createTrigger('pets', twice)};
+      create trigger conflict before insert on api_keys for each row execute function conflict()`,
+    );
+    assert.deepEqual(await pets.add(REX), { id: 1n, ...REX });
+    assert.equal((await keys.rotate(id, createNewKey(), 5)).id, 2);
+    assert.equal((await keys.list()).length, 2);
+  });
+});
+
+/** Another session that holds all animals, until it is told to let go. */
+async function lockPets({ address }: Place): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  await client.query('begin; lock table pets in access exclusive mode');
+  return async () => {
+    await client.query('rollback');
+    await client.end();
+  };
+}
+
+async function assertUnavailable(calls: readonly Promise<unknown>[]): Promise<void> {
+  const start = performance.now();
+  const settled = await Promise.all(
+    calls.map((call) => assert.rejects(call, UNAVAILABLE).then(() => performance.now() - start)),
+  );
+  for (const ms of settled) assert.ok(ms < ANSWER_MS_MAX, `after ${ms} ms`);
+}
+
+async function assertWorks(pets: PetStore): Promise<void> {
+  const added = await pets.add(REX);
+  assert.deepEqual(await pets.find(added.id), added);
+}
+
+describe('limits of time', () => {
+  test('limits of time › animals that another session locks › are unavailable within a second, and then there', async () => {
+    await using place = await createPlace();
+    const { pets } = await place.open();
+    const letGo = await lockPets(place);
+    try {
+      await assertUnavailable([pets.add(REX), pets.find(1n), pets.listJson({ limit: 1 })]);
+    } finally {
+      await letGo();
+    }
+    await assertWorks(pets);
+  });
+
+  test('limits of time › more calls than connections, all blocked › are unavailable within a second', async () => {
+    await using place = await createPlace();
+    const { pets, keys } = await place.open({ connections: 2 });
+    const letGo = await lockPets(place);
+    try {
+      await assertUnavailable([
+        ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
+        ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),
+      ]);
+    } finally {
+      await letGo();
+    }
+    await assertWorks(pets);
+  });
+
+  test('limits of time › connections that the server ends › fail the calls under way at most', async () => {
+    await using place = await createPlace();
+    const { pets } = await place.open();
+    const isUnavailable = (error: { code: unknown }) => assert.equal(error.code, 'unavailable');
+    for (let round = 0; round < 5; round += 1) {
+      const calls = Array.from({ length: 20 }, () => pets.add(REX).then(() => {}, isUnavailable));
+      await place.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`,
+      );
+      await Promise.all([...calls, pets.find(1n).then(() => {}, isUnavailable)]);
+    }
+    await assertWorks(pets);
+  });
+});
+
+describe('plans', () => {
+  /** More than after which a session settles for a plan that knows no values. */
+  const USES = 10;
+
+  test('plans › of an empty store, then 10,000 animals and keys › never read a whole table', async () => {
+    await using place = await createPlace();
+    const database = await openPostgres(place.address, { create: true, connections: 1 });
+    try {
+      const pets = createPetStore(database);
+      const keys = createKeyStore(database);
+      for (let use = 0; use < USES; use += 1) {
+        await pets.list({ limit: 20 });
+        await pets.list({ limit: 20, status: 'sold' });
+        await pets.find(1n);
+        await keys.find(randomBytes(32));
+      }
+      const statements = await database.read(
+        `select name, statement from pg_prepared_statements
+        where statement like 'select id%' and cardinality(parameter_types) > 0`,
+      );
+      const explainAll = async () => {
+        for (const [prepared, statement] of statements) {
+          for (const values of toValues(String(statement))) {
+            const rows = await database.read(`explain execute "${prepared}"(${values})`);
+            const plan = rows.join('\n');
+            assert.match(plan, /Index Scan/, `${statement}\n${plan}`);
+            assert.doesNotMatch(plan, /Seq Scan|Sort/, `${statement}\n${plan}`);
+          }
+        }
+      };
+      assert.equal(statements.length, 4);
+      await place.query(
+        `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
+          from generate_series(1, 10000) as id;
+        insert into api_keys (id, digest, name, environment, created_at)
+          select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
+          from generate_series(1, 10000) as id`,
+      );
+      await explainAll();
+      await place.query('analyze pets; analyze api_keys');
+      await explainAll();
+    } finally {
+      await database.close();
+    }
+  });
+
+  /** Values that a statement may be asked with, as SQL. */
+  function toValues(statement: string): string[] {
+    if (statement.includes('digest =')) return [`'\\x00'`];
+    if (statement.includes('any(')) return [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`];
+    if (!statement.includes('status =')) return ['0, 21', '5000, 101'];
+    return PET_STATUSES.flatMap((status) => [`'${status}', 0, 21`, `'${status}', 5000, 101`]);
+  }
+});
