@@ -34,6 +34,16 @@ export interface Service {
 
 /** Resolves once the service listens; it then runs until a signal stops it. */
 export async function serve(config: ServeConfig): Promise<void> {
+  try {
+    await start(config);
+  } catch (error) {
+    // The channel to the process that started this one would keep it alive.
+    cluster.worker?.disconnect();
+    throw error;
+  }
+}
+
+async function start(config: ServeConfig): Promise<void> {
   const { log, close: closeLog } = openLog(config.logLevel);
   const { database, workers, databaseConnections: connections } = config;
   if (workers > 1 && database === 'sqlite::memory:') {

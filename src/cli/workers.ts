@@ -20,23 +20,34 @@ export async function startWorkers(
   { workers: count }: { readonly workers: number },
   log: FastifyBaseLogger,
 ): Promise<Service> {
+  // Each worker takes its connections itself: what is handed to one that dies just then would hang.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   let isStopping = false;
 
-  function start(): Worker {
-    const startedAt = performance.now();
+  async function start(): Promise<number> {
     const worker = cluster.fork();
+    const port = await listening(worker);
+    keep(worker);
+    return port;
+  }
+
+  /** Has it replaced whenever it ends. */
+  function keep(worker: Worker): void {
+    const startedAt = performance.now();
     worker.once('exit', async (status, signal) => {
       if (isStopping) return;
       log.error({ pid: worker.process.pid, status, signal }, 'a worker ended and is replaced');
       await setTimeout(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
-      if (!isStopping) start();
+      if (!isStopping) keep(cluster.fork());
     });
-    return worker;
   }
 
   async function stop(): Promise<void> {
     isStopping = true;
-    const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    // One that is dead may still be listed, and has no end to wait for.
+    const running = Object.values(cluster.workers ?? {})
+      .filter((worker) => worker !== undefined)
+      .filter((worker) => !worker.isDead());
     const ended = running.map((worker) => once(worker, 'exit'));
     for (const worker of running) worker.process.kill('SIGTERM');
     await Promise.all(ended);
@@ -44,8 +55,8 @@ export async function startWorkers(
 
   try {
     // The first alone, since what is wrong with the port is wrong for all of them.
-    const port = await listening(start());
-    await Promise.all(Array.from({ length: count - 1 }, () => listening(start())));
+    const port = await start();
+    await Promise.all(Array.from({ length: count - 1 }, start));
     return { port, stop };
   } catch (error) {
     await stop();
@@ -56,7 +67,15 @@ export async function startWorkers(
 /** The port that the worker listens on. */
 async function listening(worker: Worker): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  worker.once('listening', ({ port }: AddressInfo) => resolve(port));
-  worker.once('exit', () => reject(new PetstoreError('unavailable', 'no worker could be started')));
+  const fail = (_status: number, signal: string) => {
+    // One that ended by itself has said why.
+    if (signal === null) process.exitCode = 1;
+    reject(new PetstoreError('unavailable', `a worker was ended by ${signal}`));
+  };
+  worker.once('exit', fail);
+  worker.once('listening', ({ port }: AddressInfo) => {
+    worker.off('exit', fail);
+    resolve(port);
+  });
   return promise;
 }

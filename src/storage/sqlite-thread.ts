@@ -2,10 +2,13 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { PetstoreError } from '../error.ts';
 import type { Write, Written } from './sqlite-writer.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const WRITER = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url);
+
+const ENDED = new PetstoreError('unavailable', 'the thread that writes has ended');
 
 export class SqliteThread {
   readonly #file: string;
@@ -20,11 +23,12 @@ export class SqliteThread {
     this.#worker ??= this.#start();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
+      const fail = (reason: unknown) => reject(reason instanceof Error ? reason : ENDED);
+      worker.once('error', fail).once('exit', fail);
       worker.once('message', (written) => {
-        worker.off('error', reject);
+        worker.off('error', fail).off('exit', fail);
         resolve(written);
       });
-      worker.once('error', reject);
       worker.postMessage(writes);
     });
   }
@@ -36,9 +40,10 @@ export class SqliteThread {
   /** It starts with the first write; one that broke is replaced by the next. */
   #start(): Worker {
     const worker = new Worker(WRITER, { workerData: this.#file });
-    worker.once('exit', () => {
-      this.#worker = undefined;
-    });
+    const forget = () => {
+      if (this.#worker === worker) this.#worker = undefined;
+    };
+    worker.once('error', forget).once('exit', forget);
     return worker;
   }
 }

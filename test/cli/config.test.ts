@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Command, CommanderError, type Option } from 'commander';
@@ -62,6 +62,7 @@ for (const [flag, must, bad] of [
   ],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
+  ['--workers', 'from 1 to 256', ['', '0', '257', 'abc', '-1', '1.5', 'AUTO', ' 2']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   [
     '--base-url',
@@ -138,6 +139,9 @@ for (const [flag, value, expected] of [
   ['--database-connections', '1000', 1_000],
   ['--port', '0', 0],
   ['--port', '65535', 65_535],
+  ['--workers', '1', 1],
+  ['--workers', '256', 256],
+  ['--workers', 'auto', availableParallelism()],
   ['--environment', 'production', 'production'],
   ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
   ['--log-level', 'silent', 'silent'],
@@ -171,6 +175,7 @@ test('config › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
   assert.equal(parse(findOption('--database-connections'), [], {}), 10);
   assert.equal(parse(findOption('--port'), [], {}), 8080);
+  assert.equal(parse(findOption('--workers'), [], {}), 1);
   assert.equal(parse(findOption('--retire-get-pet'), [], {}), false);
   assert.equal(parse(findOption('--overlap'), [], {}), 86_400_000);
   assert.equal(parse(findOption('--base-url'), [], {}), undefined);
@@ -253,6 +258,7 @@ describe('petstore', { concurrency: 2 }, () => {
         'DATABASE_CONNECTIONS',
         'HOST',
         'PORT',
+        'WORKERS',
         'ENVIRONMENT',
         'BASE_URL',
         'LOG_LEVEL',

@@ -173,6 +173,15 @@ test('document › listPets › has the parameters of the interface, and the cur
   assert.equal(Object(parameters[2])['x-stability'], 'beta');
 });
 
+test('document › createPet › has the Idempotency-Key as beta, and optional', () => {
+  const parameters = getOperation('post', '/pets').parameters ?? [];
+  assert.equal(parameters.length, 1);
+  const { name, in: place, required, ...rest } = parameters[0] ?? {};
+  assert.deepEqual([name, place, required ?? false], ['Idempotency-Key', 'header', false]);
+  assert.equal(Object(rest)['x-stability'], 'beta');
+  assert.match(JSON.stringify(rest), /"minLength":1,"maxLength":255/);
+});
+
 test('document › getPet › has the petId of the interface, and createPet a body that is required', () => {
   const [petId] = getOperation('get', '/pets/{petId}').parameters ?? [];
   const { name, in: place, required } = petId ?? {};

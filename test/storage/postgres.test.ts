@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
 import { PET_STATUSES } from '../../src/pet.ts';
@@ -15,7 +16,7 @@ import { createPetStore } from '../../src/storage/pets.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { parseHosts } from '../../src/storage/postgres-hosts.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
-import type { NewApiKey, PetStore, Store } from '../../src/store.ts';
+import { IDEMPOTENCY_MS, type NewApiKey, type PetStore, type Store } from '../../src/store.ts';
 import { name } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
@@ -429,6 +430,23 @@ describe('conflicts', () => {
     assert.deepEqual(await pets.add(REX), { id: 1n, ...REX });
     assert.equal((await keys.rotate(id, createNewKey(), 5)).id, 2);
     assert.equal((await keys.list()).length, 2);
+  });
+
+  test('conflicts › an old request that is claimed while another takes old ones away › is kept', async () => {
+    await using place = await createPlace();
+    const { pets } = await place.open();
+    const request = { keyId: 1, key: 'nightly', at: 1 };
+    await pets.addOnce(REX, request);
+    const other = new pg.Client({ connectionString: place.address });
+    await other.connect();
+    const at = 1 + IDEMPOTENCY_MS;
+    await other.query(`begin; update idempotency_keys set created_at = ${at}`);
+    const adding = pets.addOnce(REX, { keyId: 1, key: 'other', at });
+    await setTimeout(200);
+    await other.query('commit');
+    await other.end();
+    assert.equal((await adding).id, 2n);
+    assert.equal((await pets.addOnce(REX, { ...request, at })).id, 1n);
   });
 });
 

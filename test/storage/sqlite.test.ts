@@ -16,6 +16,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pets.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { isOlder } from '../../src/storage/sqlite-schema.ts';
+import { SqliteThread } from '../../src/storage/sqlite-thread.ts';
 import { runProgram } from '../support/program.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
@@ -335,6 +336,37 @@ describe('files', { concurrency: true }, () => {
       assert.equal((await store.pets.add(REX)).id, 2n);
       await store.close();
     });
+  });
+});
+
+describe('the thread that writes', () => {
+  const WRITE = [{ sql: 'insert into t values (1) returning a', values: [] }];
+
+  test('the thread that writes › one that broke › fails its writes, and the next write has another', async () => {
+    const cwd = join(await createFolder(), 'later');
+    const thread = new SqliteThread(join(cwd, 'store.db'));
+    // Its folder is not there, so it ends at once.
+    await assert.rejects(thread.send([WRITE]), { message: 'unable to open database file' });
+    await mkdir(cwd);
+    alter(join(cwd, 'store.db'), 'create table t (a)');
+    assert.deepEqual(await thread.send([WRITE]), [{ result: [[[1n]]] }]);
+    await thread.close();
+  });
+
+  test('the thread that writes › closed while it waits for a lock › fails its writes and undoes them', async () => {
+    const file = join(await createFolder(), 'store.db');
+    alter(file, 'create table t (a)');
+    const thread = new SqliteThread(file);
+    await thread.send([WRITE]);
+    const other = new DatabaseSync(file);
+    other.exec('begin immediate');
+    const sending = assert.rejects(thread.send([WRITE, WRITE]), { code: 'unavailable' });
+    await setTimeout(100);
+    const closing = thread.close();
+    other.exec('commit');
+    await Promise.all([sending, closing]);
+    assert.deepEqual({ ...other.prepare('select count(*) as count from t').get() }, { count: 1 });
+    other.close();
   });
 });
 

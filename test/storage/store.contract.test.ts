@@ -5,15 +5,23 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../src/json.ts';
 import { type NewPet, PET_STATUSES, type Pet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
-import type { NewApiKey, PetQuery, Store } from '../../src/store.ts';
+import {
+  IDEMPOTENCY_MS,
+  type IdempotentRequest,
+  type NewApiKey,
+  type PetQuery,
+  type Store,
+} from '../../src/store.ts';
 import { int64, newPet, status } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
 
 interface Engine {
   readonly name: string;
@@ -138,6 +146,45 @@ function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
   };
 }
 
+const REQUEST: IdempotentRequest = { keyId: 7, key: 'order-1', at: 1_790_000_000_000 };
+const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
+
+/** Runs a statement beside the store. */
+async function runBeside(address: string, sql: string): Promise<readonly unknown[]> {
+  if (address.startsWith('postgres')) return (await queryOnce(address, sql)).rows;
+  const connection = new DatabaseSync(address.replace(/^sqlite:/, ''));
+  try {
+    return connection.prepare(sql).all();
+  } finally {
+    connection.close();
+  }
+}
+
+/** Lets the database refuse every animal that is called bad. */
+async function refuseBad(address: string): Promise<void> {
+  if (address.startsWith('postgres')) {
+    await runBeside(
+      address,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+      create trigger refuse before insert on pets for each row when (new.name = 'bad')
+        execute function refuse()`,
+    );
+  } else {
+    await runBeside(
+      address,
+      `create trigger refuse before insert on pets when new.name = 'bad'
+        begin select raise(abort, 'no'); end`,
+    );
+  }
+}
+
+/** Puts requests there that came at that time. */
+async function addRequests(store: Store, count: number, at: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, (_, index) => `${at}-${index}`);
+  await Promise.all(keys.map((key) => store.pets.addOnce(REX, { ...REQUEST, key, at })));
+  return keys;
+}
+
 const NO_SUCH_KEY = { name: 'PetstoreError', code: 'not_found', message: 'there is no key 99' };
 
 for (const engine of ENGINES) {
@@ -182,6 +229,108 @@ for (const engine of ENGINES) {
         ids.toSorted((one, other) => one - other),
         Array.from({ length: 100 }, (_, index) => index + 1),
       );
+    });
+
+    test(`pets.add ${on} › many of several turns at once › each is its own animal, the ids in their order`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      const adding: Promise<Pet>[] = [];
+      for (let turn = 0; turn < 5; turn += 1) {
+        for await (const pet of repeat(60, { ...REX, name: `Rex ${turn}` }))
+          adding.push(pets.add(pet));
+        await new Promise(setImmediate);
+      }
+      const added = await Promise.all(adding);
+      assert.deepEqual(
+        added.map(({ id, name }) => [id, name]),
+        added.map((_, place) => [BigInt(place + 1), `Rex ${Math.floor(place / 60)} ${place % 60}`]),
+      );
+      assert.deepEqual(await listAll(opened.store), added);
+    });
+
+    test(`pets.addOnce ${on} › the same request again › is the animal that it added`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await pets.add(REX);
+      for (const given of [REX, { ...REX, status: 'sold' }] as const) {
+        const request = { ...REQUEST, key: String(given.status) };
+        const added = await pets.addOnce(given, request);
+        assert.deepEqual(added, { id: added.id, ...given });
+        await pets.add(REX);
+        assert.deepEqual(await pets.addOnce(given, { ...request, at: request.at + 1 }), added);
+      }
+      assert.equal((await listAll(opened.store)).length, 5);
+    });
+
+    test(`pets.addOnce ${on} › fifty at once, and others among adds › add one animal each`, async () => {
+      await using opened = await openNew(engine);
+      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
+      const addOnce = (index: number, key: string): Promise<Pet> => {
+        const { pets } = stores[index % 2] ?? opened.store;
+        return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key });
+      };
+      const same = Array.from({ length: 50 }, (_, index) => addOnce(index, 'same'));
+      const others = Array.from({ length: 20 }, async (_, index) => {
+        const [own] = await Promise.all([addOnce(index, `${index}`), opened.store.pets.add(REX)]);
+        assert.deepEqual(await addOnce(index + 1, `${index}`), own);
+        return own.name;
+      });
+      assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
+      const names = (await Promise.all(others)).concat('same', Array(20).fill('Rex'));
+      const listed = (await listAll(opened.store)).map(({ name }) => name);
+      assert.deepEqual(listed.sort(), names.sort());
+    });
+
+    test(`pets.addOnce ${on} › another animal › is idempotency_key_reused and adds nothing`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      const added = await pets.addOnce({ ...REX, status: 'sold' }, REQUEST);
+      for (const other of [
+        REX,
+        { ...REX, status: 'pending' },
+        { ...REX, status: 'sold', name: 'Rex ' },
+        { ...REX, status: 'sold', categoryId: 2n ** 53n + 1n },
+      ] as const) {
+        await assert.rejects(pets.addOnce(other, REQUEST), REUSED);
+      }
+      assert.deepEqual(await listAll(opened.store), [added]);
+    });
+
+    test(`pets.addOnce ${on} › the same name of another key, or in another case › is another request`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      for (const request of [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }]) {
+        await pets.addOnce({ ...REX, name: request.key }, request);
+      }
+      assert.equal((await listAll(opened.store)).length, 3);
+    });
+
+    test(`pets.addOnce ${on} › after 24 hours and not before › is a new request`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      const added = await pets.addOnce(REX, REQUEST);
+      const before = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS - 1 };
+      assert.deepEqual(await pets.addOnce(REX, before), added);
+      const after = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
+      const other = await pets.addOnce({ ...REX, name: 'Tom' }, after);
+      assert.deepEqual(other, { ...REX, id: added.id + 1n, name: 'Tom' });
+      await assert.rejects(pets.addOnce(REX, after), REUSED);
+    });
+
+    test(`pets.addOnce ${on} › many names again at once after 24 hours › each adds one, and is kept`, async () => {
+      await using opened = await openNew(engine);
+      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
+      const keys = await addRequests(opened.store, 20, 1);
+      const addAll = () =>
+        Promise.all(
+          keys.map((key, index) => {
+            const { pets } = stores[index % 2] ?? opened.store;
+            return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS });
+          }),
+        );
+      const added = await addAll();
+      assert.deepEqual(await addAll(), added);
+      assert.equal((await listAll(opened.store)).length, 40);
     });
 
     test(`pets.find ${on} › an id that no animal has › is undefined`, async () => {
@@ -553,6 +702,89 @@ for (const engine of ENGINES) {
       const found = await second.pets.find(added.id);
       await second.close();
       assert.deepEqual(found, added);
+    });
+
+    test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
+      await using opened = await openNew(engine);
+      const store = await openStore(opened.address, { create: false });
+      await store.pets.add(REX);
+      const adding = Array.from({ length: 50 }, (_, index) =>
+        index % 2 === 0
+          ? store.pets.add(REX)
+          : store.pets.addOnce(REX, { ...REQUEST, key: String(index) }),
+      );
+      const settling = Promise.allSettled(adding);
+      await new Promise(setImmediate);
+      await store.close();
+      const kept = new Set((await listAll(opened.store)).map(({ id }) => id));
+      for (const one of await settling) {
+        if (one.status === 'fulfilled') assert.ok(kept.has(one.value.id));
+        else assert.equal(one.reason.code, 'unavailable');
+      }
+    });
+
+    test(`pets.add ${on} › one of many at once that the database refuses › fails alone`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await refuseBad(opened.address);
+      const names = Array.from({ length: 50 }, (_, index) => (index % 20 === 7 ? 'bad' : 'good'));
+      const settled = await Promise.allSettled(names.map((name) => pets.add({ ...REX, name })));
+      assert.deepEqual(
+        settled.map(({ status }) => (status === 'fulfilled' ? 'good' : 'bad')),
+        names,
+      );
+      const added = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      const byId = added.toSorted((one, other) => Number(one.id - other.id));
+      assert.deepEqual(await listAll(opened.store), byId);
+    });
+
+    test(`pets.addOnce ${on} › a create that failed › keeps nothing, and the others of its trip stand`, async () => {
+      await using opened = await openNew(engine);
+      const { pets } = opened.store;
+      await refuseBad(opened.address);
+      const settled = await Promise.allSettled([
+        pets.addOnce(REX, { ...REQUEST, key: 'one' }),
+        pets.addOnce({ ...REX, name: 'bad' }, REQUEST),
+        pets.addOnce(REX, { ...REQUEST, key: 'two' }),
+      ]);
+      const statuses = settled.map(({ status }) => status);
+      assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
+      const added = await pets.addOnce(REX, REQUEST);
+      assert.deepEqual(await pets.addOnce(REX, REQUEST), added);
+      assert.equal((await listAll(opened.store)).length, 3);
+    });
+
+    test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same animal`, async () => {
+      await using opened = await openNew(engine);
+      const added = await opened.store.pets.addOnce(REX, REQUEST);
+      const again = await opened.openAgain();
+      assert.deepEqual(await again.pets.addOnce(REX, REQUEST), added);
+      const file = join(opened.folder, 'backup.db');
+      await opened.store.backup(file);
+      const copy = await openStore(`sqlite:${file}`, { create: false });
+      try {
+        assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), added);
+        await assert.rejects(copy.pets.addOnce({ ...REX, name: 'Tom' }, REQUEST), REUSED);
+      } finally {
+        await copy.close();
+      }
+    });
+
+    test(`pets.addOnce ${on} › after 25 old requests › takes away ten of them each time, the oldest first`, async () => {
+      await using opened = await openNew(engine);
+      const { store, address } = opened;
+      await addRequests(store, 15, 2);
+      await addRequests(store, 10, 1);
+      const left: unknown[] = [];
+      for (const key of ['a', 'b', 'c', 'd']) {
+        await store.pets.addOnce(REX, { ...REQUEST, key, at: 2 + IDEMPOTENCY_MS });
+        const rows = await runBeside(
+          address,
+          'select created_at as at from idempotency_keys where created_at <= 2',
+        );
+        left.push(rows.map((row) => Number(Object(row).at)));
+      }
+      assert.deepEqual(left, [Array(15).fill(2), Array(5).fill(2), [], []]);
     });
 
     test(`pets ${on} › added in one › is there in the other`, async () => {

@@ -10,18 +10,25 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
+  /** Ends the wait for the answer. */
+  readonly signal?: AbortSignal;
 }
 
 const agent = new Agent({ keepAlive: true });
 
 /** The answer to one request. */
-export function send(port: number, { method, path, headers, body }: Sent): Promise<Answer> {
+export function send(port: number, { method, path, headers, body, signal }: Sent): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
-      { agent, host: '127.0.0.1', port, method, path, headers: { ...headers } },
+      { agent, host: '127.0.0.1', port, method, path, headers: { ...headers }, signal },
       async (response) => {
         const chunks: Buffer[] = [];
-        for await (const chunk of response) chunks.push(chunk);
+        try {
+          for await (const chunk of response) chunks.push(chunk);
+        } catch (error) {
+          // It was cut off in the middle.
+          reject(error);
+        }
         const { statusCode: status = 0, rawHeaders } = response;
         resolve({ status, headers: join(rawHeaders), body: Buffer.concat(chunks).toString() });
       },

@@ -1,0 +1,248 @@
+/** Several processes on one port, on both engines: that they are one service, and what becomes of it when one of them ends. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { createTestDatabase } from '../support/postgres.ts';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+
+const WORKERS = 2;
+const BODY = '{"name":"Rex","categoryId":1}';
+/** For the end of a process, or the start of another, also on a busy machine. */
+const PATIENCE_MS = 10_000;
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const start = (database: string, ...args: readonly string[]) =>
+  startService(['--database', database, '--workers', String(WORKERS), ...args], { cwd });
+
+/** On a connection of its own, so that the next worker answers. */
+function ask({ port }: RunningService, path: string, key = ''): Promise<Answer> {
+  return send(port, { path, headers: { authorization: `Bearer ${key}`, connection: 'close' } });
+}
+
+function post(
+  { port, key }: RunningService,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const authorization = `Bearer ${key}`;
+  return send(port, {
+    ...{ method: 'POST', path: '/v1/pets', body: BODY },
+    headers: { authorization, connection: 'close', ...headers },
+  });
+}
+
+function toId({ status, body }: Answer): number {
+  assert.equal(status, 201, body);
+  return JSON.parse(body).id;
+}
+
+/** The processes that logged an answer so far. */
+function listPids({ output }: RunningService): number[] {
+  const lines = output.stderr.split('\n').filter((line) => line.includes('"route"'));
+  return [...new Set(lines.map((line) => Number(/"pid":(\d+)/.exec(line)?.[1])))];
+}
+
+/** Asks until so many processes have answered, all of them ready; returns those. */
+async function findWorkers(service: RunningService, count = WORKERS): Promise<number[]> {
+  await until(async () => {
+    assert.equal((await ask(service, '/readyz')).status, 200);
+    return listPids(service).length >= count;
+  });
+  return listPids(service);
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, `not so within ${PATIENCE_MS} ms: ${isSo}`);
+    await setTimeout(10);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function open(
+  port: number,
+  text: string,
+): Promise<{ socket: Socket; closed: Promise<string> }> {
+  const socket = connect(port, '127.0.0.1');
+  let got = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => {
+    got += chunk;
+  });
+  const closed = once(socket, 'close').then(() => got);
+  await once(socket, 'connect');
+  socket.write(text);
+  return { socket, closed };
+}
+
+describe('workers', { concurrency: 2 }, () => {
+  for (const engine of ['sqlite', 'postgresql'] as const) {
+    test(`workers on ${engine} › all the life of a service › is one service in many processes`, async (t) => {
+      const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+      const database = place?.address ?? 'sqlite:all.db';
+      const service = await start(database);
+      try {
+        const { key } = service;
+        const workers = await findWorkers(service);
+
+        await t.test('what one adds › is in the next answer of any', async () => {
+          for (let count = 0; count < 10; count += 1) {
+            const id = toId(await post(service));
+            const answers = Array.from({ length: WORKERS }, () =>
+              ask(service, '/v1/pets?limit=100', key),
+            );
+            for (const { body } of await Promise.all(answers)) {
+              assert.equal(JSON.parse(body).at(-1).id, id);
+            }
+          }
+        });
+
+        await t.test('many creates at once › have an id each', async () => {
+          const answers = await Promise.all(Array.from({ length: 60 }, () => post(service)));
+          assert.equal(new Set(answers.map(toId)).size, 60);
+        });
+
+        await t.test('a create that is sent twenty times at once › is one animal', async () => {
+          const again = { 'idempotency-key': 'again' };
+          const answers = await Promise.all(Array.from({ length: 20 }, () => post(service, again)));
+          assert.equal(new Set(answers.map(toId)).size, 1);
+        });
+
+        await t.test('a key that is revoked › is refused by all within a second', async () => {
+          const from = ['--database', database];
+          const made = await runProgram(['keys', 'create', '--name', 'ci', ...from], { cwd });
+          const other = made.stdout.trim();
+          const askAll = async () => {
+            const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
+            return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+          };
+          assert.deepEqual(await askAll(), [200]);
+          await runProgram(['keys', 'revoke', '2', ...from], { cwd });
+          await setTimeout(1_000);
+          assert.deepEqual(await askAll(), [401]);
+        });
+
+        await t.test(
+          'a worker that is killed › is logged and replaced, while the others answer',
+          async () => {
+            const [victim = 0] = workers;
+            process.kill(victim, 'SIGKILL');
+            await until(() => !isRunning(victim));
+            for (let count = 0; count < 10; count += 1) {
+              assert.equal((await ask(service, '/readyz')).status, 200);
+              toId(await post(service));
+            }
+            assert.equal((await findWorkers(service, WORKERS + 1)).length, WORKERS + 1);
+            const lines = service.output.stderr
+              .split('\n')
+              .filter((line) => line.includes('replaced'));
+            assert.equal(lines.length, 1);
+            assert.match(lines[0] ?? '', new RegExp(`"pid":${victim},.*"signal":"SIGKILL"`));
+          },
+        );
+
+        await t.test(
+          'SIGTERM › answers what was begun, is not ready, and leaves no process',
+          async () => {
+            const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+            const begun = await Promise.all(
+              Array.from({ length: WORKERS }, () => open(service.port, head + BODY.slice(0, 9))),
+            );
+            const probe = await open(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n');
+            await setTimeout(300);
+            service.process.kill('SIGTERM');
+            await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
+            await setTimeout(100);
+            await assert.rejects(ask(service, '/livez'));
+            probe.socket.write('\r\n');
+            assert.match(await probe.closed, /^HTTP\/1\.1 503 /);
+            for (const { socket, closed } of begun) {
+              socket.write(BODY.slice(9));
+              assert.match(await closed, /^HTTP\/1\.1 201 /);
+            }
+            const { status, signal } = await service.finished;
+            assert.deepEqual({ status, signal }, { status: 0, signal: null });
+            assert.deepEqual(listPids(service).filter(isRunning), []);
+            assert.equal(service.output.stderr.split('replaced').length, 2);
+          },
+        );
+      } finally {
+        await service[Symbol.asyncDispose]();
+        await place?.drop();
+      }
+    });
+  }
+
+  test('workers › kill -9 of the first process amid creates › ends all, and each create is there once when it is sent again', async () => {
+    const database = 'sqlite:killed.db';
+    await using first = await start(database);
+    const workers = await findWorkers(first);
+    const sent = new Map<string, string>();
+    const clients = Array.from({ length: 8 }, async (_, client) => {
+      for (let count = 0; ; count += 1) {
+        const name = `${client}-${count}`;
+        sent.set(name, '');
+        try {
+          const { body } = await post(first, { 'idempotency-key': name });
+          sent.set(name, body);
+        } catch {
+          return;
+        }
+        if (sent.size > 60) first.process.kill('SIGKILL');
+      }
+    });
+    await Promise.all(clients);
+    await until(() => workers.every((pid) => !isRunning(pid)));
+
+    await using second = await start(database, '--log-level', 'silent');
+    const again = { ...second, key: first.key };
+    const answers = [...sent].map(async ([name, body]) => {
+      const answer = await post(again, { 'idempotency-key': name });
+      if (body !== '') assert.equal(answer.body, body);
+      return toId(answer);
+    });
+    const ids = new Set(await Promise.all(answers));
+    assert.equal(ids.size, sent.size);
+    // All ids are of animals that were asked for: none was added twice.
+    assert.equal(Math.max(...ids), sent.size);
+  });
+
+  test('workers › a port that is busy › exits with 1 and one line', async () => {
+    await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
+    const { status, stdout, stderr } = await runProgram(
+      ['serve', '--workers', '2', '--port', String(service.port), '--database', 'sqlite:busy.db'],
+      { cwd },
+    );
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    assert.equal(
+      stderr,
+      `petstore: 127.0.0.1:${service.port} is in use: choose another --port, or 0 for any free one\n`,
+    );
+  });
+
+  test('workers › in memory › are refused in one line', async () => {
+    const args = ['serve', '--port', '0', '--workers', '2', '--database', 'sqlite::memory:'];
+    const { status, stdout, stderr } = await runProgram(args, { cwd });
+    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+    assert.equal(stderr, 'petstore: sqlite::memory: is for one process: --workers must be 1\n');
+  });
+});

@@ -1,0 +1,162 @@
+/** `Idempotency-Key` of `POST /v1/pets`: what sending a create again does, and which keys are taken. */
+
+import assert from 'node:assert/strict';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { after, test } from 'node:test';
+import { IDEMPOTENCY_MS } from '../../src/store.ts';
+import { addKey, startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { type Answer, exchange, parseAnswer } from '../support/socket.ts';
+
+let now = Date.now();
+const service = await startTestApp({ now: () => now });
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization } = service;
+
+const REX = '{"name":"Rex","categoryId":3}';
+const HEADER = /^Idempotency-Key must be given once, 1 to 255 visible ASCII characters$/;
+
+let count = 0;
+
+/** A key that was not sent before. */
+function nextKey(): string {
+  count += 1;
+  return `key-${count}`;
+}
+
+function post(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
+  return send(port, {
+    method: 'POST',
+    path: '/v1/pets',
+    headers: { ...authorization, 'idempotency-key': key, ...headers },
+    body,
+  });
+}
+
+/** Asserts that both are the 201 of one animal. */
+function assertSame(answer: Answer, first: Answer): void {
+  assertJson(answer, 201);
+  assertJson(first, 201);
+  assert.equal(answer.body, first.body);
+  assert.equal(answer.headers.location, first.headers.location);
+  assert.equal(first.headers.location, `/v1/pets/${JSON.parse(first.body).id}`);
+}
+
+test('Idempotency-Key › the same animal again › has the same answer and adds none', async () => {
+  const key = nextKey();
+  const first = await post(key);
+  assertSame(await post(key), first);
+  const { id } = JSON.parse(first.body);
+  assert.equal(JSON.parse((await post(nextKey())).body).id, id + 1);
+});
+
+test('Idempotency-Key › fifty at once › have one answer', async () => {
+  const key = nextKey();
+  const [first, ...others] = await Promise.all(Array.from({ length: 50 }, () => post(key)));
+  assert.ok(first);
+  for (const other of others) assertSame(other, first);
+});
+
+for (const [what, body] of [
+  ['with white space', ' { "name" : "Rex" ,\n "categoryId" : 3 } '],
+  ['in another order', '{"categoryId":3,"name":"Rex"}'],
+  ['with other members', '{"id":9,"name":"Rex","categoryId":3,"tag":null}'],
+  ['with escapes', '{"n\\u0061me":"R\\u0065x","categoryId":3}'],
+  ['with the number written otherwise', '{"name":"Rex","categoryId":30e-1}'],
+] as const) {
+  test(`Idempotency-Key › the same animal ${what} › has the same answer`, async () => {
+    const key = nextKey();
+    const first = await post(key);
+    assertSame(await post(key, body), first);
+  });
+}
+
+for (const body of [
+  '{"name":"Mia","categoryId":3}',
+  '{"name":"Rex ","categoryId":3}',
+  '{"name":"Rex","categoryId":4}',
+  '{"name":"Rex","categoryId":3,"status":"sold"}',
+]) {
+  test(`Idempotency-Key › after Rex the animal ${body} › answers 422 and keeps the first`, async () => {
+    const key = nextKey();
+    const first = await post(key);
+    const answer = await post(key, body);
+    assertError(answer, 'idempotency_key_reused', /was sent before with another animal/);
+    assert.equal(answer.headers.location, undefined);
+    assertSame(await post(key), first);
+  });
+}
+
+test('Idempotency-Key › sent first with a body that is wrong › is free', async () => {
+  const key = nextKey();
+  assertError(await post(key, '{"name":"Rex"}'), 'bad_request', /^categoryId is required$/);
+  assertJson(await post(key), 201);
+});
+
+test('Idempotency-Key › of another API key › is independent', async () => {
+  const other = await addKey(service.store, { environment: 'staging' });
+  const key = nextKey();
+  const first = await post(key);
+  const mia = '{"name":"Mia","categoryId":3}';
+  const second = await post(key, mia, { authorization: `Bearer ${other}` });
+  assertJson(second, 201);
+  assert.notEqual(second.headers.location, first.headers.location);
+  assertSame(await post(key, mia, { authorization: `Bearer ${other}` }), second);
+  assertSame(await post(key), first);
+});
+
+test('Idempotency-Key › after 24 hours and not before › is free', async () => {
+  const key = nextKey();
+  const first = await post(key);
+  now += IDEMPOTENCY_MS - 1;
+  assertSame(await post(key), first);
+  now += 1;
+  const second = await post(key, '{"name":"Mia","categoryId":3}');
+  assertJson(second, 201);
+  assert.notEqual(second.headers.location, first.headers.location);
+});
+
+for (const key of ['x', '!', '~', '"8e03978e-40d5"', 'a,b', 'x'.repeat(255)]) {
+  test(`Idempotency-Key › ${key.slice(0, 40)} › is taken`, async () => {
+    const first = await post(key);
+    assertSame(await post(key), first);
+  });
+}
+
+for (const [what, fields] of [
+  ['empty', ['']],
+  ['white space', [' \t ']],
+  ['256 characters', ['x'.repeat(256)]],
+  ['with a space', ['a b']],
+  ['with a tab', ['a\tb']],
+  ['of Latin-1', ['caf\u00e9']],
+  ['given twice', ['a', 'b']],
+  ['given twice alike', ['a', 'a']],
+] as const) {
+  test(`Idempotency-Key › ${what} › answers 400, names it and adds none`, async () => {
+    const { id } = JSON.parse((await post(nextKey())).body);
+    const lines = fields.map((field) => `Idempotency-Key: ${field}\r\n`).join('');
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${authorization.authorization}\r\n`;
+    const text = await exchange(
+      port,
+      Buffer.from(`${head}${lines}Content-Length: ${REX.length}\r\n\r\n${REX}`, 'latin1'),
+    );
+    assertError(parseAnswer(text), 'bad_request', HEADER);
+    assert.equal(JSON.parse((await post(nextKey())).body).id, id + 1);
+  });
+}
+
+for (const [code, headers, body, message] of [
+  ['unauthorized', { authorization: 'Bearer x' }, REX, /API key/],
+  ['unsupported_media_type', { 'content-type': 'text/plain' }, REX, /^Content-Type must be/],
+  ['payload_too_large', {}, REX.padEnd(70_000), /^the body must be at most/],
+] as const) {
+  test(`Idempotency-Key › wrong, with what is ${code} › answers ${code}`, async () => {
+    assertError(await post('a b', body, headers), code, message);
+  });
+}
+
+test('Idempotency-Key › on other operations › is not looked at', async () => {
+  const headers = { ...authorization, 'idempotency-key': 'a b' };
+  assertJson(await send(port, { path: '/v1/pets', headers }), 200);
+});
