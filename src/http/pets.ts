@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { ErrorCode } from '../error.ts';
-import type { PetQuery, Store } from '../store.ts';
+import type { JsonPage, PetQuery, Store } from '../store.ts';
 import { requireJson } from './body.ts';
 import { continueBody } from './connection.ts';
 import { createCursor } from './cursor.ts';
@@ -37,6 +37,17 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
   const app = scope.withTypeProvider<PetstoreTypeProvider>();
   const pets = `${options.base}/v1/pets`;
   const { store } = options;
+  /** A page that is kept has its link kept too. */
+  const links = new WeakMap<JsonPage, string>();
+
+  function findLink(page: JsonPage, query: PetQuery): string | undefined {
+    if (page.next === undefined) return undefined;
+    const kept = links.get(page);
+    if (kept !== undefined) return kept;
+    const link = `<${pets}?${toNextQuery(query, page.next)}>; rel="next"`;
+    links.set(page, link);
+    return link;
+  }
 
   app.route({
     method: 'GET',
@@ -68,9 +79,8 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
     },
     async handler({ query }, reply) {
       const page = await store.pets.listJson(query);
-      if (page.next !== undefined) {
-        reply.header('link', `<${pets}?${toNextQuery(query, page.next)}>; rel="next"`);
-      }
+      const link = findLink(page, query);
+      if (link !== undefined) reply.header('link', link);
       // Text that is JSON already is sent as it is.
       return reply.type('application/json').send(page.json as never);
     },

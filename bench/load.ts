@@ -1,0 +1,53 @@
+/** The load: wrk beside the servers, with scripts of its own; every request of it must succeed. */
+
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Server } from './servers.ts';
+
+/** One thread, since it has one core. */
+const THREADS = 1;
+const TIMEOUT_SECONDS = 10;
+
+export interface Load {
+  /** How many ask at a time, each its next request once it is answered. */
+  readonly clients: number;
+  /** What comes after the server's address; left out with a script that says so itself. */
+  readonly path?: string;
+  /** A file in wrk/, and its arguments. */
+  readonly script?: readonly [name: string, ...args: string[]];
+}
+
+export interface Loaded {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** The latency that 99 of 100 requests kept. */
+  readonly p99Ms: number;
+}
+
+/** @throws Error when a request failed: no answer, or a status of 400 or more. */
+export async function load(server: Server, load: Load, seconds: number): Promise<Loaded> {
+  const { clients, path = '', script: [script, ...args] = [] } = load;
+  const { stdout } = await promisify(execFile)('wrk', [
+    ...['--threads', String(THREADS), '--connections', String(clients)],
+    ...['--duration', `${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`, '--latency'],
+    ...(server.key === '' ? [] : ['--header', `Authorization: Bearer ${server.key}`]),
+    ...(script === undefined ? [] : ['--script', join(import.meta.dirname, 'wrk', script)]),
+    server.url + path,
+    ...(args.length === 0 ? [] : ['--', ...args]),
+  ]);
+  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
+  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+  const p99Ms = parseMs(/ 99%\s+(\S+)/.exec(stdout)?.[1]);
+  if (/Non-2xx|Socket errors/.test(stdout) || !(requests > 0) || !(p99Ms > 0)) {
+    throw new Error(`requests failed:\n${stdout}`);
+  }
+  return { requests, perSecond, p99Ms };
+}
+
+const MS_OF_UNIT: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 };
+
+function parseMs(text = ''): number {
+  const [, count, unit = ''] = /^([\d.]+)(us|ms|s|m)$/.exec(text) ?? [];
+  return Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
+}

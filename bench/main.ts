@@ -1,0 +1,74 @@
+/**
+ * The whole bench: each server in turns on one core, the load and PostgreSQL on another. Needs
+ * Linux, two cores, wrk, PostgreSQL, and npm for what it is compared with.
+ *
+ * Usage: npm run bench [-- [--short] [--only NAME,…] [--rounds N] [--seconds N] [--growth ANIMALS] [RESULTS.json]]
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { judge, type Result, toMarkdown } from './report.ts';
+import { stayOnLoadCore } from './servers.ts';
+import { Stores } from './stores.ts';
+import { createWorks } from './works.ts';
+
+const { values, positionals } = parseArgs({
+  options: {
+    /** To see that all of it works: its figures mean nothing. */
+    short: { type: 'boolean', default: false },
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    growth: { type: 'string' },
+  },
+  allowPositionals: true,
+});
+const pace = {
+  rounds: parseCount(values.rounds) ?? (values.short ? 1 : 5),
+  seconds: parseCount(values.seconds) ?? (values.short ? 1 : 5),
+  warmSeconds: values.short ? 0 : 3,
+};
+const growth = parseCount(values.growth) ?? (values.short ? 100_000 : 1_000_000);
+const [file = join(import.meta.dirname, '../.cache/bench-results.json')] = positionals;
+
+const all = createWorks(growth);
+const names = values.only?.split(',') ?? all.map(({ name }) => name);
+const unknown = names.find((name) => all.every((work) => work.name !== name));
+if (unknown !== undefined) {
+  const known = all.map(({ name }) => name).join(', ');
+  throw new Error(`there is no work ${unknown}: there are ${known}`);
+}
+
+stayOnLoadCore();
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+await using stores = new Stores();
+mkdirSync(dirname(file), { recursive: true });
+const machine = { node: process.version, cpu: cpus()[0]?.model };
+console.log(`# ${Object.values(machine).join(', ')}: ${describe()}\n`);
+const results: Result[] = [];
+for (const work of all.filter(({ name }) => names.includes(name))) {
+  try {
+    const result = judge(work, await work.run({ stores, pace }));
+    results.push(result);
+    console.log(toMarkdown(result));
+  } catch (error) {
+    process.exitCode = 1;
+    console.error(`${work.name} failed:`, error);
+  }
+  writeFileSync(file, `${JSON.stringify({ machine, pace, growth, results }, undefined, 2)}\n`);
+}
+
+function describe(): string {
+  const { rounds, seconds } = pace;
+  return `rounds of ${seconds} s: ${rounds}${values.short ? ' (too short to mean anything)' : ''}`;
+}
+
+function parseCount(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new Error(`it must be a whole number from 1: ${text}`);
+}

@@ -1,0 +1,60 @@
+/** What people use instead: bare frameworks and mock servers with a list of the same animals in memory. */
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { program, type Server, start } from './servers.ts';
+import { writeAnimals } from './stores.ts';
+
+const PACKAGES = ['express@5.3.0', 'json-server@0.17.4', '@stoplight/prism-cli@5.16.0'];
+
+const root = join(import.meta.dirname, '..');
+const peers = join(root, '.cache/bench-peers');
+const modules = join(peers, 'node_modules');
+
+export const PEERS = ['Fastify', 'Express', 'json-server', 'Prism'] as const;
+export type Peer = (typeof PEERS)[number];
+
+let isInstalled = false;
+
+/** None is a dependency: nothing else here needs them. */
+function install(): void {
+  if (isInstalled) return;
+  isInstalled = true;
+  const options = ['install', '--prefix', peers, '--ignore-scripts', '--no-save', '--no-audit'];
+  execFileSync('npm', [...options, '--no-fund', '--loglevel=error', ...PACKAGES]);
+}
+
+/** Starts it with animals from id 1, in its default settings but for its log: it writes none. */
+export function startPeer(peer: Peer, folder: string, animals: number): Promise<Server> {
+  install();
+  const file = writeAnimals(folder, animals);
+  switch (peer) {
+    case 'Fastify':
+      return start({ args: (port) => [program('fastify'), port, file] });
+    case 'Express':
+      return start({ args: (port) => [program('express'), port, file, peers] });
+    case 'json-server': {
+      const bin = join(modules, 'json-server/lib/cli/bin.js');
+      const options = ['--quiet', '--host', '127.0.0.1', '--snapshots', folder];
+      return start({ args: (port) => [bin, ...options, '--port', port, file], prefix: '' });
+    }
+    case 'Prism': {
+      const bin = join(modules, '@stoplight/prism-cli/dist/index.js');
+      const document = writeDocument(folder, file);
+      const args = (port: string) => [bin, 'mock', '-v', 'silent', '-p', port, document];
+      // It demands some key, as the document says, and does not look at it.
+      return start({ args, prefix: '', key: 'any' });
+    }
+  }
+}
+
+/** Our document, whose example of a list is the animals. */
+function writeDocument(folder: string, animals: string): string {
+  const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8'));
+  const { content } = document.paths['/pets'].get.responses['200'];
+  content['application/json'].example = JSON.parse(readFileSync(animals, 'utf8')).pets;
+  const file = join(folder, 'openapi.json');
+  writeFileSync(file, JSON.stringify(document));
+  return file;
+}

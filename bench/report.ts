@@ -1,0 +1,60 @@
+/** The figures as tables of Markdown and as JSON. */
+
+import type { Figures } from './measure.ts';
+import { median, ratio, spread } from './measure.ts';
+import type { Bar, Work } from './work.ts';
+
+/** A work with what came out. */
+export interface Result {
+  readonly name: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly figures: Figures;
+  readonly bars: readonly Judged[];
+}
+
+interface Judged extends Bar {
+  readonly figure: number;
+  readonly holds: boolean;
+}
+
+export function judge({ name, title, unit, bars }: Work, figures: Figures): Result {
+  const judged = bars.map((bar) => {
+    const { of, beside, atLeast = 0, atMost = Number.POSITIVE_INFINITY } = bar;
+    const own = figures[of] ?? [];
+    const figure = beside === undefined ? median(own) : ratio(own, figures[beside] ?? []);
+    return { ...bar, figure, holds: figure >= atLeast && figure <= atMost };
+  });
+  return { name, title, unit, figures, bars: judged };
+}
+
+/** The work's tables: its figures, and its bars. */
+export function toMarkdown({ name, title, unit, figures, bars }: Result): string {
+  const [[firstName, first] = ['', []]] = Object.entries(figures);
+  const rows = Object.entries(figures).map(([contender, own]) => [
+    contender,
+    round(median(own)),
+    `${Math.round(100 * spread(own))} %`,
+    round(ratio(own, first)),
+  ]);
+  const judged = bars.map(({ of, beside, atLeast, atMost, figure, holds }) => [
+    beside === undefined ? of : `${of} / ${beside}`,
+    round(figure),
+    atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
+    holds ? 'holds' : '**fails**',
+  ]);
+  return [
+    `## ${title} (\`${name}\`)\n`,
+    toTable(['', `${unit}, median`, 'spread', `of ${firstName}`], rows),
+    ...(judged.length > 0 ? [toTable(['', 'is', 'bar', ''], judged)] : []),
+  ].join('\n');
+}
+
+function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ['---', ...head.slice(1).map(() => '--:')], ...rows];
+  return `${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n`;
+}
+
+function round(figure: number): string {
+  return figure >= 100 ? Math.round(figure).toLocaleString('en') : figure.toPrecision(3);
+}

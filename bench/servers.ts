@@ -1,0 +1,173 @@
+/** The servers: each a process of its own on one core. What they are asked is not known here. */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from './stores.ts';
+
+/** The service and all its threads; the load, PostgreSQL and this process have the other. */
+export const SERVER_CORE = '0';
+const LOAD_CORE = '1';
+
+export const MAIN = join(import.meta.dirname, '../src/cli/main.ts');
+const START_MS_MAX = 60_000;
+const POLL_MS = 2;
+
+export interface Server extends AsyncDisposable {
+  /** Up to and without `/pets`. */
+  readonly url: string;
+  readonly key: string;
+  readonly pid: number;
+  /** From the start of its process to its first answer. */
+  readonly startMs: number;
+}
+
+/** What the limit sends. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Program {
+  /** The arguments of Node. */
+  readonly args: (port: string) => readonly string[];
+  /** What it answers, whatever with, once it is ready. */
+  readonly readyPath?: string;
+  /** What stands before `/pets`. */
+  readonly prefix?: string;
+  readonly key?: string;
+  /** Whether it writes its log to standard error, which is thrown away then. */
+  readonly isLogging?: boolean;
+}
+
+/** Keeps this process, and what it starts, on the core of the load. */
+export function stayOnLoadCore(): void {
+  execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]);
+}
+
+export function program(name: string): string {
+  return join(import.meta.dirname, 'programs', `${name}.ts`);
+}
+
+/** The service as it is by default; its log is written, to nowhere. */
+export function startPetstore({ address, key }: Store): Promise<Server> {
+  return start({
+    args: (port) => [MAIN, 'serve', '--port', port, '--database', address],
+    readyPath: '/readyz',
+    key,
+    isLogging: true,
+  });
+}
+
+export function startNaive({ file, key }: Store): Promise<Server> {
+  return start({
+    args: (port) => [program('naive'), port, file],
+    readyPath: '/readyz',
+    key,
+    isLogging: true,
+  });
+}
+
+/** The limit, which sends these answers by their methods. */
+export function startLimit(
+  folder: string,
+  answers: Readonly<Record<string, Answer>>,
+): Promise<Server> {
+  const file = join(folder, 'answers.json');
+  writeFileSync(file, JSON.stringify(answers));
+  return start({ args: (port) => [program('limit'), port, file] });
+}
+
+/** Starts a program of this Node on the server's core and waits for its first answer. */
+export async function start(options: Program): Promise<Server> {
+  const { args, readyPath = '/', prefix = '/v1', key = '', isLogging = false } = options;
+  const port = await findFreePort();
+  const url = `http://127.0.0.1:${port}`;
+  const startedAt = performance.now();
+  const child = spawnNode(SERVER_CORE, args(String(port)), isLogging ? 'ignore' : 'inherit');
+  while (!(await isReady(url + readyPath))) {
+    if (isGone(child) || performance.now() - startedAt > START_MS_MAX) {
+      throw new Error(`it does not start: node ${args(String(port)).join(' ')}`);
+    }
+    await sleep(POLL_MS);
+  }
+  const startMs = performance.now() - startedAt;
+  return { url: url + prefix, key, pid: child.pid ?? 0, startMs, ...stopping(child) };
+}
+
+/** Starts a program beside the load; one that ends by itself ends the bench. */
+export function startBesideLoad(args: readonly string[]): AsyncDisposable {
+  const child = spawnNode(LOAD_CORE, args, 'inherit');
+  const onExit = () => {
+    throw new Error(`it ended: node ${args.join(' ')}`);
+  };
+  child.once('exit', () => running.delete(child));
+  const { [Symbol.asyncDispose]: stop } = stopping(child);
+  return {
+    [Symbol.asyncDispose]() {
+      child.off('exit', onExit);
+      return stop();
+    },
+  };
+}
+
+/** What the kernel says of a process's memory: `VmRSS`, or `VmHWM` for the most it ever was. */
+export function readMemoryMiB({ pid }: Server, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+}
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+function spawnNode(
+  core: string,
+  args: readonly string[],
+  stderr: 'ignore' | 'inherit',
+): ChildProcess {
+  const command = ['-c', core, process.execPath, ...args];
+  const child = spawn('taskset', command, { stdio: ['ignore', 'ignore', stderr] });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+function stopping(child: ChildProcess): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      if (isGone(child)) return;
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+function isGone({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+function isReady(url: string): Promise<boolean> {
+  return fetch(url).then(
+    async (answer) => {
+      await answer.arrayBuffer();
+      return answer.status < 500;
+    },
+    () => false,
+  );
+}
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,12 @@
+-- Adds animals; with an argument, each client pauses for so many milliseconds between two.
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = '{"name":"Animal 1","categoryId":1,"status":"available"}'
+
+function init(args)
+  if args[1] then
+    delay = function()
+      return tonumber(args[1])
+    end
+  end
+end
