@@ -23,26 +23,3 @@ export function shareTrips<Question, Answer>(
     return (await trip.answers)[place] as Answer;
   };
 }
-
-/**
- * Equal questions of a turn, those of one name, are asked at its end as one. Asked at once, the
- * answer could be older than a write of which somebody hears in the same turn, and then asks.
- */
-export function shareEqual<Question, Answer>(
-  ask: (question: Question) => Promise<Answer>,
-  toName: (question: Question) => string,
-): (question: Question) => Promise<Answer> {
-  const waiting = new Map<string, Promise<Answer>>();
-
-  return (question) => {
-    const name = toName(question);
-    const earlier = waiting.get(name);
-    if (earlier !== undefined) return earlier;
-    const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      waiting.delete(name);
-      return ask(question);
-    });
-    waiting.set(name, answer);
-    return answer;
-  };
-}

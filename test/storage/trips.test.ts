@@ -7,7 +7,7 @@ import pg from 'pg';
 import type { Database } from '../../src/storage/database.ts';
 import { createPetStore } from '../../src/storage/pets.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { shareEqual, shareTrips } from '../../src/storage/trips.ts';
+import { shareTrips } from '../../src/storage/trips.ts';
 import type { PetStore } from '../../src/store.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
@@ -57,44 +57,6 @@ describe('shareTrips', () => {
   });
 });
 
-describe('shareEqual', () => {
-  test('shareEqual › equal questions of one turn › are asked once, others by themselves', async () => {
-    const asked: string[] = [];
-    const ask = shareEqual(
-      async (question: string) => {
-        asked.push(question);
-        return asked.length;
-      },
-      (question) => question,
-    );
-    const answers = await Promise.all([ask('a'), ask('b'), ask('a')]);
-    assert.equal(answers[0], answers[2]);
-    assert.deepEqual(asked, ['a', 'b']);
-    await nextTurn();
-    await ask('a');
-    assert.deepEqual(asked, ['a', 'b', 'a']);
-  });
-
-  test('shareEqual › a question that fails › fails its equals and not the next turn', async () => {
-    let fails = true;
-    const ask = shareEqual(
-      async (question: string) => {
-        if (fails) throw new Error('away');
-        return question;
-      },
-      (question) => question,
-    );
-    const settled = await Promise.allSettled([ask('a'), ask('a')]);
-    assert.deepEqual(
-      settled.map(({ status }) => status),
-      ['rejected', 'rejected'],
-    );
-    await nextTurn();
-    fails = false;
-    assert.equal(await ask('a'), 'a');
-  });
-});
-
 interface Counted extends AsyncDisposable {
   readonly address: string;
   readonly pets: PetStore;
@@ -135,22 +97,31 @@ describe('trips on postgresql', () => {
     assert.equal(store.reads.length, 1);
   });
 
-  test('trips on postgresql › equal lists of one turn › are one query, others another', async () => {
+  test('trips on postgresql › lists of one turn › are one query, and another one with a status', async () => {
     await using store = await openCounted();
-    await store.pets.add({ ...REX, status: 'sold' });
+    for (const status of ['sold', 'pending', 'sold'] as const) {
+      await store.pets.add({ ...REX, status });
+    }
     const queries = [
       { limit: 1 },
       { limit: 1, status: 'sold' },
       { limit: 1 },
-      { limit: 2 },
+      { limit: 2, after: 1n },
+      { limit: 5, status: 'pending' },
+      { limit: 5, after: 9n },
     ] as const;
     const pages = await Promise.all(queries.map((query) => store.pets.listJson(query)));
-    const json = '[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]';
-    assert.deepEqual(
-      pages,
-      queries.map(() => ({ json })),
-    );
-    assert.equal(store.reads.length, 3);
+    const json = (...ids: number[]) =>
+      `[${ids.map((id) => `{"id":${id},"name":"Rex","categoryId":1,"status":"${id === 2 ? 'pending' : 'sold'}"}`)}]`;
+    assert.deepEqual(pages, [
+      { json: json(1), next: 1n },
+      { json: json(1), next: 1n },
+      { json: json(1), next: 1n },
+      { json: json(2, 3) },
+      { json: json(2) },
+      { json: json() },
+    ]);
+    assert.equal(store.reads.length, 2);
   });
 
   test('trips on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
