@@ -2,11 +2,17 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import type { Service } from './serve.ts';
+
+interface WorkersConfig {
+  readonly workers: number;
+  readonly host: string;
+  readonly port: number;
+}
 
 /** A worker that ends sooner is replaced only then, so that a fault does not become a storm. */
 const LIFETIME_MS_MIN = 1_000;
@@ -17,18 +23,20 @@ const LIFETIME_MS_MIN = 1_000;
  * @throws PetstoreError `unavailable` when one ends before it listens; it has said why.
  */
 export async function startWorkers(
-  { workers: count }: { readonly workers: number },
+  { workers: count, host, port: wanted }: WorkersConfig,
   log: FastifyBaseLogger,
 ): Promise<Service> {
   // Each worker takes its connections itself: what is handed to one that dies just then would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
+  // Later ones must listen where the first did; the last of two options counts.
+  const port = wanted === 0 ? await findFreePort(host) : wanted;
+  cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   let isStopping = false;
 
-  async function start(): Promise<number> {
+  async function start(): Promise<void> {
     const worker = cluster.fork();
-    const port = await listening(worker);
+    await listening(worker);
     keep(worker);
-    return port;
   }
 
   /** Has it replaced whenever it ends. */
@@ -55,7 +63,7 @@ export async function startWorkers(
 
   try {
     // The first alone, since what is wrong with the port is wrong for all of them.
-    const port = await start();
+    await start();
     await Promise.all(Array.from({ length: count - 1 }, start));
     return { port, stop };
   } catch (error) {
@@ -64,18 +72,26 @@ export async function startWorkers(
   }
 }
 
-/** The port that the worker listens on. */
-async function listening(worker: Worker): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+/** Resolves when the worker listens. */
+async function listening(worker: Worker): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (_status: number, signal: string) => {
     // One that ended by itself has said why.
     if (signal === null) process.exitCode = 1;
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal}`));
   };
   worker.once('exit', fail);
-  worker.once('listening', ({ port }: AddressInfo) => {
+  worker.once('listening', () => {
     worker.off('exit', fail);
-    resolve(port);
+    resolve();
   });
   return promise;
+}
+
+async function findFreePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }

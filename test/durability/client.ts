@@ -1,0 +1,134 @@
+/** One client of a service: each call is one operation, noted in a history; when to ask what is not known here. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Sent, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+import type { Create, History, Page, Walk } from './history.ts';
+import type { Random } from './random.ts';
+
+const PAUSE_MS = 20;
+/** A service that is there answers sooner, and one that is gone breaks the connection. */
+const PATIENCE_MS = 10_000;
+
+/** What is asked; `ports` may change while somebody asks. */
+export interface Target {
+  readonly random: Random;
+  readonly key: string;
+  readonly ports: readonly number[];
+}
+
+/** Where a page is, and what it is a page of. */
+export interface Place {
+  readonly path: string;
+  readonly after: number;
+  readonly limit: number;
+  readonly status?: string | undefined;
+}
+
+/** The answers that no service should give, in words. */
+export type Wrong = string[];
+
+export function createClient(target: Target, history: History, wrong: Wrong) {
+  const authorization = `Bearer ${target.key}`;
+
+  /** The answer; undefined for none and for 503, after which the work may be done or not. */
+  async function ask(sent: Sent, good: readonly number[]): Promise<Answer | undefined> {
+    const port = target.ports[Math.floor(target.random() * target.ports.length)] ?? 0;
+    const what = `${sent.method ?? 'GET'} ${sent.path}`;
+    const headers = { authorization, ...sent.headers };
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const answer = await send(port, { ...sent, headers, signal }).catch(() => undefined);
+    if (signal.aborted) wrong.push(`${what}: no answer within ${PATIENCE_MS} ms`);
+    if (answer === undefined || answer.status === 503) return undefined;
+    if (good.includes(answer.status)) return answer;
+    wrong.push(`${what}: ${answer.status} ${answer.body}`);
+    return undefined;
+  }
+
+  /** The first page of a list. */
+  function toFirst(limit: number, status?: string): Place {
+    const filter = status === undefined ? '' : `&status=${status}`;
+    return { path: `/v1/pets?limit=${limit}${filter}`, after: 0, limit, status };
+  }
+
+  async function readPage({
+    path,
+    ...place
+  }: Place): Promise<{ page: Page; next: Place | undefined } | undefined> {
+    const from = performance.now();
+    const answer = await ask({ path }, [200]);
+    if (answer === undefined) return undefined;
+    const animals: Page['animals'] = JSON.parse(answer.body);
+    const next = /^<(.+)>; rel="next"$/.exec(answer.headers.link ?? '')?.[1];
+    const hasNext = next !== undefined;
+    const page = { ...place, from, to: performance.now(), animals, hasNext };
+    const after = animals.at(-1)?.id ?? place.after;
+    return { page, next: hasNext ? { ...place, path: next, after } : undefined };
+  }
+
+  return {
+    toFirst,
+
+    /** Asks for a new animal. */
+    plan(name: string, status?: string): Create {
+      const create = { name, status, from: performance.now() };
+      history.creates.push(create);
+      return create;
+    },
+
+    /** Whether it was answered. One that is repeatable may be sent again, also when it was. */
+    async create(create: Create, isRepeatable: boolean): Promise<boolean> {
+      const { name, status } = create;
+      const headers = {
+        'content-type': 'application/json',
+        ...(isRepeatable && { 'idempotency-key': name.replaceAll(' ', '-') }),
+      };
+      const body = JSON.stringify({ name, categoryId: 1, status });
+      const answer = await ask({ method: 'POST', path: '/v1/pets', headers, body }, [201]);
+      if (answer === undefined) return false;
+      const pet: { id: number; name: string } = JSON.parse(answer.body);
+      if (pet.name !== name || (create.id ?? pet.id) !== pet.id) {
+        wrong.push(`the create of ${name} (${create.id}) was answered by ${answer.body}`);
+      }
+      create.to ??= performance.now();
+      create.id ??= pet.id;
+      return true;
+    },
+
+    async get(id: number): Promise<void> {
+      const from = performance.now();
+      const answer = await ask({ path: `/v1/pets/${id}` }, [200, 404]);
+      if (answer === undefined) return;
+      const { name } = answer.status === 200 ? JSON.parse(answer.body) : {};
+      history.gets.push({ id, from, to: performance.now(), name });
+    },
+
+    /** The place of the page behind it, when there is one. */
+    async list(place: Place): Promise<Place | undefined> {
+      const read = await readPage(place);
+      if (read !== undefined) history.pages.push(read.page);
+      return read?.next;
+    },
+
+    /** All pages, of which each is asked for until it is answered; the place of the last one. */
+    async walk(first: Place): Promise<Place> {
+      const pages: Page[] = [];
+      let place = first;
+      for (;;) {
+        const read = await readPage(place);
+        if (read === undefined) {
+          await sleep(PAUSE_MS);
+          continue;
+        }
+        pages.push(read.page);
+        if (read.next === undefined) break;
+        place = read.next;
+      }
+      const walk: Walk = { status: first.status, pages };
+      history.walks.push(walk);
+      return place;
+    },
+  };
+}
+
+export type Client = ReturnType<typeof createClient>;

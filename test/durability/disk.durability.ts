@@ -1,0 +1,139 @@
+/** A disk that is full under SQLite: creates are refused, reads go on, and all is well once there is room. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
+import { createClient } from './client.ts';
+import { createHistory } from './history.ts';
+import { findViolations } from './judge.ts';
+import { assertSound, readFile } from './subject-sqlite.ts';
+
+const DISK_BYTES = 8 * 1024 ** 2;
+const BEFORE = 200;
+const REFUSALS = 50;
+/** What the log has room for without growing is taken until then. */
+const TRIES_MAX = 20_000;
+const RETURN_MS_MAX = 5_000;
+const RETRY_AFTER_SECONDS_MAX = 2;
+const PAUSE_MS = 20;
+
+/** A disk of its own; `using` takes it away. */
+function mountDisk(folder: string): Disposable {
+  assert.equal(process.getuid?.(), 0, 'a disk can only be filled as root, who mounts a small one');
+  mkdirSync(folder);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder]);
+  return {
+    [Symbol.dispose]() {
+      execFileSync('umount', [folder]);
+    },
+  };
+}
+
+/** Fills it; the function that is returned makes room. */
+function fill(disk: string): () => void {
+  const filler = join(disk, 'filler');
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
+  return () => rmSync(filler);
+}
+
+function assertRefused({ status, headers, body }: Answer): void {
+  assert.equal(status, 503, body);
+  assert.equal(JSON.parse(body).code, 'unavailable');
+  const seconds = Number(headers['retry-after'] ?? 'none');
+  assert.ok(seconds >= 0 && seconds <= RETRY_AFTER_SECONDS_MAX, `Retry-After: ${seconds}`);
+}
+
+function assertOneLine(text: string): void {
+  assert.match(text, /^petstore: [^\n]*disk is full[^\n]*\n$/);
+}
+
+/** Every other refused create is sent again, with its key, once there is room. */
+const isRepeatable = (n: number) => n % 2 === 0;
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+function post({ port, key }: RunningService, name: string, more = {}): Promise<Answer> {
+  const headers = { ...bearer(key), 'content-type': 'application/json', ...more };
+  const body = JSON.stringify({ name, categoryId: 1 });
+  return send(port, { method: 'POST', path: '/v1/pets', headers, body });
+}
+
+test('a full disk › under a service on SQLite › refuses creates alone, until there is room', async (t) => {
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const disk = join(cwd, 'disk');
+  const file = join(disk, 'petstore.db');
+  const database = ['--database', `sqlite:${file}`];
+  const history = createHistory();
+  const wrong: string[] = [];
+  try {
+    using _mounted = mountDisk(disk);
+    await using service = await startService(['--log-level', 'silent', ...database], { cwd });
+    const { port, key } = service;
+    const { stdout } = await runProgram(['keys', 'create', '--name', 'unused', ...database], {
+      cwd,
+    });
+    const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
+    let count = 0;
+
+    /** Whether the service took one more. */
+    async function createOne(): Promise<boolean> {
+      count += 1;
+      return client.create(client.plan(`animal ${count}`), count % 5 === 0);
+    }
+
+    while (count < BEFORE) assert.ok(await createOne());
+    const makeRoom = fill(disk);
+    while (await createOne()) assert.ok(count < TRIES_MAX, 'the disk does not fill');
+    const acknowledged = history.creates.filter(({ id }) => id !== undefined).length;
+
+    const refused = Array.from({ length: REFUSALS }, (_, n) => client.plan(`refused ${n}`));
+    const asked = refused.map(async ({ name }, n) => {
+      const headers = { 'idempotency-key': name.replaceAll(' ', '-') };
+      assertRefused(await post(service, name, isRepeatable(n) ? headers : {}));
+      await client.list(client.toFirst(100));
+      await client.get(1 + n);
+    });
+    await Promise.all(asked);
+    await client.walk(client.toFirst(100));
+    // Its first use would be noted.
+    const unused = await send(port, { path: '/v1/pets', headers: bearer(stdout.trim()) });
+    assert.equal(unused.status, 200, unused.body);
+    const command = await runProgram(['keys', 'create', '--name', 'none', ...database], { cwd });
+    assert.equal(command.status, 1);
+    assertOneLine(command.stderr);
+    assert.equal(service.process.exitCode ?? service.process.signalCode, null);
+
+    makeRoom();
+    const roomAt = performance.now();
+    while (!(await createOne())) {
+      assert.ok(performance.now() - roomAt < RETURN_MS_MAX, 'creates do not work again');
+      await sleep(PAUSE_MS);
+    }
+    const returnMs = Math.round(performance.now() - roomAt);
+    const repeated = refused.filter((_, n) => isRepeatable(n));
+    for (const create of [...repeated, ...repeated]) {
+      assert.ok(await client.create(create, true), create.name);
+    }
+    await client.walk(client.toFirst(100));
+    const from = performance.now();
+    const animals = readFile(file);
+    const page = { from, to: performance.now(), after: 0, limit: Infinity, animals };
+    history.pages.push({ ...page, hasNext: false });
+    assertSound(file);
+    t.diagnostic(
+      `${acknowledged} creates before the first refusal, creates work ${returnMs} ms after there is room, ${animals.length} animals at the end`,
+    );
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(findViolations(history), []);
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+});

@@ -1,0 +1,56 @@
+/** What clients asked and were answered; whether it may be so is told by judge.ts. */
+
+/** Times are in milliseconds of one clock. */
+interface Answered {
+  /** When it was sent, or before. */
+  readonly from: number;
+  /** When its answer was there, or after. */
+  readonly to: number;
+}
+
+export interface Animal {
+  readonly id: number;
+  readonly name: string;
+  readonly status?: string | undefined;
+}
+
+/** One animal to be made; its name is of no other. What is absent was not answered. */
+export interface Create {
+  readonly name: string;
+  readonly status?: string | undefined;
+  readonly from: number;
+  to?: number;
+  id?: number;
+}
+
+/** The name is absent when there was no such animal. */
+export interface Get extends Answered {
+  readonly id: number;
+  readonly name?: string | undefined;
+}
+
+/** The animals behind an id, of one status or all. */
+export interface Page extends Answered {
+  readonly after: number;
+  readonly limit: number;
+  readonly status?: string | undefined;
+  readonly animals: readonly Animal[];
+  readonly hasNext: boolean;
+}
+
+/** Pages from the beginning to the end. */
+export interface Walk {
+  readonly status?: string | undefined;
+  readonly pages: readonly Page[];
+}
+
+export interface History {
+  readonly creates: Create[];
+  readonly gets: Get[];
+  readonly pages: Page[];
+  readonly walks: Walk[];
+}
+
+export function createHistory(): History {
+  return { creates: [], gets: [], pages: [], walks: [] };
+}

@@ -1,0 +1,161 @@
+/** Whether one store that loses nothing could have answered as a history says; who asked is not known here. */
+
+import type { Animal, Create, History, Page, Walk } from './history.ts';
+
+/** An animal that there is, with the times between which it came. */
+interface Known extends Animal {
+  /** When its create was sent. */
+  readonly from: number;
+  /** Since when somebody knew of it. */
+  to: number;
+}
+
+/** What no such store does, in words; empty when all is well. */
+export function findViolations(history: History): string[] {
+  const violations: string[] = [];
+  const animals = collect(history, violations);
+  const all = [...animals.values()].sort((a, b) => a.id - b.id);
+  for (const get of history.gets) {
+    const animal = animals.get(get.id);
+    if (get.name === undefined && animal !== undefined && animal.to < get.from) {
+      violations.push(`lost or stale: a get did not find ${describe(animal)}`);
+    }
+  }
+  for (const page of [...history.pages, ...history.walks.flatMap(({ pages }) => pages)]) {
+    violations.push(...judgePage(page, all));
+  }
+  for (const walk of history.walks) violations.push(...judgeWalk(walk, all));
+  violations.push(...judgeOrder(all));
+  return violations;
+}
+
+/** All animals by id: those that were acknowledged and those that were seen. */
+function collect(history: History, violations: string[]): Map<number, Known> {
+  const asked = new Map<string, Create>();
+  for (const create of history.creates) {
+    if (asked.has(create.name)) violations.push(`the history asks twice for ${create.name}`);
+    asked.set(create.name, create);
+  }
+  const animals = new Map<number, Known>();
+  const ids = new Map<string, number>();
+
+  function note(id: number, name: string, to: number): void {
+    const create = asked.get(name);
+    if (create === undefined || create.from > to) {
+      violations.push(`unexpected: nobody had asked for ${describe({ id, name })}`);
+      return;
+    }
+    const known = animals.get(id);
+    if (known !== undefined && known.name !== name) {
+      violations.push(`id used twice: ${id} is ${known.name} and ${name}`);
+      return;
+    }
+    const other = ids.get(name);
+    if (other !== undefined && other !== id) {
+      violations.push(`doubled: ${name} is ${other} and ${id}`);
+    }
+    ids.set(name, id);
+    if (known === undefined) {
+      animals.set(id, { id, name, status: create.status, from: create.from, to });
+    } else if (to < known.to) known.to = to;
+  }
+
+  for (const { id, name, to } of history.creates) {
+    if (id !== undefined && to !== undefined) note(id, name, to);
+  }
+  for (const { id, name, to } of history.gets) if (name !== undefined) note(id, name, to);
+  for (const page of [...history.pages, ...history.walks.flatMap(({ pages }) => pages)]) {
+    for (const { id, name } of page.animals) note(id, name, page.to);
+  }
+  return animals;
+}
+
+/**
+ * A page has, up to its last animal, all that there ever are, since none comes to be seen before one
+ * of a smaller id; and behind it, when it is the last page, nobody knew of one.
+ */
+function judgePage(page: Page, all: readonly Known[]): string[] {
+  const violations: string[] = [];
+  const { after, limit, status, hasNext } = page;
+  const shown = page.animals.map(({ id }) => id);
+  const what = `the page of ${limit} behind ${after}`;
+  if (shown.length > limit) violations.push(`too long: ${what} has ${shown.length}`);
+  if (hasNext && shown.length < limit) violations.push(`cut short: ${what} has ${shown.length}`);
+  violations.push(...judgeAscent([after, ...shown], what));
+  const last = shown.at(-1) ?? after;
+  const seen = new Set(shown);
+  for (let at = findAfter(all, after); at < all.length; at += 1) {
+    const animal = all[at] as Known;
+    if (animal.id > last && hasNext) break;
+    if (seen.has(animal.id)) {
+      if (status !== undefined && animal.status !== status) {
+        violations.push(`unexpected: ${what} of ${status} has ${describe(animal)}`);
+      }
+    } else if (status === undefined || animal.status === status) {
+      if (animal.id < last) violations.push(`passed over: ${what} lacks ${describe(animal)}`);
+      else if (animal.to < page.from) {
+        violations.push(`lost or stale: ${what} lacks ${describe(animal)}`);
+      }
+    }
+  }
+  return violations;
+}
+
+/** Each animal that was there when the walk began is met, and none twice. */
+function judgeWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
+  const met = pages.flatMap(({ animals }) => animals.map(({ id }) => id));
+  const from = pages[0]?.from ?? 0;
+  const seen = new Set(met);
+  const missed = all.filter(
+    (animal) =>
+      animal.to < from &&
+      (status === undefined || animal.status === status) &&
+      !seen.has(animal.id),
+  );
+  return [
+    ...missed.map((animal) => `lost or stale: a walk did not meet ${describe(animal)}`),
+    ...judgeAscent(met, 'a walk'),
+  ];
+}
+
+function judgeAscent(ids: readonly number[], what: string): string[] {
+  return ids.flatMap((id, index) => {
+    const before = ids[index - 1] ?? -1;
+    return id > before ? [] : [`out of order: ${what} has ${id} after ${before}`];
+  });
+}
+
+/** Whoever knew of an animal before he asked for another gets a greater id. */
+function judgeOrder(all: readonly Known[]): string[] {
+  const violations: string[] = [];
+  const known = all.toSorted((a, b) => a.to - b.to);
+  let greatest: Known | undefined;
+  let at = 0;
+  for (const animal of all.toSorted((a, b) => a.from - b.from)) {
+    for (; ; at += 1) {
+      const earlier = known[at];
+      if (earlier === undefined || earlier.to >= animal.from) break;
+      if (greatest === undefined || earlier.id > greatest.id) greatest = earlier;
+    }
+    if (greatest !== undefined && greatest.id > animal.id) {
+      violations.push(`out of order: ${describe(animal)} came after ${describe(greatest)}`);
+    }
+  }
+  return violations;
+}
+
+/** The index of the first animal with a greater id. */
+function findAfter(all: readonly Known[], id: number): number {
+  let low = 0;
+  let high = all.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((all[middle] as Known).id > id) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function describe({ id, name }: Animal): string {
+  return `${id} (${name})`;
+}

@@ -1,0 +1,74 @@
+/** Services on a PostgreSQL that can be struck; the clients do not know of it. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as petstore from '../outages/petstore.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+import type { Random } from './random.ts';
+import { killAll, listChildren, SERVE, type Subject, toAnimal, waitUntilReady } from './subject.ts';
+
+/** Services on a durable server, which is killed; of several services also one of them. */
+export async function startOnPostgres(replicas: number, random: Random): Promise<Subject> {
+  const cluster = await petstore.startDatabase();
+  const address = petstore.toAddress([petstore.toHost(cluster)]);
+  const start = () => petstore.startReplica(address, SERVE);
+  const first = await start();
+  const services = [first];
+  while (services.length < replicas) services.push(await start());
+
+  async function waitForAll(): Promise<void> {
+    await Promise.all(services.map(({ port }) => waitUntilReady(port)));
+  }
+
+  return {
+    random,
+    key: first.key,
+    get ports() {
+      return services.map(({ port }) => port);
+    },
+    async strike() {
+      const replica = Math.floor(random() * services.length);
+      if (replicas > 1 && random() < 1 / 2) {
+        services[replica]?.process.kill('SIGKILL');
+        return async () => {
+          const startedAt = performance.now();
+          services[replica] = await start();
+          await waitForAll();
+          return { struck: 'a replica', readyMs: performance.now() - startedAt };
+        };
+      }
+      const [pid] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
+      const children = await listChildren(Number(pid));
+      // The first process first, so that it does not begin to recover.
+      const stopped = cluster.stop('SIGKILL');
+      // Otherwise they would end when they have answered.
+      const isAll = random() < 1 / 2;
+      if (isAll) killAll(children);
+      await stopped;
+      return async () => {
+        await cluster.start();
+        const startedAt = performance.now();
+        await waitForAll();
+        return {
+          struck: isAll ? 'all of the database' : 'the database',
+          readyMs: performance.now() - startedAt,
+        };
+      };
+    },
+    async readStored(after) {
+      const sql = `select id, name, status from pets where id > ${after} order by id`;
+      const { rows } = await queryOnce(cluster.url('petstore'), sql);
+      return rows.map(toAnimal);
+    },
+    assertSound() {
+      for (const { process, output } of services) {
+        assert.equal(process.exitCode ?? process.signalCode, null, output.stderr);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const service of services) await service[Symbol.asyncDispose]();
+      await cluster[Symbol.asyncDispose]();
+    },
+  };
+}

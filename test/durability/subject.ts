@@ -1,0 +1,70 @@
+/** A service that can be struck and comes back, whatever engine it is on; who asks it is not known here. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { exchange } from '../support/socket.ts';
+import type { Animal } from './history.ts';
+import type { Random } from './random.ts';
+
+const READY_MS_MAX = 10_000;
+const POLL_MS = 2;
+const READY = 'GET /readyz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n';
+
+/** What every service is started with. */
+export const SERVE = ['--log-level', 'silent'];
+
+export interface Subject extends AsyncDisposable {
+  readonly random: Random;
+  readonly key: string;
+  /** Where to ask: all lead to the same animals. They may change when a process is started again. */
+  readonly ports: readonly number[];
+  /** Kills some of it; resolves to what makes it whole, which resolves to the time that this took. */
+  strike(): Promise<() => Promise<Revival>>;
+  /** The rows behind that id, as the database has them. */
+  readStored(after: number): Promise<Animal[]>;
+  assertSound(): void;
+}
+
+export interface Revival {
+  /** What was killed. */
+  readonly struck: string;
+  /** From the start of what was started to the first good answer. */
+  readonly readyMs: number;
+}
+
+export function toAnimal({ id, name, status }: Record<string, unknown>): Animal {
+  return { id: Number(id), name: String(name), ...(status !== null && { status: String(status) }) };
+}
+
+/** The processes that it started; the clients go on meanwhile. */
+export async function listChildren(pid: number | undefined): Promise<number[]> {
+  // It fails when there are none.
+  const { stdout } = await promisify(execFile)('pgrep', ['-P', String(pid)]).catch((none) => none);
+  return String(stdout).split('\n').filter(Boolean).map(Number);
+}
+
+export function killAll(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It came to its end by itself meanwhile.
+    }
+  }
+}
+
+export async function waitUntilReady(port: number): Promise<void> {
+  const deadline = performance.now() + READY_MS_MAX;
+  for (;;) {
+    const answer = await Promise.race([
+      // A connection of its own: an earlier one may lead to a process that is about to end.
+      exchange(port, READY).catch(String),
+      sleep(READY_MS_MAX, 'no answer', { ref: false }),
+    ]);
+    if (answer.startsWith('HTTP/1.1 200 ')) return;
+    assert.ok(performance.now() < deadline, `not ready after ${READY_MS_MAX} ms: ${answer}`);
+    await sleep(POLL_MS);
+  }
+}

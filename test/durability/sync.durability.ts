@@ -1,0 +1,97 @@
+/** Each 201 leaves after the sync of its own row, by the system calls of the real program on SQLite. */
+
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startService } from '../support/program.ts';
+import { createClient } from './client.ts';
+import { createHistory } from './history.ts';
+import { readTrace, STRACE } from './trace.ts';
+
+const CREATES = Number(process.env.PETSTORE_CRASH_TRACED_CREATES ?? 10_000);
+const CLIENTS = 64;
+/** Its last sign keeps a name apart from the bytes behind it. */
+const NAME = /animal \d+!/g;
+
+/** strace ends with the program that it runs. */
+function endTraced(strace: number | undefined): void {
+  const [pid] = execFileSync('pgrep', ['-P', String(strace)], { encoding: 'utf8' }).split('\n');
+  process.kill(Number(pid), 'SIGTERM');
+}
+
+async function createAll(port: number, key: string): Promise<void> {
+  const wrong: string[] = [];
+  const target = { random: () => 0, key, ports: [port] };
+  const client = createClient(target, createHistory(), wrong);
+  let count = 0;
+  const running = Array.from({ length: CLIENTS }, async () => {
+    while (count < CREATES) {
+      count += 1;
+      const create = client.plan(`animal ${count}!`);
+      // Some take the longer way of several statements.
+      assert.ok(await client.create(create, count % 10 === 0), create.name);
+    }
+  });
+  await Promise.all(running);
+  assert.deepEqual(wrong, []);
+}
+
+test(`strace › ${CREATES} creates by ${CLIENTS} clients › shows each 201 after the sync of its row`, async (t) => {
+  assert.ok(
+    spawnSync('strace', ['-V']).error === undefined,
+    'strace is not here: install it (apt-get install strace)',
+  );
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const file = join(cwd, 'trace');
+  try {
+    await using service = await startService(['--log-level', 'silent'], {
+      cwd,
+      within: [...STRACE, `--output=${file}`],
+    });
+    await createAll(service.port, service.key);
+    endTraced(service.process.pid);
+    await service.finished;
+    const { rows, answers, syncs, usefulSyncs, violations } = await readTrace(file, NAME);
+    t.diagnostic(
+      `${answers} answers, ${rows} rows in the log, ${usefulSyncs} syncs with rows of ${syncs} syncs of the log: ${(rows / usefulSyncs).toFixed(1)} creates shared one on average`,
+    );
+    assert.deepEqual(violations, []);
+    assert.equal(rows, CREATES);
+    assert.equal(answers, CREATES);
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+});
+
+test('strace › answers before their sync, or without one › is a violation', async () => {
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const file = join(cwd, 'trace');
+  const write = (count: number) =>
+    `2  pwrite64(20</x/p.db-wal>, "\\3animal ${count}!\\1"..., 4096, 0) = 4096`;
+  const answer = (count: number) =>
+    `1  write(30<socket:[7]>, "HTTP/1.1 201 Created\\r\\n{\\"name\\":\\"animal ${count}!\\"}", 40) = 40`;
+  const BEGUN = '2  fdatasync(20</x/p.db-wal> <unfinished ...>';
+  const ENDED = '2  <... fdatasync resumed>)          = 0';
+  const FAILED = '2  <... fdatasync resumed>)          = -1 EIO (Input/output error)';
+  const CASES: readonly (readonly [violations: number, lines: readonly string[]])[] = [
+    [0, [write(1), BEGUN, ENDED, answer(1)]],
+    [1, [write(1), answer(1), BEGUN, ENDED]],
+    [1, [write(1), BEGUN, answer(1), ENDED]],
+    [1, [BEGUN, write(1), ENDED, answer(1)]],
+    [1, [write(1), BEGUN, FAILED, answer(1)]],
+    [1, [write(1), BEGUN, ENDED, answer(1), write(2), answer(2)]],
+    [1, [BEGUN, ENDED, answer(1)]],
+  ];
+  try {
+    for (const [expected, lines] of CASES) {
+      await writeFile(file, lines.join('\n'));
+      const { violations } = await readTrace(file, NAME);
+      assert.equal(violations.length, expected, lines.join('\n'));
+    }
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+});
