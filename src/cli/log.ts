@@ -32,12 +32,15 @@ export function openLog(level: LogLevel): { log: Logger; close: () => Promise<bo
   });
   // The service outlives the reader of its log.
   destination.on('error', () => undefined);
+  const log = pino({ level }, destination);
   const close = () =>
     new Promise<boolean>((resolve) => {
+      // What is said from now on has nowhere to go.
+      log.level = 'silent';
       destination.once('close', () => resolve(true));
       destination.once('error', () => resolve(true));
       destination.end();
       setTimeout(resolve, CLOSE_MS_MAX, false);
     });
-  return { log: pino({ level }, destination), close };
+  return { log, close };
 }

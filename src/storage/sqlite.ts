@@ -62,6 +62,7 @@ class SqliteDatabase implements Database {
   readonly #identity: string;
   readonly #thread: SqliteThread | undefined;
   readonly #share = shareWrites((writes: readonly Write[]) => this.#send(writes), toBytes);
+  #lastWrite: Promise<unknown> = Promise.resolve();
   #identifiedAt = 0;
   #loads = 0;
   /** Counts this connection's commits, which `data_version` leaves out. */
@@ -111,7 +112,9 @@ class SqliteDatabase implements Database {
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkIdentity();
-    return this.#share(statements);
+    const written = this.#share(statements);
+    this.#lastWrite = written.catch(() => undefined);
+    return written;
   }
 
   async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
@@ -201,6 +204,8 @@ class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    // Trips are in order: after the last, all are done.
+    await this.#lastWrite;
     await this.#thread?.close();
     this.#connection.close();
   }
