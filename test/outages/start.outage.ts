@@ -12,7 +12,7 @@ const REPLICAS = 10;
 /** Whether they meet on the way is chance. */
 const ROUNDS = 3;
 const LOAD_MS = 1_000;
-const TABLES = ['api_keys', 'counters', 'pets', 'petstore_schema'];
+const TABLES = ['api_keys', 'counters', 'idempotency_keys', 'pets', 'petstore_schema'];
 
 for (let round = 1; round <= ROUNDS; round += 1) {
   test(
