@@ -1,22 +1,12 @@
 /** What the service logs, what it never logs, and that it outlives its readers. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { runProgram, startProgram, startService } from '../support/program.ts';
-
-/** A port that nobody listens on: what the service prints of its own cannot be read here. */
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  return typeof address === 'object' ? (address?.port ?? 0) : 0;
-}
+import { findFreePort } from '../support/socket.ts';
 
 async function isLive(url: string): Promise<boolean> {
   return fetch(`${url}/livez`).then(
@@ -95,6 +85,7 @@ describe('log', { concurrency: 2 }, () => {
   test('serve › its standard output closed before it prints › serves', async () => {
     const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:closed.db'];
     const key = (await runProgram(args, { cwd })).stdout.trim();
+    // What the service prints of its own cannot be read here.
     const port = String(await findFreePort());
     const program = startProgram(['serve', '--port', port, '--database', 'sqlite:closed.db'], {
       cwd,

@@ -12,7 +12,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
-import { exchange, parseAnswer } from '../support/socket.ts';
+import { exchange, findFreePort, parseAnswer } from '../support/socket.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const BODY_BYTES_MAX = 64 * 1024;
@@ -84,15 +84,6 @@ async function adapt(name: string, folder: string, words: readonly [string, stri
     text = text.replace(old, own);
   }
   await writeFile(join(folder, name), text);
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function isOpen(port: number): Promise<boolean> {

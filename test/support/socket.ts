@@ -1,6 +1,7 @@
 /** Bytes to a port and the bytes that come back: for what no HTTP client would send. */
 
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 
 /** What the server sends until it closes the connection. */
 export function exchange(port: number, ...parts: readonly (string | Buffer)[]): Promise<string> {
@@ -35,4 +36,14 @@ export function parseAnswer(text: string): Answer {
   );
   const body = rest.join('\r\n\r\n').slice(0, Number(headers['content-length'] ?? 0));
   return { status: Number(statusLine.split(' ')[1]), headers, body };
+}
+
+/** A port of 127.0.0.1 that nobody listens on just now. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
