@@ -51,8 +51,11 @@ export interface PetStore {
    */
   list(query: PetQuery): Promise<PetPage>;
 
-  /** The same page as JSON text (the interface's Pets), which costs less than its animals. */
-  listJson(query: PetQuery): Promise<JsonPage>;
+  /**
+   * The same page as JSON text (the interface's Pets), which costs less than its animals. A page that
+   * the store has kept is returned at once, not as a promise.
+   */
+  listJson(query: PetQuery): JsonPage | Promise<JsonPage>;
 }
 
 /** For how long a request is known again. */

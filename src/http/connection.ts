@@ -39,24 +39,59 @@ export function checkFraming(request: FastifyRequest, reply: FastifyReply, done:
   done();
 }
 
+/** What is known of a connection: in a property, since a WeakMap costs the collector more than the rest of a hook. */
+interface Connection {
+  latest: ServerResponse;
+  /** Answers that were begun while one before them was not out. */
+  waiting: number;
+}
+
+const CONNECTION = Symbol('connection');
+
+declare module 'node:net' {
+  interface Socket {
+    [CONNECTION]?: Connection;
+  }
+}
+
 /**
- * The hook that counts the answers that a connection waits for. Node parses all that it reads at
- * once, so a client that sends and never reads could otherwise fill the memory.
+ * The hook that notes each answer of a connection, and ends one on which too many wait. Node parses
+ * all that it reads at once, so a client that sends and never reads could otherwise fill the memory.
  */
-export function countAnswers(request: FastifyRequest, _reply: FastifyReply, done: Done): void {
+export function noteAnswer(request: FastifyRequest, reply: FastifyReply, done: Done): void {
   const { socket } = request.raw;
-  const waiting = (WAITING.get(socket) ?? 0) + 1;
-  WAITING.set(socket, waiting);
-  if (waiting > PIPELINED_MAX) socket.destroy();
+  const response = reply.raw;
+  socket[CONNECTION] ??= { latest: response, waiting: 0 };
+  const connection = socket[CONNECTION];
+  const { latest } = connection;
+  connection.latest = response;
+  if (latest !== response && !latest.writableFinished) {
+    connection.waiting += 1;
+    response.once('finish', () => {
+      connection.waiting -= 1;
+    });
+  }
+  if (connection.waiting >= PIPELINED_MAX) socket.destroy();
   else done();
 }
 
-/** To be called once a request that {@link countAnswers} saw is answered. */
-export function countAnswered({ raw: { socket } }: FastifyRequest): void {
-  WAITING.set(socket, (WAITING.get(socket) ?? 1) - 1);
+let withTurn: Socket[] = [];
+
+/**
+ * Holds back what is written to this socket until the turn of the event loop ends. To wake a client
+ * is the dearest part of a small answer; those of a turn find it awake after the first.
+ */
+export function sendWithTurn(socket: Socket): void {
+  socket.cork();
+  if (withTurn.length === 0) setImmediate(endTurn);
+  withTurn.push(socket);
 }
 
-const WAITING = new WeakMap<Socket, number>();
+function endTurn(): void {
+  const sockets = withTurn;
+  withTurn = [];
+  for (const socket of sockets) socket.uncork();
+}
 
 /** The hook that asks for a body that waits for `100 Continue`: only now is it wanted. */
 export async function continueBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -89,16 +124,10 @@ export function attachConnection(server: Server, log: FastifyBaseLogger): () => 
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  // A response that waits behind another one has no socket yet; its request has.
-  server.on('request', (request, response) => {
-    LATEST_RESPONSE.set(request.socket, response);
-  });
   return () => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   };
 }
-
-const LATEST_RESPONSE = new WeakMap<Socket, ServerResponse>();
 
 /** Answers what the parser refused, after the answers that this connection still waits for. */
 export function answerClientError(
@@ -111,7 +140,7 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const response = LATEST_RESPONSE.get(socket);
+  const response = socket[CONNECTION]?.latest;
   if (response === undefined || response.req.complete) answerLast(socket, refusal, log);
   // Its body broke off after the answer: there is nothing more to say.
   else if (response.headersSent) socket.destroy();
@@ -137,7 +166,7 @@ function findRefusal(error: NodeJS.ErrnoException): PetstoreError | undefined {
 
 /** Answers a request that Fastify never saw: the answers to those before it go first. */
 function answerLast(socket: Socket, error: PetstoreError, log: FastifyBaseLogger): void {
-  const response = LATEST_RESPONSE.get(socket);
+  const response = socket[CONNECTION]?.latest;
   if (response === undefined || response.writableFinished) answerRaw(socket, error, log);
   else response.once('close', () => answerRaw(socket, error, log));
 }

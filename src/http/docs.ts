@@ -125,7 +125,7 @@ export async function addDocs(app: FastifyInstance, { base }: DocsOptions): Prom
   const addPage = (url: string, html: string) =>
     app.get(url, hidden, (_request, reply) =>
       reply
-        .headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': policy })
+        .headers({ ...CONSTANT_HEADERS, 'content-security-policy': policy })
         .type('text/html; charset=utf-8')
         .send(html),
     );

@@ -42,13 +42,14 @@ export function refuseTheRest(scope: FastifyInstance, routes: Routes): void {
     });
   }
   scope.setNotFoundHandler(() => undefined);
-  scope.addHook('onRequest', async (request) => {
+  scope.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) {
       throw new PetstoreError(
         'not_found',
         'there is nothing at this path; animals are at /v1/pets',
       );
     }
+    done();
   });
 }
 

@@ -77,12 +77,15 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
         }),
       },
     },
-    async handler({ query }, reply) {
-      const page = await store.pets.listJson(query);
-      const link = findLink(page, query);
-      if (link !== undefined) reply.header('link', link);
-      // Text that is JSON already is sent as it is.
-      return reply.type('application/json').send(page.json as never);
+    handler({ query }, reply) {
+      const send = (page: JsonPage) => {
+        const link = findLink(page, query);
+        if (link !== undefined) reply.header('link', link);
+        // Text that is JSON already is sent as it is.
+        reply.type('application/json').send(page.json as never);
+      };
+      const page = store.pets.listJson(query);
+      return page instanceof Promise ? page.then(send) : send(page);
     },
   });
 

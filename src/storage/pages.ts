@@ -16,7 +16,7 @@ const PAGE_UNITS = 128;
 export function keepPages(
   read: (query: PetQuery) => Promise<JsonPage>,
   readVersion: () => number,
-): (query: PetQuery) => Promise<JsonPage> {
+): (query: PetQuery) => JsonPage | Promise<JsonPage> {
   const pages = new Map<string, JsonPage>();
   let version = Number.NaN;
   let units = 0;
@@ -26,15 +26,7 @@ export function keepPages(
     units = 0;
   }
 
-  return async (query) => {
-    const asked = readVersion();
-    if (asked !== version) {
-      forget();
-      version = asked;
-    }
-    const name = `${query.limit} ${query.status} ${query.after}`;
-    const kept = pages.get(name);
-    if (kept !== undefined) return kept;
+  async function readAndKeep(query: PetQuery, name: string, asked: number): Promise<JsonPage> {
     const page = await read(query);
     // A write may have come between: then the page is right for this reader and for no later one.
     if (asked === version) {
@@ -44,5 +36,15 @@ export function keepPages(
       pages.set(name, page);
     }
     return page;
+  }
+
+  return (query) => {
+    const asked = readVersion();
+    if (asked !== version) {
+      forget();
+      version = asked;
+    }
+    const name = `${query.limit} ${query.status} ${query.after}`;
+    return pages.get(name) ?? readAndKeep(query, name, asked);
   };
 }

@@ -480,7 +480,11 @@ describe('limits of time', () => {
     const { pets } = await place.open();
     const letGo = await lockPets(place);
     try {
-      await assertUnavailable([pets.add(REX), pets.find(1n), pets.listJson({ limit: 1 })]);
+      await assertUnavailable([
+        pets.add(REX),
+        pets.find(1n),
+        Promise.resolve(pets.listJson({ limit: 1 })),
+      ]);
     } finally {
       await letGo();
     }
