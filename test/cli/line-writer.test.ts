@@ -112,7 +112,8 @@ describe('LineWriter', () => {
     }
     parts.push(readPipe(reader));
     const numbers = Buffer.concat(parts).toString().trimEnd().split('\n').map(Number);
-    assert.ok(numbers.length > 8_000 && numbers.length < 10_000, String(numbers.length));
+    // What a write took before the pipe was full is not counted.
+    assert.ok(numbers.length > 8_000 && numbers.length < sent, String(numbers.length));
     assert.deepEqual(
       numbers,
       Array.from(numbers, (_, place) => place),
