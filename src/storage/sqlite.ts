@@ -10,6 +10,7 @@ import { explain, isBusy, isDamage, whenFree } from './sqlite-errors.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './sqlite-schema.ts';
 import { SqliteThread } from './sqlite-thread.ts';
 import { type Write, writeAll } from './sqlite-writer.ts';
+import { shareTrips } from './trips.ts';
 import { type Outcome, shareWrites, toRowBytes } from './writes.ts';
 
 /** Rows that are staged between two turns of the event loop. */
@@ -61,7 +62,8 @@ class SqliteDatabase implements Database {
   readonly #dataVersion: StatementSync;
   readonly #identity: string;
   readonly #thread: SqliteThread | undefined;
-  readonly #share = shareWrites((writes: readonly Write[]) => this.#send(writes), toBytes);
+  readonly #shareWrite = shareWrites((writes: readonly Write[]) => this.#send(writes), toBytes);
+  readonly #shareRead = shareTrips((reads: readonly Statement[]) => this.#readAll(reads));
   #lastWrite: Promise<unknown> = Promise.resolve();
   #identifiedAt = 0;
   #loads = 0;
@@ -107,12 +109,12 @@ class SqliteDatabase implements Database {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#attempt(() => this.#connection.run(sql, values));
+    return this.#shareRead({ sql, values });
   }
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkIdentity();
-    const written = this.#share(statements);
+    const written = this.#shareWrite(statements);
     this.#lastWrite = written.catch(() => undefined);
     return written;
   }
@@ -208,6 +210,17 @@ class SqliteDatabase implements Database {
     await this.#lastWrite;
     await this.#thread?.close();
     this.#connection.close();
+  }
+
+  /** Of one moment. One after the other they take half the time that they take between answers. */
+  async #readAll(reads: readonly Statement[]): Promise<(Row[] | Promise<Row[]>)[]> {
+    const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
+    try {
+      return this.#connection.transact('deferred', () => reads.map(read));
+    } catch {
+      // One of them cannot be answered, or none just now.
+      return reads.map((one) => this.#attempt(() => read(one)));
+    }
   }
 
   async #send(writes: readonly Write[]): Promise<Outcome<Row[][]>[]> {

@@ -87,6 +87,18 @@ describe('settings', () => {
     assert.deepEqual(rows.flat(2), [FULL]);
   });
 
+  test('a database › reads of one turn, one of which fails › answers the others', async () => {
+    const database = await openSqlite(':memory:', { create: true });
+    const reads = [database.read('select 1'), database.read('select 2 from absent')];
+    reads.push(database.read('select ?', 'x'));
+    const settled = await Promise.allSettled(reads);
+    assert.deepEqual(
+      settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+      [[[1n]], 'Error: no such table: absent', [['x']]],
+    );
+    await database.close();
+  });
+
   for (const [version, than, expected] of [
     ['3.51.2', '3.51.3', true],
     ['3.51.3', '3.51.3', false],
