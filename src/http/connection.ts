@@ -75,24 +75,6 @@ export function noteAnswer(request: FastifyRequest, reply: FastifyReply, done: D
   else done();
 }
 
-let withTurn: Socket[] = [];
-
-/**
- * Holds back what is written to this socket until the turn of the event loop ends. To wake a client
- * is the dearest part of a small answer; those of a turn find it awake after the first.
- */
-export function sendWithTurn(socket: Socket): void {
-  socket.cork();
-  if (withTurn.length === 0) setImmediate(endTurn);
-  withTurn.push(socket);
-}
-
-function endTurn(): void {
-  const sockets = withTurn;
-  withTurn = [];
-  for (const socket of sockets) socket.uncork();
-}
-
 /** The hook that asks for a body that waits for `100 Continue`: only now is it wanted. */
 export async function continueBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const isWaiting = /^100-continue$/i.test(request.headers.expect ?? '');

@@ -78,14 +78,15 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
       },
     },
     handler({ query }, reply) {
-      const send = (page: JsonPage) => {
+      const answer = (page: JsonPage) => {
         const link = findLink(page, query);
         if (link !== undefined) reply.header('link', link);
+        reply.type('application/json');
         // Text that is JSON already is sent as it is.
-        reply.type('application/json').send(page.json as never);
+        return page.json as never;
       };
       const page = store.pets.listJson(query);
-      return page instanceof Promise ? page.then(send) : send(page);
+      return page instanceof Promise ? page.then(answer) : answer(page);
     },
   });
 
