@@ -18,6 +18,8 @@ export class JsonNumber {
  *   stack, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
  */
 export function parseJson(text: string): unknown {
+  const plain = findPlainObject(text);
+  if (plain !== undefined) return plain;
   let value: unknown;
   let repeated: string | undefined;
   try {
@@ -37,6 +39,31 @@ export function parseJson(text: string): unknown {
 function describe(cause: unknown): string {
   if (cause instanceof RangeError) return 'it is nested too deeply';
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** A number that is not its own shortest decimal, or might not be; also some strings. */
+const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
+
+/**
+ * The object of a text that needs no second look, as nearly all that clients send: its members are no
+ * objects, its numbers are short and whole. Undefined for any other text, JSON or not.
+ */
+function findPlainObject(text: string): object | undefined {
+  if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;
+  let value: Record<string, unknown>;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const names = Object.keys(value);
+  for (const name of names) {
+    const member = value[name];
+    if (typeof member === 'object') return undefined;
+    if (typeof member === 'number') value[name] = new JsonNumber(String(member));
+  }
+  // With more colons than members, one may be given twice.
+  return text.split(':', names.length + 2).length === names.length + 1 ? value : undefined;
 }
 
 const STRING_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;

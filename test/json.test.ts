@@ -57,6 +57,7 @@ test('parseJson › a number however it is written › comes back digit for digi
       const number = new JsonNumber(digits);
       assert.deepEqual(parseJson(digits), number);
       assert.deepEqual(parseJson(`[ ${digits},{"a":${digits}}]`), [number, { a: number }]);
+      assert.deepEqual(parseJson(`{"a":${digits},"b":"e1"}`), { a: number, b: 'e1' });
     }),
   );
 });

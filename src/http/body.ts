@@ -1,6 +1,6 @@
 /** From the bytes of a body to a JSON value; what the value must look like is its schema's business. */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { BODY_BYTES_MAX } from './limits.ts';
@@ -21,7 +21,7 @@ export function addBytesParser(app: FastifyInstance): void {
 }
 
 /** The hook that refuses a body of another kind before it is read. None named counts as JSON. */
-export async function requireJson(request: FastifyRequest): Promise<void> {
+export function requireJson(request: FastifyRequest, _reply: unknown, done: Done): void {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
     throw refuse('unsupported_media_type');
@@ -32,6 +32,7 @@ export async function requireJson(request: FastifyRequest): Promise<void> {
       'the body must not be compressed: send it without Content-Encoding',
     );
   }
+  done();
 }
 
 /**

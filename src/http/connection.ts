@@ -76,10 +76,16 @@ export function noteAnswer(request: FastifyRequest, reply: FastifyReply, done: D
 }
 
 /** The hook that asks for a body that waits for `100 Continue`: only now is it wanted. */
-export async function continueBody(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+export function continueBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  _body: unknown,
+  done: Done,
+): void {
   const isWaiting = /^100-continue$/i.test(request.headers.expect ?? '');
   // An HTTP/1.0 client does not know that answer (RFC 9110 section 10.1.1).
   if (isWaiting && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
+  done();
 }
 
 /**

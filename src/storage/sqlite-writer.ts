@@ -8,10 +8,13 @@ import { BUSY_MS_MAX, findResultCode } from './sqlite-errors.ts';
 /** Statements that are written together or not at all. */
 export type Write = readonly Statement[];
 
-/** How a write ended, as it goes from thread to thread: an error would lose its code. */
-export type Written =
-  | { readonly result: Row[][] }
-  | { readonly failure: string; readonly errcode: number | undefined };
+/** What a write came to, as it goes from thread to thread: an error would lose its code. */
+export type Written = Row[][] | Failure;
+
+interface Failure {
+  readonly failure: string;
+  readonly errcode: number | undefined;
+}
 
 /** All the writes in one transaction. One that fails leaves no trace, and the others stand. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
@@ -25,7 +28,7 @@ function writeOne(connection: SqliteConnection, write: Write): Written {
   try {
     const result = connection.runAll(write);
     if (!isAlone) connection.run('release one', []);
-    return { result };
+    return result;
   } catch (error) {
     // Some failures, as a full disk, undo the whole transaction.
     if (!connection.isTransaction) throw error;
@@ -34,7 +37,7 @@ function writeOne(connection: SqliteConnection, write: Write): Written {
   }
 }
 
-function toFailure(error: unknown): Written {
+function toFailure(error: unknown): Failure {
   return { failure: String(error), errcode: findResultCode(error) };
 }
 

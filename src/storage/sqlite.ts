@@ -229,7 +229,7 @@ class SqliteDatabase implements Database {
         ? await this.#thread.send(writes)
         : writeAll(this.#connection, writes);
       return written.map((one) =>
-        'failure' in one ? { error: explain(toError(one), this.#file) } : one,
+        'failure' in one ? { error: explain(toError(one), this.#file) } : { result: one },
       );
     } catch (error) {
       throw explain(error, this.#file);

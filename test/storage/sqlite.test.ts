@@ -361,7 +361,7 @@ describe('the thread that writes', () => {
     await assert.rejects(thread.send([WRITE]), { message: 'unable to open database file' });
     await mkdir(cwd);
     alter(join(cwd, 'store.db'), 'create table t (a)');
-    assert.deepEqual(await thread.send([WRITE]), [{ result: [[[1n]]] }]);
+    assert.deepEqual(await thread.send([WRITE]), [[[[1n]]]]);
     await thread.close();
   });
 
