@@ -1,6 +1,6 @@
 /** The three operations of the interface, under `/v1`. */
 
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { ErrorCode } from '../error.ts';
 import type { JsonPage, PetQuery, Store } from '../store.ts';
 import { requireJson } from './body.ts';
@@ -208,7 +208,7 @@ function createDeprecation(app: FastifyInstance, { base, isGetPetRetired, now }:
   };
   let remindedAt = 0;
 
-  return async (_request: unknown, reply: { headers(values: typeof headers): unknown }) => {
+  return (_request: unknown, reply: { headers(values: typeof headers): unknown }, done: Done) => {
     reply.headers(headers);
     if (isGetPetRetired) {
       throw refuse('gone');
@@ -219,5 +219,6 @@ function createDeprecation(app: FastifyInstance, { base, isGetPetRetired, now }:
         'GET /v1/pets/{petId} is past its sunset and still called: --retire-get-pet removes it',
       );
     }
+    done();
   };
 }
