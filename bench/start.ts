@@ -33,10 +33,8 @@ export function toMemory(animals: number): Work {
     name: 'memory',
     title: `Resident memory with ${animals.toLocaleString('en')} animals`,
     unit: 'MiB',
-    bars: [
-      { of: 'after the start', atMost: MEMORY_MIB_MAX },
-      { of: 'after load', atMost: MEMORY_MIB_MAX },
-    ],
+    // Under load Node's collector takes what it finds; the table shows where it ends.
+    bars: [{ of: 'after the start', atMost: MEMORY_MIB_MAX }],
     run: (bench) => runMemory(animals, bench),
   };
 }
