@@ -172,11 +172,13 @@ export class Connections {
   async #useUntil<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
     const client = await this.#connect(deadline);
     const startedAt = performance.now();
+    // To connect may have taken all of it, when this process was busy.
+    const rest = Math.max(0, deadline - startedAt);
     const timer = setTimeout(() => {
       this.#silentAt = startedAt;
       // Ends the connection under the work, which then fails.
       client.end();
-    }, deadline - startedAt);
+    }, rest);
     try {
       return await this.#settle(client, work);
     } finally {
