@@ -39,7 +39,7 @@ export function checkFraming(request: FastifyRequest, reply: FastifyReply, done:
   done();
 }
 
-/** What is known of a connection: in a property, since a WeakMap costs the collector more than the rest of a hook. */
+/** What is known of a connection, in a property of its socket. */
 interface Connection {
   latest: ServerResponse;
   /** Answers that were begun while one before them was not out. */
