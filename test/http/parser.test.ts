@@ -5,12 +5,12 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
-import { assertError, assertJson, type Code } from '../support/request.ts';
+import { assertError, assertJson, type Code, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
-const { port, key } = service;
+const { port, key, authorization } = service;
 
 const REX = '{"name":"Rex","categoryId":3}';
 const CHUNKED = `${REX.length.toString(16)}\r\n${REX}\r\n0\r\n\r\n`;
@@ -187,7 +187,11 @@ for (const [what, text, status] of [
   ['a Content-Length on GET', `${get(`${HOST}${CLOSE}Content-Length: 2\r\n`)}{}`, 200],
 ] as const) {
   test(`parser › ${what} › is answered as any request`, async () => {
-    assertJson(parseAnswer(await exchange(port, text)), status);
+    const answer = parseAnswer(await exchange(port, text));
+    assertJson(answer, status);
+    // The list, or the animal that was added.
+    const path = answer.headers.location ?? '/v1/pets';
+    assert.equal(answer.body, (await send(port, { path, headers: authorization })).body);
   });
 }
 
