@@ -1,10 +1,11 @@
 /** Works in which several servers are asked the same. */
 
 import assert from 'node:assert/strict';
+import type { Store, Stores } from './datasets.ts';
 import { load } from './load.ts';
 import { type Contender, takeTurns } from './measure.ts';
 import { PEERS, type Peer, startPeer } from './peers.ts';
-import { check, findAnswer, type Question, toLoad, walk } from './questions.ts';
+import type { Bar, Bench, Work } from './scenario.ts';
 import {
   program,
   type Server,
@@ -13,8 +14,7 @@ import {
   startNaive,
   startPetstore,
 } from './servers.ts';
-import type { Store, Stores } from './stores.ts';
-import type { Bar, Bench, Work } from './work.ts';
+import { check, findAnswer, type Question, toLoad, walk } from './workloads.ts';
 
 export const CLIENTS = 32;
 

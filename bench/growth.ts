@@ -3,9 +3,9 @@
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { type Contender, takeTurns } from './measure.ts';
-import { check, type Question, toLoad } from './questions.ts';
+import type { Bench, Work } from './scenario.ts';
 import { program, startBesideLoad, startPetstore } from './servers.ts';
-import type { Bench, Work } from './work.ts';
+import { check, type Question, toLoad } from './workloads.ts';
 
 const FEW = 1_000;
 /** The most time that an answer takes, of that with few. */

@@ -3,9 +3,9 @@
 import { CLIENTS, startLimitOf } from './compare.ts';
 import { type Load, load } from './load.ts';
 import { takeTurns } from './measure.ts';
-import { create, listFirst, toLoad } from './questions.ts';
+import type { Bench, Work } from './scenario.ts';
 import { type Server, startPetstore } from './servers.ts';
-import type { Bench, Work } from './work.ts';
+import { create, listFirst, toLoad } from './workloads.ts';
 
 const ANIMALS = 20;
 const CREATORS = 64;

@@ -9,10 +9,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Stores } from './datasets.ts';
 import { judge, type Result, toMarkdown } from './report.ts';
+import { createWorks } from './scenarios.ts';
 import { stayOnLoadCore } from './servers.ts';
-import { Stores } from './stores.ts';
-import { createWorks } from './works.ts';
 
 const { values, positionals } = parseArgs({
   options: {

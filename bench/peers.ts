@@ -3,8 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAnimals } from './datasets.ts';
 import { program, type Server, start } from './servers.ts';
-import { writeAnimals } from './stores.ts';
 
 const PACKAGES = ['express@5.3.0', 'json-server@0.17.4', '@stoplight/prism-cli@5.16.0'];
 

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { takeTurns } from './measure.ts';
-import { check, getAnywhere, listPages, toLoad } from './questions.ts';
+import type { Work } from './scenario.ts';
 import { program, SERVER_CORE, startPetstore } from './servers.ts';
-import type { Work } from './work.ts';
+import { check, getAnywhere, listPages, toLoad } from './workloads.ts';
 
 const ANIMALS = 1_000;
 const QUESTIONS = { list: listPages(ANIMALS), get: getAnywhere(ANIMALS) };

@@ -2,7 +2,7 @@
 
 import type { Figures } from './measure.ts';
 import { median, ratio, spread } from './measure.ts';
-import type { Bar, Work } from './work.ts';
+import type { Bar, Work } from './scenario.ts';
 
 /** A work with what came out. */
 export interface Result {

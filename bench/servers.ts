@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findFreePort } from '../test/support/socket.ts';
-import type { Store } from './stores.ts';
+import type { Store } from './datasets.ts';
 
 /** The service and all its threads; the load, PostgreSQL and this process have the other. */
 export const SERVER_CORE = '0';
@@ -79,7 +79,7 @@ export function startLimit(
 ): Promise<Server> {
   const file = join(folder, 'answers.json');
   writeFileSync(file, JSON.stringify(answers));
-  return start({ args: (port) => [program('limit'), port, file] });
+  return start({ args: (port) => [program('baseline'), port, file] });
 }
 
 /** Starts a program of this Node on the server's core and waits for its first answer. */

@@ -3,9 +3,9 @@
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { takeTurns } from './measure.ts';
-import { create, getAnywhere, listAnywhere, toLoad } from './questions.ts';
+import type { Bench, Work } from './scenario.ts';
 import { readMemoryMiB, startPetstore } from './servers.ts';
-import type { Bench, Work } from './work.ts';
+import { create, getAnywhere, listAnywhere, toLoad } from './workloads.ts';
 
 const START_MS_MAX = 1_000;
 const MEMORY_MIB_MAX = 150;

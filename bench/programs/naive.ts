@@ -1,9 +1,9 @@
 /** The service over a naive store: a statement and a commit for each request, in its one thread, and nothing is kept. */
 
 import { DatabaseSync } from 'node:sqlite';
-import { openLog } from '../../src/cli/log.ts';
 import { createApp } from '../../src/http/app.ts';
 import { type Pet, type PetStatus, toPetJson } from '../../src/pet.ts';
+import { openLog } from '../../src/service/log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { PetStore } from '../../src/store.ts';
 

@@ -6,6 +6,15 @@ import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
+import { type CopyConfig, copyPetstore } from './commands/copy.ts';
+import {
+  type CreateKeyConfig,
+  createKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+} from './commands/keys.ts';
+import { exportPets, importPets } from './commands/pets.ts';
 import {
   copyOptions,
   databaseOption,
@@ -17,10 +26,7 @@ import {
   parseKeyId,
   type ServeConfig,
   serveOptions,
-} from './config.ts';
-import { type CopyConfig, copyPetstore } from './copy.ts';
-import { type CreateKeyConfig, createKey, listKeys, revokeKey, rotateKey } from './keys.ts';
-import { exportPets, importPets } from './pets.ts';
+} from './options.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -79,7 +85,7 @@ function addServe(program: Command): void {
     )
     .action(async (config: ServeConfig) => {
       // Only these two need the HTTP world, whose loading takes longer than most commands.
-      const { serve } = await import('./serve.ts');
+      const { serve } = await import('../service/serve.ts');
       await serve(config);
     });
 }
@@ -185,7 +191,7 @@ function addRest(program: Command): void {
     .description('print the OpenAPI document')
     .addHelpText('after', examples('petstore openapi > openapi.json'))
     .action(async () => {
-      const { printDocument } = await import('./openapi.ts');
+      const { printDocument } = await import('./commands/openapi.ts');
       await printDocument();
     });
 }

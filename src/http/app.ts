@@ -4,16 +4,21 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Store } from '../store.ts';
-import { createAuthenticate } from './authenticate.ts';
-import { addBytesParser } from './body.ts';
-import { answerClientError, attachConnection, checkFraming, noteAnswer } from './connection.ts';
-import { createCors } from './cors.ts';
-import { addDocs, addDocument } from './docs.ts';
 import { answerError } from './errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from './headers.ts';
+import { createAuthenticate } from './hooks/authenticate.ts';
+import { createCors } from './hooks/cors.ts';
 import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
-import { collectRoutes, escapeTarget, refuseTheRest } from './methods.ts';
-import { petRoutes } from './pets.ts';
+import { addBytesParser } from './protocol/body.ts';
+import {
+  answerClientError,
+  attachConnection,
+  checkFraming,
+  noteAnswer,
+} from './protocol/connection.ts';
+import { collectRoutes, escapeTarget, refuseTheRest } from './protocol/methods.ts';
+import { addDocs, addDocument } from './routes/docs.ts';
+import { petRoutes } from './routes/pets.ts';
 import { COMPONENTS, compileValidator } from './schemas.ts';
 
 declare module 'fastify' {

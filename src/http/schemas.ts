@@ -18,8 +18,8 @@ import {
   parsePetStatus,
 } from '../pet.ts';
 import { IDEMPOTENCY_MS, type PetQuery } from '../store.ts';
-import { parseBody } from './body.ts';
 import { CURSOR_PATTERN, parseCursor } from './cursor.ts';
+import { parseBody } from './protocol/body.ts';
 import { refuse } from './refusals.ts';
 
 const PARSE = Symbol('parse');

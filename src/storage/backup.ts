@@ -5,8 +5,8 @@ import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
 import { copyDatabase } from './copy.ts';
-import type { Database } from './database.ts';
-import { openSqlite } from './sqlite.ts';
+import type { Database } from './engine.ts';
+import { openSqlite } from './sqlite/engine.ts';
 
 /**
  * Writes a database of SQLite with all that this one keeps.

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
-import type { Database, Row, Transaction } from './database.ts';
+import type { Database, Row, Transaction } from './engine.ts';
 
 const ROWS_AT_ONCE = 1_000;
 

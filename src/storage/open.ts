@@ -4,10 +4,10 @@ import { PetstoreError } from '../error.ts';
 import type { Store } from '../store.ts';
 import { backUp } from './backup.ts';
 import { type Copied, copyDatabase, type OnCopied } from './copy.ts';
-import type { Database } from './database.ts';
-import { createKeyStore } from './keys.ts';
-import { createPetStore } from './pets.ts';
-import { openSqlite } from './sqlite.ts';
+import type { Database } from './engine.ts';
+import { createKeyStore } from './key-store.ts';
+import { createPetStore } from './pet-store.ts';
+import { openSqlite } from './sqlite/engine.ts';
 
 export interface OpenOptions {
   /** Whether a database that is not there yet is made. */
@@ -68,7 +68,7 @@ async function openDatabase(address: string, options: OpenOptions): Promise<Data
   if (kind === 'sqlite' && rest !== undefined) return openSqlite(rest, options);
   if (kind === 'postgres' || kind === 'postgresql') {
     // Whoever keeps to SQLite does not wait for the driver.
-    const { openPostgres } = await import('./postgres.ts');
+    const { openPostgres } = await import('./postgres/engine.ts');
     return openPostgres(address, options);
   }
   throw new PetstoreError(

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { copyPetstore } from '../../src/cli/copy.ts';
+import { copyPetstore } from '../../src/cli/commands/copy.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';

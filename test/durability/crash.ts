@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from './client.ts';
 import { type Create, createHistory } from './history.ts';
-import { findViolations } from './judge.ts';
+import { findViolations } from './history-checker.ts';
 import type { Revival, Subject } from './subject.ts';
 
 /** After the last counted answer the strike comes within so long. */

@@ -13,7 +13,7 @@ import { send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
-import { findViolations } from './judge.ts';
+import { findViolations } from './history-checker.ts';
 import { assertSound, readFile } from './subject-sqlite.ts';
 
 const DISK_BYTES = 8 * 1024 ** 2;

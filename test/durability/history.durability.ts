@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient, type Place } from './client.ts';
 import { describeReady, tally } from './crash.ts';
 import { createHistory } from './history.ts';
-import { findViolations } from './judge.ts';
+import { findViolations } from './history-checker.ts';
 import { createRandom, SEED } from './random.ts';
 import type { Revival, Subject } from './subject.ts';
 import { startOnPostgres } from './subject-postgres.ts';

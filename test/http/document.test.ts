@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { ERROR_CODES } from '../../src/error.ts';
-import { PLACEHOLDERS } from '../../src/http/docs.ts';
+import { PLACEHOLDERS } from '../../src/http/routes/docs.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';

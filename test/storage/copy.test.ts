@@ -7,10 +7,10 @@ import { ENVIRONMENTS } from '../../src/api-key.ts';
 import { JsonNumber } from '../../src/json.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
-import type { Database, Row } from '../../src/storage/database.ts';
-import { createPetStore } from '../../src/storage/pets.ts';
-import { openPostgres } from '../../src/storage/postgres.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import type { Database, Row } from '../../src/storage/engine.ts';
+import { createPetStore } from '../../src/storage/pet-store.ts';
+import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { int64, invalidName, name, status } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 

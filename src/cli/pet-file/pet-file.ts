@@ -1,0 +1,126 @@
+/** Files of animals, read and written in the format that their ending names; not where animals are kept. */
+
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { PetstoreError } from '../../error.ts';
+import { type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import { quoteCell, readCsv } from './csv.ts';
+import { readJsonArray, readNdjson } from './json.ts';
+import { describeFileError, readUtf8 } from './text.ts';
+
+/** How animals stand in a file: a head, the rows with a separator between them, and a tail. */
+interface PetFormat {
+  readonly read: (chunks: AsyncIterable<Buffer>) => AsyncIterable<NewPet>;
+  readonly head: string;
+  readonly row: (pet: Pet) => string;
+  readonly separator: string;
+  readonly tail: string;
+}
+
+const NDJSON: PetFormat = {
+  read: readNdjson,
+  head: '',
+  row: (pet) => `${toPetJson(pet)}\n`,
+  separator: '',
+  tail: '',
+};
+
+const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
+  ['.ndjson', NDJSON],
+  ['.jsonl', NDJSON],
+  ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
+  [
+    '.csv',
+    { read: readCsv, head: 'id,name,categoryId,status\n', row: toCsv, separator: '', tail: '' },
+  ],
+]);
+
+/** Large enough that a write costs little for each animal. */
+const WRITE_CHARACTERS_MIN = 65_536;
+
+/**
+ * The animals of the file, in its order, in the memory of a few.
+ *
+ * @param onRead is told how many bytes each read gave.
+ * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and at the
+ *   first row that is no animal, naming the line of the file where that row starts.
+ */
+export function readPets(
+  file: string,
+  onRead: (bytes: number) => void = () => {},
+): AsyncIterable<NewPet> {
+  return getFormat(file).read(readUtf8(file, onRead));
+}
+
+/**
+ * Writes all the animals to the file, which is replaced once they are on the disk, or left as it was
+ * when anything fails. Without a file writes NDJSON to `stdout`, for as long as somebody reads it.
+ *
+ * @throws PetstoreError `bad_request` for an unknown ending or when the file cannot be written.
+ */
+export async function writePets(
+  file: string | undefined,
+  pets: AsyncIterable<Pet>,
+  stdout: Writable,
+): Promise<void> {
+  if (file === undefined) await writeStream(stdout, toText(NDJSON, pets));
+  else await writeFile(file, toText(getFormat(file), pets));
+}
+
+function getFormat(file: string): PetFormat {
+  const format = FORMATS.get(extname(file).toLowerCase());
+  if (format === undefined) {
+    const endings = [...FORMATS.keys()].join(', ');
+    throw new PetstoreError('bad_request', `the name of the file must end with one of ${endings}`);
+  }
+  return format;
+}
+
+async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {
+  const partial = `${file}.partial`;
+  try {
+    await pipeline(text, createWriteStream(partial, { flush: true }));
+    await rename(partial, file);
+  } catch (cause) {
+    // What failed first is what the operator must know.
+    await rm(partial, { force: true }).catch(() => {});
+    throw describeFileError(cause, `${file} cannot be written`);
+  }
+}
+
+async function writeStream(stream: Writable, text: AsyncIterable<string>): Promise<void> {
+  // Each error comes with the write that caused it; the event would end the process.
+  stream.on('error', () => {});
+  try {
+    for await (const piece of text) {
+      await new Promise<void>((resolve, reject) => {
+        stream.write(piece, (error) => (error ? reject(error) : resolve()));
+      });
+    }
+  } catch (cause) {
+    // The reader has seen enough, as `head` does.
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') return;
+    throw describeFileError(cause, 'standard output cannot be written');
+  }
+}
+
+async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenerator<string> {
+  let text = format.head;
+  let separator = '';
+  for await (const pet of pets) {
+    text += separator + format.row(pet);
+    separator = format.separator;
+    if (text.length >= WRITE_CHARACTERS_MIN) {
+      yield text;
+      text = '';
+    }
+  }
+  yield text + format.tail;
+}
+
+function toCsv({ id, name, categoryId, status }: Pet): string {
+  return `${id},${quoteCell(name)},${categoryId},${status ?? ''}\n`;
+}

@@ -1,0 +1,59 @@
+/** From the bytes of a body to a JSON value; what the value must look like is its schema's business. */
+
+import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyRequest } from 'fastify';
+import { PetstoreError } from '../../error.ts';
+import { parseJson } from '../../json.ts';
+import { BODY_BYTES_MAX } from '../limits.ts';
+import { refuse } from '../refusals.ts';
+
+const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Leaves every body as the bytes it is: the schema's parser judges them, after the route's hooks. */
+export function addBytesParser(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+    (_request, bytes, done) => done(null, bytes),
+  );
+}
+
+/** The hook that refuses a body of another kind before it is read. None named counts as JSON. */
+export function requireJson(request: FastifyRequest, _reply: unknown, done: Done): void {
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
+  if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
+    throw refuse('unsupported_media_type');
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new PetstoreError(
+      'unsupported_media_type',
+      'the body must not be compressed: send it without Content-Encoding',
+    );
+  }
+  done();
+}
+
+/**
+ * The JSON value of a body.
+ *
+ * @throws PetstoreError `bad_request` when there is no body, or it is not JSON in UTF-8.
+ */
+export function parseBody(bytes: unknown): unknown {
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    throw new PetstoreError('bad_request', 'the body is required: a JSON object');
+  }
+  let text: string;
+  try {
+    text = UTF_8.decode(bytes);
+  } catch (cause) {
+    throw new PetstoreError('bad_request', 'the body must be UTF-8', { cause });
+  }
+  try {
+    return parseJson(text);
+  } catch (error) {
+    if (!(error instanceof PetstoreError)) throw error;
+    throw new PetstoreError(error.code, `body: ${error.message}`, { cause: error });
+  }
+}

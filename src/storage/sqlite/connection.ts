@@ -1,0 +1,45 @@
+/** One connection of node:sqlite: prepared statements and transactions. It waits for nobody, and knows no table. */
+
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { Row, SqlValue, Statement } from '../engine.ts';
+
+/** A commit is on the disk; the write-ahead log is cut back to 64 MiB after a large transaction. */
+export const SETTINGS = 'pragma synchronous = full; pragma journal_size_limit = 67108864';
+
+export class SqliteConnection extends DatabaseSync {
+  readonly #statements = new Map<string, StatementSync>();
+
+  run(sql: string, values: readonly SqlValue[]): Row[] {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.prepare(sql);
+      statement.setReadBigInts(true);
+      statement.setReturnArrays(true);
+      this.#statements.set(sql, statement);
+    }
+    return statement.all(...values) as unknown as Row[];
+  }
+
+  /** The rows of each statement, up to a condition that finds none. */
+  runAll(statements: readonly Statement[]): Row[][] {
+    const results: Row[][] = [];
+    for (const { sql, values, isCondition } of statements) {
+      const rows = this.run(sql, values);
+      results.push(rows);
+      if (isCondition && rows.length === 0) break;
+    }
+    return results;
+  }
+
+  transact<T>(kind: 'deferred' | 'immediate', work: () => T): T {
+    this.exec(`begin ${kind}`);
+    try {
+      const result = work();
+      this.exec('commit');
+      return result;
+    } catch (error) {
+      if (this.isTransaction) this.exec('rollback');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,293 @@
+/** Every option's bad values, its variable and its help, with the real program where words and exit status count. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Command, CommanderError, type Option } from 'commander';
+import {
+  databaseOption,
+  environmentOption,
+  expiresOption,
+  nameOption,
+  overlapOption,
+  parseKeyId,
+  serveOptions,
+} from '../../src/cli/options.ts';
+import { runProgram } from '../support/program.ts';
+
+/** A stack, or an error that Node itself told. */
+const STACK = /^ {4}at |^Node\.js v/m;
+
+let cwd: string;
+before(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+});
+after(() => rm(cwd, { recursive: true }));
+
+const OPTIONS = [...serveOptions(), nameOption(), expiresOption(), overlapOption()];
+
+/** The option's value when a command with it alone is called so; throws CommanderError. */
+function parse(
+  option: Option,
+  args: readonly string[],
+  variables: Record<string, string>,
+): unknown {
+  const command = new Command().addOption(option).exitOverride();
+  command.configureOutput({ writeErr: () => undefined });
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  try {
+    return command.parse(args, { from: 'user' }).opts()[option.attributeName()];
+  } finally {
+    process.env = before;
+  }
+}
+
+function findOption(flag: string): Option {
+  const option = OPTIONS.find(({ long }) => long === flag);
+  assert.ok(option);
+  return option;
+}
+
+const DAYS_100_YEARS = 36_500;
+
+for (const [flag, must, bad] of [
+  ['--database', 'sqlite:FILE', ['', 'petstore.db', 'sqlite:', 'mysql://db.test/pets']],
+  [
+    '--database-connections',
+    'from 1 to 1000',
+    ['', '0', '-1', '1001', '1.5', '0x10', ' 5', '1e2', 'ten'],
+  ],
+  ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
+  ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
+  ['--workers', 'from 1 to 256', ['', '0', '257', 'abc', '-1', '1.5', 'AUTO', ' 2']],
+  ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
+  [
+    '--base-url',
+    'ends in /v1',
+    [
+      '',
+      'petstore.test/v1',
+      'ftp://petstore.test/v1',
+      'https://petstore.test',
+      'https://petstore.test/v1/',
+      'https://petstore.test/v2',
+      'https://rex@petstore.test/v1',
+      'https://petstore.test/?a=/v1',
+      'https://petstore.test/#/v1',
+      'https://petstore.test/a b/v1',
+    ],
+  ],
+  ['--log-level', 'silent', ['', 'verbose', 'INFO']],
+  [
+    '--cors-origin',
+    'https://shop.test',
+    [
+      '',
+      'shop.test',
+      'https://shop.test/',
+      'https://shop.test/a',
+      '*,',
+      'https://a.test;https://b.test',
+    ],
+  ],
+  ['--retire-get-pet', 'true or false', ['', 'yes', '1', 'TRUE']],
+  [
+    '--name',
+    '1 to 100 characters',
+    ['', '   ', 'a\nb', 'a\u202eb', 'a\u2028b', 'a\u0000b', 'x'.repeat(101)],
+  ],
+  [
+    '--expires',
+    '90d',
+    ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', `${DAYS_100_YEARS + 1}d`],
+  ],
+  ['--overlap', '0s', ['', '24', 'h', '-1h', '1.5h', '1w', `${DAYS_100_YEARS + 1}d`]],
+] as const) {
+  const option = findOption(flag);
+  const variable = option.envVar ?? '';
+
+  for (const value of bad) {
+    test(`config › ${flag} of ${JSON.stringify(value.slice(0, 40))} › is refused by flag and variable`, () => {
+      for (const [named, args, variables] of [
+        [flag, [`${flag}=${value}`], {}],
+        [variable, [], { [variable]: value }],
+      ] as const) {
+        assert.throws(
+          () => parse(option, args, variables),
+          (error) =>
+            error instanceof CommanderError &&
+            error.exitCode === 1 &&
+            error.message.includes(named) &&
+            error.message.includes(must),
+        );
+      }
+    });
+  }
+
+  test(`config › ${flag} › has the variable of its name`, () => {
+    assert.equal(variable, `PETSTORE_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`);
+  });
+}
+
+for (const [flag, value, expected] of [
+  ['--database', 'sqlite::memory:', 'sqlite::memory:'],
+  ['--database', 'postgresql://rex@db.test/pets', 'postgresql://rex@db.test/pets'],
+  ['--database-connections', '1', 1],
+  ['--database-connections', '1000', 1_000],
+  ['--port', '0', 0],
+  ['--port', '65535', 65_535],
+  ['--workers', '1', 1],
+  ['--workers', '256', 256],
+  ['--workers', 'auto', availableParallelism()],
+  ['--environment', 'production', 'production'],
+  ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
+  ['--log-level', 'silent', 'silent'],
+  ['--cors-origin', '*', ['*']],
+  ['--cors-origin', 'https://a.test, http://b.test:81', ['https://a.test', 'http://b.test:81']],
+  ['--retire-get-pet', 'true', true],
+  ['--retire-get-pet', 'false', false],
+  ['--name', 'x'.repeat(100), 'x'.repeat(100)],
+  ['--expires', '90d', 7_776_000_000],
+  ['--expires', '1s', 1_000],
+  ['--overlap', '0s', 0],
+  ['--overlap', '30m', 1_800_000],
+  ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
+] as const) {
+  test(`config › ${flag} of ${value.slice(0, 40)} › is taken by flag and variable`, () => {
+    const option = findOption(flag);
+    assert.deepEqual(parse(option, [`${flag}=${value}`], {}), expected);
+    assert.deepEqual(parse(option, [], { [option.envVar ?? '']: value }), expected);
+  });
+}
+
+test('config › a flag beside a variable › wins, though the variable is wrong', () => {
+  assert.equal(parse(findOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
+  assert.equal(parse(findOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
+  const environment = environmentOption();
+  const variables = { PETSTORE_ENVIRONMENT: 'production' };
+  assert.equal(parse(environment, ['--environment', 'staging'], variables), 'staging');
+});
+
+test('config › nothing given › is the default', () => {
+  assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
+  assert.equal(parse(findOption('--database-connections'), [], {}), 10);
+  assert.equal(parse(findOption('--port'), [], {}), 8080);
+  assert.equal(parse(findOption('--workers'), [], {}), 1);
+  assert.equal(parse(findOption('--retire-get-pet'), [], {}), false);
+  assert.equal(parse(findOption('--overlap'), [], {}), 86_400_000);
+  assert.equal(parse(findOption('--base-url'), [], {}), undefined);
+});
+
+test('config › --retire-get-pet without a value › is true', () => {
+  assert.equal(parse(findOption('--retire-get-pet'), ['--retire-get-pet'], {}), true);
+});
+
+for (const text of ['', '0', '-1', 'abc', '1.5', '99999999999999999']) {
+  test(`parseKeyId › ${JSON.stringify(text)} › is refused`, () => {
+    assert.throws(() => parseKeyId(text), /whole number from 1/);
+  });
+}
+
+describe('petstore', { concurrency: 2 }, () => {
+  test('petstore › a file name that a terminal would act on › is told without it', async () => {
+    const { status, stderr } = await runProgram(
+      ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m.db'],
+      { cwd },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: \P{Cc}+\n$/u);
+  });
+
+  for (const [what, args, env, line] of [
+    [
+      'a bad flag',
+      ['serve', '--port', '65536'],
+      {},
+      `option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.`,
+    ],
+    [
+      'a bad variable',
+      ['serve'],
+      { PETSTORE_LOG_LEVEL: 'loud' },
+      `option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.`,
+    ],
+    [
+      'a bad argument',
+      ['keys', 'revoke', 'first'],
+      {},
+      `command-argument value 'first' is invalid for argument 'id'. It must be a whole number from 1 to 9007199254740991.`,
+    ],
+    ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
+    ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],
+    ['an unknown command', ['adopt'], {}, `unknown command 'adopt'`],
+    ['an unknown option', ['serve', '--colour'], {}, `unknown option '--colour'`],
+    [
+      'an argument too many',
+      ['keys', 'list', '3'],
+      {},
+      `too many arguments for 'list'. Expected 0 arguments but got 1.`,
+    ],
+  ] as const) {
+    test(`petstore › ${what} › exits with 2 and one line`, async () => {
+      const { status, stdout, stderr } = await runProgram(args, { cwd, env });
+      assert.deepEqual(
+        { status, stdout, stderr },
+        { status: 2, stdout: '', stderr: `petstore: ${line}\n` },
+      );
+    });
+  }
+
+  for (const args of [[], ['keys'], ['pets']]) {
+    test(`petstore › ${['petstore', ...args].join(' ')} without a command › exits with 2 and the help`, async () => {
+      const { status, stdout, stderr } = await runProgram(args, { cwd });
+      assert.deepEqual({ status, stdout }, { status: 2, stdout: '' });
+      assert.match(stderr, /^Usage: petstore .*\n[\s\S]*\nCommands:\n/);
+      assert.doesNotMatch(stderr, STACK);
+    });
+  }
+
+  for (const [command, variables] of [
+    ['', []],
+    [
+      'serve',
+      [
+        'DATABASE',
+        'DATABASE_CONNECTIONS',
+        'HOST',
+        'PORT',
+        'WORKERS',
+        'ENVIRONMENT',
+        'BASE_URL',
+        'LOG_LEVEL',
+        'CORS_ORIGIN',
+        'RETIRE_GET_PET',
+      ],
+    ],
+    ['keys create', ['NAME', 'EXPIRES', 'ENVIRONMENT', 'DATABASE']],
+    ['keys list', ['DATABASE']],
+    ['keys revoke', ['DATABASE']],
+    ['keys rotate', ['OVERLAP', 'DATABASE']],
+    ['pets import', ['DATABASE']],
+    ['pets export', ['DATABASE']],
+    ['backup', ['DATABASE']],
+    ['copy', ['FROM', 'TO']],
+    ['openapi', []],
+  ] as const) {
+    const args = command.split(' ').filter((word) => word !== '');
+    test(`petstore › ${['petstore', ...args, '--help'].join(' ')} › shows an example and the variables`, async () => {
+      const { status, stdout, stderr } = await runProgram([...args, '--help'], { cwd });
+      assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+      assert.match(stdout, new RegExp(`\nExamples:\n  petstore ${command}`));
+      for (const variable of variables) {
+        assert.match(stdout.replace(/\s+/g, ' '), new RegExp(`env: PETSTORE_${variable}\\)`));
+      }
+    });
+  }
+
+  test('petstore › called wrongly › has made no file', async () => {
+    assert.deepEqual(await readdir(cwd), []);
+  });
+});

@@ -1,0 +1,132 @@
+/** How lines reach a file or a pipe, whatever its reader does; FIFOs and files are real ones. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LineWriter } from '../../src/service/log-writer.ts';
+
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
+/** More than is gathered, and than a pipe holds. */
+const MANY = 10_000;
+const line = (number: number) => `${number} 🐈 ${'é'.repeat(number % 50)}\n`;
+const MANY_LINES = Array.from({ length: MANY }, (_, number) => line(number)).join('');
+
+describe('LineWriter', () => {
+  let folder: string;
+  let count = 0;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  /** Both ends of a pipe that holds 64 KiB and lets nobody wait. */
+  function openPipe(): { reader: number; writer: number } {
+    count += 1;
+    const path = join(folder, `pipe-${count}`);
+    execFileSync('mkfifo', [path]);
+    const reader = openSync(path, O_RDONLY | O_NONBLOCK);
+    return { reader, writer: openSync(path, O_WRONLY | O_NONBLOCK) };
+  }
+
+  /** What is in the pipe now. */
+  function readPipe(reader: number): Buffer {
+    const bytes = Buffer.alloc(128 * 1024);
+    try {
+      return bytes.subarray(0, readSync(reader, bytes));
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN');
+      return Buffer.alloc(0);
+    }
+  }
+
+  test('write › many lines to a file › are there whole and in order once flushed', async () => {
+    const path = join(folder, 'lines');
+    const writer = new LineWriter(openSync(path, 'w'));
+    for (let number = 0; number < MANY; number += 1) {
+      writer.write(line(number));
+      if (number % 1_000 === 0) await sleep(1);
+    }
+    await Promise.all([writer.flush(), writer.flush()]);
+    assert.equal(readFileSync(path, 'utf8'), MANY_LINES);
+  });
+
+  test('write › one line › is there within half a second by itself', async () => {
+    const path = join(folder, 'line');
+    new LineWriter(openSync(path, 'w')).write(line(1));
+    assert.equal(readFileSync(path, 'utf8'), '');
+    const end = performance.now() + 500;
+    while (readFileSync(path, 'utf8') === '' && performance.now() < end) await sleep(5);
+    assert.equal(readFileSync(path, 'utf8'), line(1));
+  });
+
+  test('flushSync › lines that wait › are there at once, and once', async () => {
+    const path = join(folder, 'sync');
+    const writer = new LineWriter(openSync(path, 'w'));
+    writer.write(line(1));
+    writer.flushSync();
+    assert.equal(readFileSync(path, 'utf8'), line(1));
+    await writer.flush();
+    assert.equal(readFileSync(path, 'utf8'), line(1));
+  });
+
+  test('write › a full pipe that is read later › gets all lines in order', async () => {
+    const { reader, writer: fd } = openPipe();
+    const writer = new LineWriter(fd);
+    for (let number = 0; number < MANY; number += 1) writer.write(line(number));
+    const flushed = writer.flush();
+    const parts: Buffer[] = [];
+    let isFlushed = false;
+    flushed.then(() => {
+      isFlushed = true;
+    });
+    while (!isFlushed) {
+      await sleep(5);
+      parts.push(readPipe(reader));
+    }
+    parts.push(readPipe(reader));
+    assert.equal(Buffer.concat(parts).toString(), MANY_LINES);
+  });
+
+  test('write › nobody reads › keeps 8 MiB and drops the newest lines', async () => {
+    const { reader, writer: fd } = openPipe();
+    const writer = new LineWriter(fd);
+    const long = (number: number) => `${String(number).padStart(1_023)}\n`;
+    const sent = 20_000;
+    for (let number = 0; number < sent; number += 1) {
+      writer.write(long(number));
+      if (number % 1_000 === 0) await sleep(1);
+    }
+    let isFlushed = false;
+    writer.flush().then(() => {
+      isFlushed = true;
+    });
+    const parts: Buffer[] = [];
+    while (!isFlushed) {
+      await sleep(1);
+      for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
+    }
+    parts.push(readPipe(reader));
+    const numbers = Buffer.concat(parts).toString().trimEnd().split('\n').map(Number);
+    // What a write took before the pipe was full is not counted.
+    assert.ok(numbers.length > 8_000 && numbers.length < sent, String(numbers.length));
+    assert.deepEqual(
+      numbers,
+      Array.from(numbers, (_, place) => place),
+    );
+  });
+
+  test('write › the reader is gone › is no failure', async () => {
+    const { reader, writer: fd } = openPipe();
+    const writer = new LineWriter(fd);
+    closeSync(reader);
+    writer.write(line(1));
+    await writer.flush();
+    writer.write(line(2));
+    writer.flushSync();
+  });
+});

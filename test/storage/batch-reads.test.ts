@@ -1,0 +1,172 @@
+/** Which questions share a trip to the database, and that no answer is older than a write; store.contract.test.ts has what is answered. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import pg from 'pg';
+import { shareTrips } from '../../src/storage/batch-reads.ts';
+import type { Database } from '../../src/storage/engine.ts';
+import { createPetStore } from '../../src/storage/pet-store.ts';
+import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import type { PetStore } from '../../src/store.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+
+const REX = { name: 'Rex', categoryId: 1n };
+
+describe('shareTrips', () => {
+  test('shareTrips › questions of one turn, asked in several steps › share one trip and each has its answer', async () => {
+    const trips: (readonly number[])[] = [];
+    const double = shareTrips(async (questions: readonly number[]) => {
+      trips.push(questions);
+      return questions.map((question) => 2 * question);
+    });
+    const later = Promise.resolve().then(() => double(3));
+    assert.deepEqual(await Promise.all([double(1), double(2), double(1), later]), [2, 4, 2, 6]);
+    assert.deepEqual(trips, [[1, 2, 1, 3]]);
+    assert.equal(await double(1), 2);
+    assert.deepEqual(trips, [[1, 2, 1, 3], [1]]);
+  });
+
+  test('shareTrips › a question while a trip is under way › is another trip', async () => {
+    let trips = 0;
+    const count = shareTrips(async (questions: readonly string[]) => {
+      trips += 1;
+      const trip = trips;
+      await nextTurn();
+      return questions.map(() => trip);
+    });
+    const first = count('first');
+    await nextTurn();
+    assert.deepEqual(await Promise.all([count('second'), first]), [2, 1]);
+  });
+
+  test('shareTrips › a trip that fails › fails all its questions and no other', async () => {
+    let fails = true;
+    const ask = shareTrips(async (questions: readonly number[]) => {
+      if (fails) throw new Error('away');
+      return questions;
+    });
+    const settled = await Promise.allSettled([ask(1), ask(2)]);
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    fails = false;
+    assert.equal(await ask(3), 3);
+  });
+});
+
+interface Counted extends AsyncDisposable {
+  readonly address: string;
+  readonly pets: PetStore;
+  /** The queries that read so far. */
+  readonly reads: readonly string[];
+}
+
+async function openCounted(): Promise<Counted> {
+  const { address, drop } = await createTestDatabase();
+  const database = await openPostgres(address, { create: true });
+  const reads: string[] = [];
+  const counted: Pick<Database, 'toInsert' | 'createInsert' | 'read'> = {
+    toInsert: (...args) => database.toInsert(...args),
+    createInsert: (...args) => database.createInsert(...args),
+    read(sql, ...values) {
+      reads.push(sql);
+      return database.read(sql, ...values);
+    },
+  };
+  return {
+    address,
+    pets: createPetStore(counted as Database),
+    reads,
+    async [Symbol.asyncDispose]() {
+      await database.close();
+      await drop();
+    },
+  };
+}
+
+describe('trips on postgresql', () => {
+  test('trips on postgresql › animals of one turn, unknown and twice › are one query and each is the right one', async () => {
+    await using store = await openCounted();
+    const [rex, tom] = [await store.pets.add(REX), await store.pets.add({ ...REX, name: 'Tom' })];
+    const ids = [2n, 99n, 1n, 2n, -(2n ** 63n), 2n ** 63n - 1n];
+    const found = await Promise.all(ids.map((id) => store.pets.find(id)));
+    assert.deepEqual(found, [tom, undefined, rex, tom, undefined, undefined]);
+    assert.equal(store.reads.length, 1);
+  });
+
+  test('trips on postgresql › lists of one turn › are one query, and another one with a status', async () => {
+    await using store = await openCounted();
+    for (const status of ['sold', 'pending', 'sold'] as const) {
+      await store.pets.add({ ...REX, status });
+    }
+    const queries = [
+      { limit: 1 },
+      { limit: 1, status: 'sold' },
+      { limit: 1 },
+      { limit: 2, after: 1n },
+      { limit: 5, status: 'pending' },
+      { limit: 5, after: 9n },
+    ] as const;
+    const pages = await Promise.all(queries.map((query) => store.pets.listJson(query)));
+    const json = (...ids: number[]) =>
+      `[${ids.map((id) => `{"id":${id},"name":"Rex","categoryId":1,"status":"${id === 2 ? 'pending' : 'sold'}"}`)}]`;
+    assert.deepEqual(pages, [
+      { json: json(1), next: 1n },
+      { json: json(1), next: 1n },
+      { json: json(1), next: 1n },
+      { json: json(2, 3) },
+      { json: json(2) },
+      { json: json() },
+    ]);
+    assert.equal(store.reads.length, 2);
+  });
+
+  test('trips on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
+    await using store = await openCounted();
+    const rex = await store.pets.add(REX);
+    await queryOnce(store.address, 'alter table pets rename to away');
+    const settled = await Promise.allSettled([
+      ...[1n, 2n].map((id) => store.pets.find(id)),
+      ...[1, 1].map((limit) => store.pets.listJson({ limit })),
+    ]);
+    assert.ok(settled.every(({ status }) => status === 'rejected'));
+    assert.equal(store.reads.length, 2);
+    await queryOnce(store.address, 'alter table away rename to pets');
+    assert.deepEqual(await store.pets.find(1n), rex);
+    assert.deepEqual((await store.pets.list({ limit: 1 })).pets, [rex]);
+  });
+
+  for (const [phase, enter] of [
+    ['after a turn', nextTurn],
+    ['after a timer', () => new Promise((resolve) => setTimeout(resolve, 1))],
+  ] as const) {
+    test(`trips on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async () => {
+      await using store = await openCounted();
+      const writer = new pg.Client({ connectionString: store.address });
+      await writer.connect();
+      // Connections for all, so that the reads are not later than the write.
+      await Promise.all(Array.from({ length: 3 }, () => store.pets.list({ limit: 1 })));
+      await enter();
+      const earlier = [store.pets.listJson({ limit: 9 }), store.pets.find(1n)] as const;
+      const seen = writer
+        .query(`select pg_sleep(0.05); insert into pets values (1, 'Rex', 1)`)
+        .then(() => Promise.all([store.pets.listJson({ limit: 9 }), store.pets.find(1n)]));
+      // All is sent by then, and answered before this turn goes on.
+      for (let tick = 0; tick < 50; tick += 1) await new Promise<void>(process.nextTick);
+      block();
+      await Promise.all(earlier);
+      const [page, pet] = await seen;
+      await writer.end();
+      assert.equal(page.json, '[{"id":1,"name":"Rex","categoryId":1}]');
+      assert.deepEqual(pet, { id: 1n, ...REX });
+    });
+  }
+
+  /** Holds up the event loop for longer than the database takes. */
+  function block(): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 80);
+  }
+});
