@@ -1,9 +1,9 @@
-/** The API key's format: how one is made, recognised and digested. Where keys are kept is not said here. */
+/** The API key: its text, what is kept of it, and its state. */
 
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** The two environments of the interface; a key of one does not open the other. */
+/** The two environments of the interface ("Versioning"); a key of one does not open the other. */
 export const ENVIRONMENTS = ['staging', 'production'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
@@ -11,7 +11,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 30;
 const CHECKSUM_CHARACTERS = 6;
 
-/** The words in front of a key, so that a person and a secret scanner know it at sight. */
+/** A prefix lets a person and a secret scanner recognise a key and its environment. */
 const PREFIXES: Readonly<Record<Environment, string>> = {
   staging: 'petstore_stag_',
   production: 'petstore_prod_',
@@ -19,14 +19,67 @@ const PREFIXES: Readonly<Record<Environment, string>> = {
 
 const API_KEY = /^petstore_(?:prod|stag)_[0-9A-Za-z]{36}$/;
 
-/** A new key: the prefix, 30 random base62 characters (178 bits), and a checksum over both. */
-export function issueApiKey(environment: Environment): string {
+/** What is kept of an API key. Times are in milliseconds since 1970. */
+export interface ApiKey {
+  /** Counts up from 1. Names the key on the command line and in the log. */
+  readonly id: number;
+  /** Given by the operator: 1 to 100 characters, not unique. */
+  readonly name: string;
+  readonly environment: Environment;
+  readonly createdAt: number;
+  /** Refused from this time on; absent: never expires. */
+  readonly expiresAt?: number;
+  /** Up to a minute old; absent: never used. */
+  readonly lastUsedAt?: number;
+  /** Refused from this time on; absent: not revoked. */
+  readonly revokedAt?: number;
+  /** When another key was made to replace this one; absent: not rotated. */
+  readonly rotatedAt?: number;
+}
+
+/** A key that is not in the store yet. */
+export type NewApiKey = Pick<ApiKey, 'name' | 'environment' | 'createdAt' | 'expiresAt'> & {
+  /** See digestApiKey. */
+  readonly digest: Uint8Array;
+};
+
+/** Only an active key opens the service. */
+export type KeyState = 'active' | 'expired' | 'revoked';
+
+/** The state of a key at that time, in milliseconds since 1970. A revoked key stays revoked when it expires. */
+export function getKeyState(
+  { revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt'>,
+  now: number,
+): KeyState {
+  if (revokedAt !== undefined) return 'revoked';
+  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'active';
+}
+
+export interface KeyOptions {
+  readonly name: string;
+  readonly environment: Environment;
+  /** How long the key is valid, in milliseconds; absent: it never expires. */
+  readonly expires?: number;
+}
+
+/** The text of a new key, which is kept nowhere, and what is to be kept of it. */
+export function createApiKey(
+  { name, environment, expires }: KeyOptions,
+  now: number,
+): { text: string; newKey: NewApiKey } {
+  const text = createApiKeyText(environment);
+  const newKey = { digest: digestApiKey(text), name, environment, createdAt: now };
+  return { text, newKey: expires === undefined ? newKey : { ...newKey, expiresAt: now + expires } };
+}
+
+/** The text of a new key: the prefix, 30 random base62 characters (178 bits), and a checksum over both. */
+export function createApiKeyText(environment: Environment): string {
   const random = Array.from({ length: RANDOM_CHARACTERS }, () => BASE62[randomInt(BASE62.length)]);
   const body = PREFIXES[environment] + random.join('');
   return body + checksum(body);
 }
 
-/** Whether the text is a key of that environment with a true checksum; says nothing of whether it was ever issued. */
+/** Whether the text has the form and the checksum of a key of that environment; it may still be in no store. */
 export function isApiKeyOf(environment: Environment, text: string): boolean {
   return (
     text.startsWith(PREFIXES[environment]) &&
@@ -35,16 +88,16 @@ export function isApiKeyOf(environment: Environment, text: string): boolean {
   );
 }
 
-/** The SHA-256 of a key, 32 bytes: all that is ever stored of it. */
-export function digestApiKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+/** The SHA-256 of a key's text, 32 bytes: the only form in which it is stored. */
+export function digestApiKey(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
 }
 
-/** CRC-32 as six base62 digits, the way GitHub's tokens end: a mistyped key is known without a look-up. */
+/** CRC-32 as six base62 digits, as GitHub's tokens have: a mistyped key is refused without a query. */
 function checksum(body: string): string {
   let rest = crc32(body);
   let digits = '';
-  for (let place = 0; place < CHECKSUM_CHARACTERS; place += 1) {
+  while (digits.length < CHECKSUM_CHARACTERS) {
     digits = BASE62[rest % BASE62.length] + digits;
     rest = Math.floor(rest / BASE62.length);
   }

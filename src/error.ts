@@ -1,6 +1,6 @@
-/** The failures that the petstore expects and names; which HTTP status each has is not said here. */
+/** The errors that the petstore expects, each with a code that clients may rely on. */
 
-/** One code for each way to refuse a request; clients switch on it, so a code never changes. */
+/** One code for each kind of error. Clients switch on it, so a code never changes. */
 export const ERROR_CODES = [
   'bad_request',
   'unauthorized',
@@ -18,10 +18,14 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
+/** The message for an Idempotency-Key that was sent before with another pet. */
+export const IDEMPOTENCY_KEY_REUSED =
+  'this Idempotency-Key was sent before with another pet: send a new one';
+
 /**
- * A failure that was foreseen. The message is written for the person who can mend it: it names the
- * field, parameter or option and says what it must be, and never holds a key, a path of the source
- * or a statement of the database.
+ * An expected error. Its message is for the person who can fix the cause: it names the field,
+ * parameter or option and says what it must be. It never holds a key, a path of the source or a
+ * statement of the database.
  */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';

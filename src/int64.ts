@@ -1,17 +1,17 @@
-/** The int64 of the interface: whole numbers judged on their digits, never on a double. */
+/** The int64 of the interface, parsed from its digits: a double would round beyond 2^53. */
 
 export const INT64_MIN = -(2n ** 63n);
 export const INT64_MAX = 2n ** 63n - 1n;
 
-/** 19 digits and the sign: longer digits cannot be an int64, so they are never made a bigint. */
+/** An int64 has at most 19 digits; more are refused before a bigint is made of them. */
 const INT64_DIGITS_MAX = 19;
 
 const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
 
 /**
- * The whole number that a JSON number (RFC 8259 section 6) stands for, however it is written: `1.0`
- * and `1e2` are whole. Undefined when it has a fraction, is outside int64, or is no JSON number.
+ * The integer that a JSON number (RFC 8259 section 6) stands for, in any spelling: `1.0` and `1e2`
+ * are integers. Undefined when it has a fraction, is outside int64, or is not a JSON number.
  */
 export function findInt64(digits: string): bigint | undefined {
   const match = JSON_NUMBER.exec(digits);
@@ -27,7 +27,7 @@ export function findInt64(digits: string): bigint | undefined {
   return inRange(BigInt(`${sign}${significant}${'0'.repeat(scale)}`));
 }
 
-/** The int64 whose canonical decimal this is (`7`, never `07`, `+7` or `7.0`); else undefined. */
+/** The int64 that this is the canonical decimal of: `7`, never `07`, `+7` or `7.0`; else undefined. */
 export function findCanonicalInt64(decimal: string): bigint | undefined {
   return CANONICAL.test(decimal) ? inRange(BigInt(decimal)) : undefined;
 }

@@ -1,8 +1,8 @@
-/** JSON text to values without the losses of JSON.parse; what the values mean is not known here. */
+/** JSON text to values, without what JSON.parse loses: the digits of a number, and members given twice. */
 
 import { PetstoreError } from './error.ts';
 
-/** A number of a JSON text as the digits that were sent: a double would round what int64 holds. */
+/** A number as the digits that were sent: a double would round an int64. */
 export class JsonNumber {
   readonly digits: string;
 
@@ -41,12 +41,13 @@ function describe(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** A number that is not its own shortest decimal, or might not be; also some strings. */
+/** Numbers that may not print as they were sent, once they are doubles; also matches some strings. */
 const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
 
 /**
- * The object of a text that needs no second look, as nearly all that clients send: its members are no
- * objects, its numbers are short and whole. Undefined for any other text, JSON or not.
+ * The fast path for nearly all that clients send: an object whose members are not objects and whose
+ * numbers are short integers. One JSON.parse without a reviver is enough for it. Undefined for any
+ * other text, JSON or not.
  */
 function findPlainObject(text: string): object | undefined {
   if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;
@@ -62,20 +63,20 @@ function findPlainObject(text: string): object | undefined {
     if (typeof member === 'object') return undefined;
     if (typeof member === 'number') value[name] = new JsonNumber(String(member));
   }
-  // With more colons than members, one may be given twice.
+  // Each member has a colon. A text with more of them may give a member twice.
   return text.split(':', names.length + 2).length === names.length + 1 ? value : undefined;
 }
 
 const STRING_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
 
-/** The name, in its quotes, that stands twice in one object of a valid JSON text; else undefined. */
+/** The name, in its quotes, that an object of a valid JSON text has twice; else undefined. */
 function findRepeatedMember(text: string): string | undefined {
   const open: Set<string>[] = [];
   for (const [token, quoted, colon] of text.matchAll(STRING_OR_BRACE)) {
     if (token === '{') open.push(new Set());
     else if (token === '}') open.pop();
     else if (quoted !== undefined && colon !== undefined) {
-      // The same name may be spelled with escapes.
+      // Escapes are another spelling of the same name.
       const name = quoted.includes('\\') ? JSON.stringify(JSON.parse(quoted)) : quoted;
       const names = open.at(-1);
       if (names?.has(name)) return name;

@@ -1,4 +1,4 @@
-/** The animal: its fields, their limits, and the one place that judges them. Pure. */
+/** The pet: its fields, their limits, and the only parser that decides whether a value is one. */
 
 import { PetstoreError } from './error.ts';
 import { findInt64 } from './int64.ts';
@@ -11,20 +11,21 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 /** The longest name, in Unicode code points. */
 export const NAME_CODE_POINTS_MAX = 255;
 
-/** White space is spelled out, since the languages of our clients do not agree on what `\s` is. */
+/** Spelled out, since the regular expressions of clients' languages disagree on `\s`. */
 const WHITE_SPACE =
   '\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff';
 
-/** A name has no U+0000 and at least one character that is not white space. Linear in any engine. */
+/** No U+0000 and at least one character that is not white space. Takes linear time in any engine. */
 export const NAME_PATTERN = `^[${WHITE_SPACE}]*[^\\u0000${WHITE_SPACE}][^\\u0000]*$`;
 
-/** The animals of one page: the interface's `limit`. */
+/** The number of pets on a page: the interface's `limit` ("Limits"). */
 export const PAGE_LIMIT_MIN = 1;
 export const PAGE_LIMIT_MAX = 100;
 export const PAGE_LIMIT_DEFAULT = 20;
 
-/** What a client says of an animal (the interface's NewPet). */
+/** A pet as a client sends it (the interface's NewPet). */
 export interface NewPet {
+  /** 1 to 255 code points, kept as sent. */
   readonly name: string;
   /** An int64. */
   readonly categoryId: bigint;
@@ -32,7 +33,7 @@ export interface NewPet {
   readonly status?: PetStatus;
 }
 
-/** An animal of the store (the interface's Pet). */
+/** A pet of the store (the interface's Pet). */
 export interface Pet extends NewPet {
   /** An int64 that counts up from 1, assigned by the store and never used twice. */
   readonly id: bigint;
@@ -41,14 +42,14 @@ export interface Pet extends NewPet {
 const NAME = new RegExp(NAME_PATTERN, 'u');
 
 /**
- * The animal that a value of {@link parseJson} describes. Other members, `id` among them, are
- * ignored; nothing is trimmed or normalised.
+ * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing
+ * is trimmed or normalised.
  *
  * @throws PetstoreError `bad_request`, whose message names the first field that is wrong.
  */
 export function parseNewPet(value: unknown): NewPet {
   if (!isObject(value)) {
-    throw new PetstoreError('bad_request', 'an animal must be a JSON object');
+    throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   }
   const { name, categoryId, status }: { name?: unknown; categoryId?: unknown; status?: unknown } =
     value;
@@ -57,9 +58,9 @@ export function parseNewPet(value: unknown): NewPet {
 }
 
 /**
- * One of the three statuses, spelled exactly.
+ * The status that the value is, spelled exactly.
  *
- * @throws PetstoreError `bad_request` for anything else.
+ * @throws PetstoreError `bad_request` for any other value.
  */
 export function parsePetStatus(value: unknown): PetStatus {
   const status = PET_STATUSES.find((known) => known === value);
@@ -69,7 +70,7 @@ export function parsePetStatus(value: unknown): PetStatus {
   return status;
 }
 
-/** The animal as JSON text, to the last digit: JSON.stringify has none for a bigint. */
+/** The pet as JSON text. JSON.stringify refuses a bigint, so the digits are written here. */
 export function toPetJson({ id, name, categoryId, status }: Pet): string {
   const start = `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId}`;
   return status === undefined ? `${start}}` : `${start},"status":"${status}"}`;
@@ -92,7 +93,7 @@ function parseName(value: unknown): string {
 }
 
 function isName(value: string): boolean {
-  // A code point is at most two UTF-16 units, so only lengths between need counting.
+  // A code point is one or two UTF-16 units, so code points are counted only where that decides.
   if (value.length > 2 * NAME_CODE_POINTS_MAX) return false;
   if (value.length > NAME_CODE_POINTS_MAX && [...value].length > NAME_CODE_POINTS_MAX) return false;
   return value.isWellFormed() && NAME.test(value);

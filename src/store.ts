@@ -1,88 +1,90 @@
-/** The port to the database: what a store promises, method by method. How it keeps it is in storage/. */
+/** The port to the database: what a store promises, method by method. */
 
-import type { Environment } from './api-key.ts';
+import type { ApiKey, NewApiKey } from './api-key.ts';
 import type { NewPet, Pet, PetStatus } from './pet.ts';
 
 /**
- * A store of animals and keys. Every method may also throw PetstoreError `unavailable` when the
- * database cannot answer in time; what was not answered may be tried again.
+ * A store of pets and API keys. Every method may also throw PetstoreError `unavailable` when the
+ * database cannot answer in time. A write that failed so may still have been done.
  */
 export interface Store {
   readonly pets: PetStore;
   readonly keys: KeyStore;
 
-  /** Resolves when the database answers. */
+  /** Resolves when the database can be read and written. */
   check(): Promise<void>;
 
   /**
-   * Writes a copy of the whole store, of one moment, to a new file, while others read and write.
+   * Writes a copy of the whole store, as of one moment, to a new SQLite file. Others may read and
+   * write meanwhile.
    *
    * @throws PetstoreError `bad_request` when the file exists or cannot be written.
    */
   backup(file: string): Promise<void>;
 
-  /** Lets go of the database. No method may be called afterwards. */
+  /** Waits for the writes under way and releases the database. No method may be called afterwards. */
   close(): Promise<void>;
 }
 
 export interface PetStore {
-  /** Adds an animal. Resolves once it is on the disk. */
+  /** Adds a pet. Resolves to it once it is on the disk. */
   add(newPet: NewPet): Promise<Pet>;
 
   /**
-   * Adds an animal, unless the same request did so within the last 24 hours: then that animal.
+   * Adds a pet, as `add` does, unless the same request did so within IDEMPOTENCY_MS: then resolves to
+   * the pet that it added.
    *
-   * @throws PetstoreError `idempotency_key_reused` when that request was for another animal.
+   * @throws PetstoreError `idempotency_key_reused` when that request was for another pet.
    */
   addOnce(newPet: NewPet, request: IdempotentRequest): Promise<Pet>;
 
   /**
-   * Adds all the animals or, when the iteration or the database fails, none. They get ids in their
-   * order. Resolves to their count once they are on the disk; needs memory for a few, not for all.
+   * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
+   * order. Resolves to their count once they are on the disk; holds at most a few thousand of them in memory.
    */
   addAll(newPets: AsyncIterable<NewPet>): Promise<number>;
 
-  /** The animal with that id, or undefined. */
+  /** The pet with that id, or undefined. */
   find(id: bigint): Promise<Pet | undefined>;
 
   /**
-   * A page of the animals, by id, ascending. Following `next` to its end meets every animal that
-   * was there at the start once, whatever is added meanwhile.
+   * A page of the pets, by id, ascending. Reading on from `next` to the last page meets every pet that
+   * was there at the start exactly once, whatever is added meanwhile.
    */
   list(query: PetQuery): Promise<PetPage>;
 
   /**
-   * The same page as JSON text (the interface's Pets), which costs less than its animals. A page that
-   * the store has kept is returned at once, not as a promise.
+   * The same page as JSON text (the interface's Pets), which costs less than its pets. A page that
+   * the store has cached is returned at once, not as a promise.
    */
   listJson(query: PetQuery): JsonPage | Promise<JsonPage>;
 }
 
-/** For how long a request is known again. */
+/** How long an idempotent request is remembered: 24 hours. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
-/** What a client names, so that it can send it again. */
+/** A create that a client named by an Idempotency-Key, so that it can safely send it again. */
 export interface IdempotentRequest {
-  /** The API key, which has names of its own. */
+  /** The id of the API key; each API key has idempotency keys of its own. */
   readonly keyId: number;
-  /** 1 to 255 visible ASCII characters. */
+  /** The Idempotency-Key: 1 to 255 visible ASCII characters. */
   readonly key: string;
-  /** When it came, in milliseconds since 1970. */
+  /** When the request came, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface PetQuery {
-  /** The most animals to return; at least 1. */
+  /** The most pets to return; at least 1. */
   readonly limit: number;
-  /** Only animals of this status. */
+  /** Only pets of this status. */
   readonly status?: PetStatus;
-  /** Only animals with a greater id. */
+  /** Only pets with a greater id. */
   readonly after?: bigint;
 }
 
 export interface PetPage {
   readonly pets: readonly Pet[];
-  /** The `after` of the next page; absent when this page is the last. */
+  /** The `after` of the next page; absent on the last page. */
   readonly next?: bigint;
 }
 
@@ -92,58 +94,36 @@ export interface JsonPage {
   readonly next?: bigint;
 }
 
-/** What is kept of an API key. Times are in milliseconds since 1970. */
-export interface ApiKey {
-  /** Counts up from 1. Names the key to the operator and in the log. */
-  readonly id: number;
-  readonly name: string;
-  readonly environment: Environment;
-  readonly createdAt: number;
-  /** Refused from this time on; absent: never. */
-  readonly expiresAt?: number;
-  readonly lastUsedAt?: number;
-  /** Refused since this time; absent: not revoked. */
-  readonly revokedAt?: number;
-  /** When another key was made in its place; absent: not yet. */
-  readonly rotatedAt?: number;
-}
-
-export interface NewApiKey {
-  /** See digestApiKey. */
-  readonly digest: Uint8Array;
-  readonly name: string;
-  readonly environment: Environment;
-  readonly createdAt: number;
-  readonly expiresAt?: number;
-}
-
+/** Times are in milliseconds since 1970. */
 export interface KeyStore {
+  /** Adds a key. Resolves to it once it is on the disk. */
   add(newKey: NewApiKey): Promise<ApiKey>;
 
   /**
-   * The key with that digest, expired and revoked ones too, or undefined. What another process
-   * changed is seen within one second.
+   * The key with that digest in any state, or undefined. What another process changed is seen within
+   * one second.
    */
   find(digest: Uint8Array): Promise<ApiKey | undefined>;
 
-  /** All keys, expired and revoked ones too, by id. */
+  /** All keys in any state, by id. */
   list(): Promise<ApiKey[]>;
 
-  /** Notes that the key was used. */
+  /** Notes when the key was used. Does nothing when there is no such key. */
   touch(id: number, usedAt: number): Promise<void>;
 
   /**
-   * Refuses the key from now on; one that is revoked already keeps its time.
+   * Revokes the key; one that is revoked already keeps its time.
    *
    * @throws PetstoreError `not_found` when there is no such key.
    */
   revoke(id: number, revokedAt: number): Promise<void>;
 
   /**
-   * Adds the new key and, in the same step, lets the old one expire at that time, unless it would
-   * expire sooner by itself.
+   * Adds the new key and, in the same transaction, makes the old one expire at `oldExpiresAt`, unless
+   * it expires sooner by itself.
    *
-   * @throws PetstoreError `not_found` when there is no such key, or it is revoked or rotated.
+   * @throws PetstoreError `not_found` when there is no such key, or it is not active at the new key's
+   *   `createdAt`, or it was rotated before.
    */
   rotate(id: number, newKey: NewApiKey, oldExpiresAt: number): Promise<ApiKey>;
 }

@@ -1,10 +1,17 @@
-/** What an API key looks like and how it is recognised; where keys are kept is tested elsewhere. */
+/** The text of an API key, its state, and what is kept of a new one. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { digestApiKey, ENVIRONMENTS, isApiKeyOf, issueApiKey } from '../src/api-key.ts';
+import {
+  createApiKey,
+  createApiKeyText,
+  digestApiKey,
+  ENVIRONMENTS,
+  getKeyState,
+  isApiKeyOf,
+} from '../src/api-key.ts';
 
 /** Keys as clients hold them, their checksums worked out by another CRC-32: they must stay keys. */
 const STAGING_KEY = 'petstore_stag_0123456789ABCDEFGHIJabcdefghij2YTDD6';
@@ -34,15 +41,15 @@ function seal(body: string): string {
 }
 
 for (const environment of ENVIRONMENTS) {
-  test(`issueApiKey › for ${environment} › makes a key of the format that is a key of it`, () => {
-    const key = issueApiKey(environment);
+  test(`createApiKeyText › for ${environment} › makes a key of the format that is a key of it`, () => {
+    const key = createApiKeyText(environment);
     assert.match(key, FORMATS[environment]);
     assert.equal(isApiKeyOf(environment, key), true);
   });
 }
 
-test('issueApiKey › a thousand times › makes different keys in which every character occurs', () => {
-  const keys = Array.from({ length: 1000 }, () => issueApiKey('production'));
+test('createApiKeyText › a thousand times › makes different keys in which every character occurs', () => {
+  const keys = Array.from({ length: 1000 }, () => createApiKeyText('production'));
   assert.equal(new Set(keys).size, 1000);
   assert.equal(new Set(keys.flatMap((key) => [...key.slice(14, 44)])).size, 62);
   const firsts = new Set(keys.map((key) => key.slice(14, 22)));
@@ -61,7 +68,7 @@ test('isApiKeyOf › a key that was issued before › is a key of its environmen
 test('isApiKeyOf › a key with any one character changed › is refused', () => {
   fc.assert(
     fc.property(environment, fc.nat(49), character, (environment, place, other) => {
-      const key = issueApiKey(environment);
+      const key = createApiKeyText(environment);
       fc.pre(key[place] !== other);
       const changed = key.slice(0, place) + other + key.slice(place + 1);
       for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, changed), false, changed);
@@ -72,7 +79,7 @@ test('isApiKeyOf › a key with any one character changed › is refused', () =>
 test('isApiKeyOf › a key with two neighbours swapped › is refused', () => {
   fc.assert(
     fc.property(environment, fc.nat(48), (environment, place) => {
-      const key = issueApiKey(environment);
+      const key = createApiKeyText(environment);
       const [one = '', other = ''] = key.slice(place, place + 2);
       fc.pre(one !== other);
       const swapped = key.slice(0, place) + other + one + key.slice(place + 2);
@@ -125,4 +132,26 @@ test('digestApiKey › a key › is its SHA-256 in 32 bytes', () => {
     digest.toString('hex'),
     '66282706833b190b80fb5454ca84f453a7f483025065770bbae3c551e79430e2',
   );
+});
+
+for (const [what, key, expected] of [
+  ['neither expires nor is revoked', {}, 'active'],
+  ['expires later', { expiresAt: 1_001 }, 'active'],
+  ['expires now', { expiresAt: 1_000 }, 'expired'],
+  ['has expired', { expiresAt: 1 }, 'expired'],
+  ['is revoked', { revokedAt: 999 }, 'revoked'],
+  ['has expired and is revoked', { expiresAt: 1, revokedAt: 999 }, 'revoked'],
+] as const) {
+  test(`getKeyState › a key that ${what} › is ${expected}`, () => {
+    assert.equal(getKeyState(key, 1_000), expected);
+  });
+}
+
+test('createApiKey › with and without an expiry › keeps the digest and the times, not the text', () => {
+  const options = { name: 'ci', environment: 'staging' } as const;
+  const { text, newKey } = createApiKey({ ...options, expires: 60_000 }, 1_000);
+  assert.equal(isApiKeyOf('staging', text), true);
+  const kept = { ...options, digest: digestApiKey(text), createdAt: 1_000 };
+  assert.deepEqual(newKey, { ...kept, expiresAt: 61_000 });
+  assert.equal('expiresAt' in createApiKey(options, 1_000).newKey, false);
 });

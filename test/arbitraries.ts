@@ -1,4 +1,4 @@
-/** Random animals for the property tests, valid and invalid ones. What is expected of them is said in the tests. */
+/** Random pets for the property tests, valid and invalid ones. What is expected of them is said in the tests. */
 
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../src/int64.ts';
@@ -53,13 +53,13 @@ export const int64: fc.Arbitrary<bigint> = fc.oneof(
 
 export const status = fc.constantFrom(...PET_STATUSES);
 
-/** A valid animal; one in a few has no status. */
+/** A valid pet; one in a few has no status. */
 export const newPet: fc.Arbitrary<NewPet> = fc.record(
   { name, categoryId: int64, status },
   { requiredKeys: ['name', 'categoryId'] },
 );
 
-/** The JSON text of an animal that says exactly the field that is wrong in it. */
+/** The JSON text of a pet that says exactly the field that is wrong in it. */
 export interface InvalidNewPet {
   readonly json: string;
   readonly field: keyof NewPet;
@@ -79,7 +79,7 @@ export const invalidNewPet: fc.Arbitrary<InvalidNewPet> = fc.oneof(
   fc.record({ json: int64.map((id) => `{"categoryId":${id}}`), field: fc.constant('name') }),
 );
 
-/** The JSON text of an animal, its int64 to the last digit. */
+/** The JSON text of a pet, its int64 to the last digit. */
 export function toJson(pet: NewPet): string {
   return writeMembers(membersOf(pet));
 }

@@ -1,4 +1,4 @@
-/** Which animals are taken and which refused, field by field; how JSON is read is tested elsewhere. */
+/** Which pets are taken and which refused, field by field; how JSON is read is tested elsewhere. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -41,7 +41,7 @@ function assertRefused(json: string, field: string): void {
   });
 }
 
-test('parseNewPet › any valid animal › comes back as it was sent', () => {
+test('parseNewPet › any valid pet › comes back as it was sent', () => {
   fc.assert(
     fc.property(newPet, (pet) => {
       assert.deepEqual(parse(toJson(pet)), { ...pet });
@@ -49,7 +49,7 @@ test('parseNewPet › any valid animal › comes back as it was sent', () => {
   );
 });
 
-test('parseNewPet › any animal with one wrong field › is refused and the field named', () => {
+test('parseNewPet › any pet with one wrong field › is refused and the field named', () => {
   fc.assert(
     fc.property(invalidNewPet, ({ json, field }) => {
       assertRefused(json, field);
@@ -208,7 +208,7 @@ for (const json of ['null', 'true', '"Rex"', '[]', '[{"name":"Rex","categoryId":
   test(`parseNewPet › the value ${json}, which is no object › is refused as one`, () => {
     assert.throws(() => parse(json), {
       code: 'bad_request',
-      message: 'an animal must be a JSON object',
+      message: 'a pet must be a JSON object',
     });
   });
 }
@@ -222,7 +222,7 @@ test('parsePetStatus › anything but one of the three › is refused and the th
   }
 });
 
-test('toPetJson › any animal › is JSON that is read as the same animal, to the last digit', () => {
+test('toPetJson › any pet › is JSON that is read as the same pet, to the last digit', () => {
   fc.assert(
     fc.property(int64, newPet, (id, pet) => {
       const json = toPetJson({ id, ...pet });
@@ -237,7 +237,7 @@ test('toPetJson › any animal › is JSON that is read as the same animal, to t
   );
 });
 
-test('toPetJson › an animal without a status › has no such member', () => {
+test('toPetJson › a pet without a status › has no such member', () => {
   assert.equal(
     toPetJson({ id: 1n, name: 'R"ex\n', categoryId: -(2n ** 63n) }),
     '{"id":1,"name":"R\\"ex\\n","categoryId":-9223372036854775808}',

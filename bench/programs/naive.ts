@@ -48,7 +48,7 @@ const app = await createApp({
   store: { ...store, pets },
   log: openLog('info').log,
   environment: 'staging',
-  corsOrigins: ['*'],
-  isGetPetRetired: false,
+  corsOrigin: ['*'],
+  retireGetPet: false,
 });
 await app.listen({ host: '127.0.0.1', port: Number(port) });

@@ -1,21 +1,19 @@
-/** Every option of the command line: its flag, its variable, its default and what it must be. */
+/** The options of the command line: the flag, the variable, the default and the parser of each. */
 
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import { LOG_LEVELS } from '../service/service.ts';
+import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 
 const PORT_MAX = 65_535;
 const CONNECTIONS_MAX = 1_000;
 const WORKERS_MAX = 256;
-const ADDRESSES = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
 
-/** Control characters, line ends, and what turns the direction of the text behind it. */
+/** Control characters, line ends, and characters that change the direction of the text after them. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = {
@@ -25,27 +23,43 @@ const MS_OF_UNIT: Readonly<Record<string, number>> = {
   d: DAY_MS,
 };
 
-/** An option that also has the variable PETSTORE_<OPTION>; the flag wins over it. */
+/** A use of the command line that is wrong, told without commander, whose message would repeat the value. */
+export class UsageError extends Error {}
+
+/** An option that also has the variable PETSTORE_<OPTION>; the flag takes precedence. */
 function option(flags: string, description: string): Option {
   const made = new Option(flags, description);
   return made.env(`PETSTORE_${made.name().replaceAll('-', '_').toUpperCase()}`);
 }
 
+/** An option whose value is the address of a store. */
+function addressOption(flag: string, description: string): Option {
+  const made = option(`${flag} <address>`, description);
+  return made.argParser((text: string) => {
+    try {
+      parseAddress(text);
+      return text;
+    } catch {
+      throw new UsageError(
+        `option '${flag} <address>', or ${made.envVar}, must be ${ADDRESS_FORMS}`,
+      );
+    }
+  });
+}
+
 export const databaseOption = () =>
-  option('--database <address>', `where the store is: ${ADDRESSES}`)
-    .default('sqlite:petstore.db')
-    .argParser(parseDatabase);
+  addressOption('--database', `the address of the store: ${ADDRESS_FORMS}`).default(
+    'sqlite:petstore.db',
+  );
 
 /** The options of `copy`. */
 export const copyOptions = () => [
-  option('--from <address>', 'the store to copy').makeOptionMandatory().argParser(parseDatabase),
-  option('--to <address>', 'an empty store, or one that is not there yet')
-    .makeOptionMandatory()
-    .argParser(parseDatabase),
+  addressOption('--from', 'the store to copy').makeOptionMandatory(),
+  addressOption('--to', 'an empty store, or one that does not exist yet').makeOptionMandatory(),
 ];
 
 export const environmentOption = () =>
-  option('--environment <name>', 'which keys open the service')
+  option('--environment <name>', 'the environment, whose keys alone are accepted')
     .choices(ENVIRONMENTS)
     .default('staging');
 
@@ -59,15 +73,20 @@ export const serveOptions = () => [
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
     .argParser(parsePort),
-  option('--workers <count>', 'how many processes serve; auto: one for each core')
+  option('--workers <count>', 'the number of processes; auto: one for each core')
     .default(1)
     .argParser(parseWorkers),
   environmentOption(),
   option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
     parseBaseUrl,
   ),
-  option('--log-level <level>', 'the least that is logged').choices(LOG_LEVELS).default('info'),
-  option('--cors-origin <origins>', 'whose pages may call: * or origins, separated by commas')
+  option('--log-level <level>', 'the lowest level that is logged')
+    .choices(LOG_LEVELS)
+    .default('info'),
+  option(
+    '--cors-origin <origins>',
+    'the origins whose pages may read answers: *, or origins separated by commas',
+  )
     .default(['*'], '*')
     .argParser(parseOrigins),
   option('--retire-get-pet [boolean]', 'answer 410 on the deprecated GET /v1/pets/{petId}')
@@ -80,12 +99,14 @@ export const jsonOption = () =>
   option('--json [boolean]', 'as JSON').default(false).preset('true').argParser(parseBoolean);
 
 export const nameOption = () =>
-  option('--name <name>', 'who the key is for').makeOptionMandatory().argParser(parseKeyName);
+  option('--name <name>', 'the name of the key, such as who uses it')
+    .makeOptionMandatory()
+    .argParser(parseKeyName);
 
 export const expiresOption = () =>
   option(
     '--expires <duration>',
-    'after which time it is refused, as 90d, 24h, 30m or 60s (never)',
+    'how long the key is valid, as 90d, 24h, 30m or 60s (default: for ever)',
   ).argParser((text: string) => parseDuration(text, 1));
 
 export const overlapOption = () =>
@@ -93,29 +114,9 @@ export const overlapOption = () =>
     .default(DAY_MS, '24h')
     .argParser((text: string) => parseDuration(text, 0));
 
-/** What `serveOptions` parse to. */
-export interface ServeConfig {
-  readonly database: string;
-  readonly databaseConnections: number;
-  readonly host: string;
-  readonly port: number;
-  readonly workers: number;
-  readonly environment: (typeof ENVIRONMENTS)[number];
-  readonly baseUrl?: string;
-  readonly logLevel: LogLevel;
-  readonly corsOrigin: readonly string[];
-  readonly retireGetPet: boolean;
-}
-
 /** A key's id as an argument. */
 export function parseKeyId(text: string): number {
   return parseWhole(text, 1, Number.MAX_SAFE_INTEGER);
-}
-
-/** What is wrong with a postgres address is said by the storage, which reads it. */
-function parseDatabase(text: string): string {
-  if (/^(?:sqlite|postgres|postgresql):.+/s.test(text)) return text;
-  throw new InvalidArgumentError(`It must be ${ADDRESSES}.`);
 }
 
 function parseConnections(text: string): number {
@@ -168,7 +169,7 @@ function parseKeyName(text: string): string {
   throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
 }
 
-/** A duration in milliseconds, of at least so many seconds. */
+/** A duration in milliseconds, of at least `secondsMin` seconds. */
 function parseDuration(text: string, secondsMin: number): number {
   const [, count, unit = ''] = /^(\d{1,12})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);

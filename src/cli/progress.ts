@@ -1,6 +1,6 @@
-/** How far a long command is, told on standard error; what the command does is not known here. */
+/** The progress of a long command, on standard error. */
 
-/** What is needed of standard error. */
+/** The part of standard error that is used. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
@@ -12,10 +12,10 @@ const LINE_MILLISECONDS = 5_000;
 const BAR_CHARACTERS = 24;
 const COLUMNS_DEFAULT = 80;
 
-/** Back to the start of the terminal's line, and away with what stands there. */
+/** Moves a terminal's cursor to the start of its line and erases the line. */
 const CLEAR_LINE = '\r\x1b[K';
 
-/** A bar that is drawn anew on a terminal, now and then a line on anything else. */
+/** A bar that is redrawn on a terminal; on anything else a line every 5 s. */
 export class Progress {
   readonly #stream: ProgressStream;
   readonly #verb: string;
@@ -26,7 +26,7 @@ export class Progress {
   #part: number | undefined;
 
   /**
-   * @param verb what happens to an animal, in the past: `imported`.
+   * @param verb what is done to the pets, in the past tense: `imported`.
    * @param now the time in milliseconds.
    */
   constructor(stream: ProgressStream, verb: string, now: () => number = () => performance.now()) {
@@ -37,18 +37,18 @@ export class Progress {
     this.#shown = this.#start;
   }
 
-  /** How much of all is done, from 0 to 1; until it is told there is no percentage. */
+  /** The share of the work that is done, from 0 to 1; without it no percentage is shown. */
   setPart(part: number): void {
     this.#part = part;
   }
 
-  addAnimals(count: number): void {
+  addPets(count: number): void {
     this.#count += count;
     const now = this.#now();
     if (now - this.#shown < (this.#stream.isTTY ? REDRAW_MILLISECONDS : LINE_MILLISECONDS)) return;
     this.#shown = now;
     if (this.#stream.isTTY) {
-      // A line that wraps could not be drawn over.
+      // A line that wraps could not be redrawn.
       const line = this.#describe().slice(0, (this.#stream.columns ?? COLUMNS_DEFAULT) - 1);
       this.#stream.write(CLEAR_LINE + line);
     } else {
@@ -56,23 +56,23 @@ export class Progress {
     }
   }
 
-  /** The last line: all is done. */
+  /** Prints the last line. */
   finish(): void {
     this.clear();
     const seconds = this.#seconds().toFixed(1);
-    this.#stream.write(`${this.#verb} ${this.#animals()} in ${seconds} s\n`);
+    this.#stream.write(`${this.#verb} ${this.#pets()} in ${seconds} s\n`);
   }
 
-  /** Leaves a terminal's line empty for what is to be said next. */
+  /** Erases the bar, so that another line can be printed. */
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
   }
 
   #describe(): string {
     const rate = Math.round(this.#count / this.#seconds()).toLocaleString('en-US');
-    const words = `${this.#verb} ${this.#animals()}, ${rate}/s`;
+    const words = `${this.#verb} ${this.#pets()}, ${rate}/s`;
     if (this.#part === undefined) return words;
-    // A file may grow while it is read.
+    // Above 1 when a file grows while it is read.
     const part = Math.min(this.#part, 1);
     const percent = `${Math.floor(part * 100)} %`.padStart(5);
     if (!this.#stream.isTTY) return `${percent.trim()}: ${words}`;
@@ -80,8 +80,8 @@ export class Progress {
     return `[${bar}] ${percent} ${words}`;
   }
 
-  #animals(): string {
-    return `${this.#count.toLocaleString('en-US')} ${this.#count === 1 ? 'animal' : 'animals'}`;
+  #pets(): string {
+    return `${this.#count.toLocaleString('en-US')} ${this.#count === 1 ? 'pet' : 'pets'}`;
   }
 
   #seconds(): number {

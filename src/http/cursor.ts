@@ -1,13 +1,13 @@
-/** The opaque `cursor` of the list's next page: the id of the last animal, in a form nobody counts on. */
+/** The opaque `cursor` of the next page: the id of the last pet of a page, in base64url. */
 
 import { PetstoreError } from '../error.ts';
 
-/** Every text of this form is a cursor: 64 bits in base64url, the sign and the two left over being 0. */
+/** 64 bits in base64url are 11 characters; the sign bit and the two bits left over are 0. */
 export const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-/** The cursor that carries on after the animal with this id. */
+/** The cursor of the page after the pet with this id. */
 export function createCursor(after: bigint): string {
   const bytes = Buffer.alloc(8);
   bytes.writeBigInt64BE(after);

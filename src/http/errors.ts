@@ -1,9 +1,13 @@
-/** Failures as answers: the only place that knows which HTTP status each code has. */
+/** Errors as answers: the status and the default message of each error code, and the handler that sends them. */
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorCode, PetstoreError } from '../error.ts';
-import { MESSAGES, refuse } from './refusals.ts';
-import { type ErrorBody, ErrorSchema } from './schemas.ts';
+import { type ErrorCode, IDEMPOTENCY_KEY_REUSED, PetstoreError } from '../error.ts';
+import {
+  BODY_BYTES_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_SECONDS_MAX,
+  REQUEST_SECONDS_MAX,
+} from './limits.ts';
 
 export const STATUSES = {
   bad_request: 400,
@@ -20,65 +24,76 @@ export const STATUSES = {
   unavailable: 503,
 } as const satisfies Record<ErrorCode, number>;
 
+/** Used where nothing more specific is known, and in the examples of the document. */
+export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
+  bad_request: 'the request is not well-formed HTTP/1.1',
+  unauthorized: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
+  not_found: 'there is no pet with this petId',
+  method_not_allowed: 'this path does not take this method: Allow lists those that it takes',
+  request_timeout: `the request must arrive within ${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`,
+  gone: 'this operation was removed: use GET /v1/pets instead',
+  payload_too_large: `the body must be at most ${BODY_BYTES_MAX / 1024} KiB`,
+  unsupported_media_type:
+    'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
+  idempotency_key_reused: IDEMPOTENCY_KEY_REUSED,
+  headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB`,
+  internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
+  unavailable: 'the service cannot answer now: try again when Retry-After says',
+};
+
 const RETRY_AFTER_SECONDS = 1;
 
-/** The interface's Error for a failure. */
+/** The interface's Error. */
+export interface ErrorBody {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly status: number;
+}
+
+/** An error of that code with its default message. */
+export function createError(code: ErrorCode): PetstoreError {
+  return new PetstoreError(code, DEFAULT_MESSAGES[code]);
+}
+
 export function toErrorBody({ code, message }: PetstoreError): ErrorBody {
   return { code, message, status: STATUSES[code] };
 }
 
-/** A response of the Error shape, with an example for each of these codes; the messages fit it better. */
-export function errorResponse(
-  description: string,
-  codes: readonly ErrorCode[],
-  messages: Partial<Record<ErrorCode, string>> = {},
-) {
-  const examples = codes.map((code) => {
-    const error = new PetstoreError(code, messages[code] ?? MESSAGES[code]);
-    return [code, { summary: `Status ${STATUSES[code]}`, value: toErrorBody(error) }];
-  });
-  return {
-    description,
-    content: {
-      'application/json': { schema: ErrorSchema, examples: Object.fromEntries(examples) },
-    },
-  };
-}
-
-/** Answers with the Error of what was thrown; what nobody foresaw is logged with its cause. */
+/** Fastify's error handler: answers every error, and logs those that the operator must know of. */
 export function answerError(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const known = findKnown(error, request);
-  const failure = { requestId: request.id };
-  if (known === undefined) {
-    request.server.petstoreLog.error({ ...failure, err: error }, 'request failed');
-  } else if (known.code === 'unavailable') {
-    request.server.petstoreLog.error({ ...failure, reason: error.message }, 'request failed');
+  const expected = findExpected(error, request);
+  const log = request.server.petstoreLog;
+  if (expected === undefined) {
+    log.error({ requestId: request.id, err: error }, 'request failed');
+  } else if (expected.code === 'unavailable') {
+    log.error({ requestId: request.id, reason: error.message }, 'request failed');
     reply.header('retry-after', RETRY_AFTER_SECONDS);
   }
-  const body = toErrorBody(known ?? refuse('internal_error'));
+  const body = toErrorBody(expected ?? createError('internal_error'));
   reply.code(body.status).send(body);
 }
 
-/** The foreseen failure that was thrown, or that stands for what was thrown. */
-function findKnown(
+/** The expected error that was thrown, or the one that an error of Fastify or the socket stands for. */
+function findExpected(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,
 ): PetstoreError | undefined {
   if (error instanceof PetstoreError) {
-    // What the store says of itself is for the operator: it may name a file or a host.
-    return error.code === 'unavailable' ? refuse('unavailable') : error;
+    // The store's own message may name a file or a host, so only the log gets it.
+    return error.code === 'unavailable' ? createError('unavailable') : error;
   }
-  // The client went away, or the parser refused the rest: only the log has this.
+  // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
+  // answer, but the log line of the request has its status.
   if (error === request.raw.errored) return new PetstoreError('bad_request', 'the body broke off');
   switch (error.code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return refuse('payload_too_large');
+      return createError('payload_too_large');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return refuse('unsupported_media_type');
+      return createError('unsupported_media_type');
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new PetstoreError('bad_request', 'the body must be as long as Content-Length says');
     default:

@@ -1,4 +1,4 @@
-/** The headers that every answer carries, whichever layer gives it. */
+/** The headers of every answer, whether the application or the parser gives it. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -11,7 +11,7 @@ export const CONSTANT_HEADERS = {
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
-/** The caller's own X-Request-Id when it is fit for a log, so that its traces meet ours; else a new one. */
+/** The client's X-Request-Id when it is safe to log, so that its own traces name the same request; else a new one. */
 export function createRequestId(request?: IncomingMessage): string {
   const sent = request?.headers['x-request-id'];
   return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();

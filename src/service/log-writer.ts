@@ -1,4 +1,4 @@
-/** Writes lines to a file descriptor in the background, many at a time, so that a line costs its caller little. */
+/** Writes the lines of the log to a file descriptor in the background, many at a time. */
 
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,17 +6,17 @@ import { promisify } from 'node:util';
 
 const write = promisify(fs.write);
 
-/** Lines are gathered until they are so long, in UTF-16 units, or so old. */
-const GATHERED_UNITS = 32 * 1024;
-const GATHERED_MS_MAX = 200;
-/** What waits at most, when nobody reads; lines above it are dropped. */
-const WAITING_UNITS_MAX = 8 * 1024 * 1024;
-/** How long a pipe that is full is left alone. */
-const FULL_MS = 10;
+/** Lines are buffered until there are so many UTF-16 units of them, or for so long. */
+const BUFFERED_UNITS = 32 * 1024;
+const BUFFERED_MS_MAX = 200;
+/** The most that is buffered while nobody reads; lines above it are dropped. */
+const BUFFER_UNITS_MAX = 8 * 1024 * 1024;
+/** The pause before the next write to a pipe that is full. */
+const FULL_PIPE_MS = 10;
 
-export class LineWriter {
+export class LogWriter {
   readonly #fd: number;
-  #waiting = '';
+  #buffer = '';
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
@@ -24,15 +24,15 @@ export class LineWriter {
     this.#fd = fd;
   }
 
-  /** Takes a line, its end included. Lines are written in their order. */
+  /** Buffers a line, which includes its line end. Lines are written in their order. */
   write(line: string): void {
-    if (this.#waiting.length + line.length > WAITING_UNITS_MAX) return;
-    this.#waiting += line;
-    this.#timer ??= setTimeout(() => this.flush(), GATHERED_MS_MAX).unref();
-    if (this.#waiting.length >= GATHERED_UNITS && this.#writing === undefined) this.#send();
+    if (this.#buffer.length + line.length > BUFFER_UNITS_MAX) return;
+    this.#buffer += line;
+    this.#timer ??= setTimeout(() => this.flush(), BUFFERED_MS_MAX).unref();
+    if (this.#buffer.length >= BUFFERED_UNITS && this.#writing === undefined) this.#send();
   }
 
-  /** Resolves once all that waits is written, or lost because nobody can take it. */
+  /** Resolves once the buffer is written, or dropped because it cannot be. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -40,19 +40,19 @@ export class LineWriter {
     await this.#send();
   }
 
-  /** The same in the caller's time, for a process that ends now. */
+  /** Writes the buffer before it returns, for a process that is about to end. */
   flushSync(): void {
     try {
-      fs.writeSync(this.#fd, this.#waiting);
+      fs.writeSync(this.#fd, this.#buffer);
     } catch {
-      // Whoever read it is gone.
+      // The reader has closed its end.
     }
-    this.#waiting = '';
+    this.#buffer = '';
   }
 
   #send(): Promise<void> {
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
+    const bytes = Buffer.from(this.#buffer);
+    this.#buffer = '';
     this.#writing = this.#writeBytes(bytes).finally(() => {
       this.#writing = undefined;
     });
@@ -64,9 +64,9 @@ export class LineWriter {
       try {
         written += (await write(this.#fd, bytes, written)).bytesWritten;
       } catch (error) {
-        // A reader that is gone, a full disk: the service outlives its log.
+        // The reader has closed its end, or the disk is full: the service goes on without its log.
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
-        await sleep(FULL_MS);
+        await sleep(FULL_PIPE_MS);
       }
     }
   }

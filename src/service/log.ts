@@ -1,15 +1,15 @@
-/** The log: JSON lines on standard error; plain text on a terminal. */
+/** The log: JSON lines on standard error, readable text when that is a terminal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import type { LogLevel } from '../cli/options.ts';
-import { LineWriter } from './log-writer.ts';
+import { LogWriter } from './log-writer.ts';
+import type { LogLevel } from './service.ts';
 
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
-/** The log, and what writes its last lines; false when nobody takes them. */
+/** The log, and a `close` that writes its last lines; it resolves to false when they cannot be written in time. */
 export function openLog(level: LogLevel): { log: Logger; close: () => Promise<boolean> } {
   if (process.stderr.isTTY) {
     const stream = pretty({
@@ -21,12 +21,12 @@ export function openLog(level: LogLevel): { log: Logger; close: () => Promise<bo
     });
     return { log: pino({ level }, stream), close: async () => true };
   }
-  // Not pino's own destination: it measures all that it gathered anew with each line.
-  const writer = new LineWriter(STDERR);
+  // Pino's own destination measures its whole buffer at each line, which takes quadratic time.
+  const writer = new LogWriter(STDERR);
   process.on('exit', () => writer.flushSync());
   const log = pino({ level }, writer);
   const close = () => {
-    // What is said from now on has nowhere to go.
+    // Later lines would be lost anyway.
     log.level = 'silent';
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };

@@ -1,4 +1,4 @@
-/** `serve --workers N`: N processes on one port, of which each that fails is replaced; what each does is in serve.ts. */
+/** `serve --workers N`: N processes on one port; one that ends is replaced. */
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
@@ -6,29 +6,24 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../error.ts';
-import type { Service } from './serve.ts';
+import type { ServeOptions, Service } from './service.ts';
 
-interface WorkersConfig {
-  readonly workers: number;
-  readonly host: string;
-  readonly port: number;
-}
-
-/** A worker that ends sooner is replaced only then, so that a fault does not become a storm. */
+/** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
 
 /**
- * Starts so many processes like this one; resolves when all of them listen.
+ * Starts that many processes with the arguments of this one; resolves when all of them listen.
  *
- * @throws PetstoreError `unavailable` when one ends before it listens; it has said why.
+ * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
  */
 export async function startWorkers(
-  { workers: count, host, port: wanted }: WorkersConfig,
+  { workers: count, host, port: wanted }: Pick<ServeOptions, 'workers' | 'host' | 'port'>,
   log: FastifyBaseLogger,
 ): Promise<Service> {
-  // Each worker takes its connections itself: what is handed to one that dies just then would hang.
+  // Each worker accepts its connections itself. The primary could pass one to a worker that has just
+  // died, and that connection would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // Later ones must listen where the first did; the last of two options counts.
+  // All workers listen on the same port; of two --port options the last one counts.
   const port = wanted === 0 ? await findFreePort(host) : wanted;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   let isStopping = false;
@@ -36,23 +31,22 @@ export async function startWorkers(
   async function start(): Promise<void> {
     const worker = cluster.fork();
     await listening(worker);
-    keep(worker);
+    replaceOnExit(worker);
   }
 
-  /** Has it replaced whenever it ends. */
-  function keep(worker: Worker): void {
+  function replaceOnExit(worker: Worker): void {
     const startedAt = performance.now();
     worker.once('exit', async (status, signal) => {
       if (isStopping) return;
       log.error({ pid: worker.process.pid, status, signal }, 'a worker ended and is replaced');
       await setTimeout(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
-      if (!isStopping) keep(cluster.fork());
+      if (!isStopping) replaceOnExit(cluster.fork());
     });
   }
 
   async function stop(): Promise<void> {
     isStopping = true;
-    // One that is dead may still be listed, and has no end to wait for.
+    // A dead worker may still be listed, and emits no `exit` any more.
     const running = Object.values(cluster.workers ?? {})
       .filter((worker) => worker !== undefined)
       .filter((worker) => !worker.isDead());
@@ -62,7 +56,7 @@ export async function startWorkers(
   }
 
   try {
-    // The first alone, since what is wrong with the port is wrong for all of them.
+    // The first one alone: what is wrong with the port is wrong for all, and is printed once.
     await start();
     await Promise.all(Array.from({ length: count - 1 }, start));
     return { port, stop };
@@ -76,7 +70,7 @@ export async function startWorkers(
 async function listening(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = (_status: number, signal: string) => {
-    // One that ended by itself has said why.
+    // A worker that ended by itself has printed why, so the primary prints nothing.
     if (signal === null) process.exitCode = 1;
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal}`));
   };

@@ -1,31 +1,35 @@
-/** A copy of a store as a new file, which is there whole or not at all. */
+/** A copy of a store as a new SQLite file, which exists whole or not at all. */
 
 import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
 import { copyDatabase } from './copy.ts';
-import type { Database } from './engine.ts';
-import { openSqlite } from './sqlite/engine.ts';
+import type { Engine } from './engine.ts';
 
 /**
- * Writes a database of SQLite with all that this one keeps.
+ * Writes all that the engine's database holds to a new file.
  *
+ * @param openCopy opens the empty file as the target of a copy.
  * @throws PetstoreError `bad_request` when the file exists or cannot be written.
  */
-export function backUp(database: Database, file: string): Promise<void> {
+export function writeBackup(
+  engine: Engine,
+  file: string,
+  openCopy: (file: string) => Promise<Engine>,
+): Promise<void> {
   return writeNewFile(file, async (partial) => {
-    if (database.copyTo) return database.copyTo(partial);
-    const copy = await openSqlite(partial, { create: true });
+    if (engine.copyTo) return engine.copyTo(partial);
+    const copy = await openCopy(partial);
     try {
-      await copyDatabase(database, copy);
+      await copyDatabase(engine, copy);
     } finally {
       await copy.close();
     }
   });
 }
 
-/** @param write fills an empty file, which gets its name when all of it is on the disk. */
+/** @param write fills an empty file, which gets its name once its content is on the disk. */
 async function writeNewFile(
   file: string,
   write: (partial: string) => Promise<void>,
@@ -35,7 +39,7 @@ async function writeNewFile(
     await (await open(partial, 'wx')).close();
     await write(partial);
     await syncToDisk(partial);
-    // Unlike a rename, a link never takes the place of a file that is there.
+    // A link fails when the file exists; a rename would replace it.
     await link(partial, file);
     await syncToDisk(dirname(file));
   } catch (cause) {

@@ -1,28 +1,30 @@
-/** Questions of one turn of the event loop that share a trip to the database; what is asked is not known here. */
+/** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
 /**
- * All the questions of a turn are asked at its end as one; the answers are in their order. One that
- * comes later than the others is a promise.
+ * A function that collects requests until the turn ends and then reads them all at once.
+ *
+ * @param readAll resolves to the results in the order of the requests; a result that comes later than
+ *   the others may be a promise. When it fails, every request of the batch fails.
  */
-export function shareTrips<Question, Answer>(
-  ask: (questions: readonly Question[]) => Promise<readonly (Answer | Promise<Answer>)[]>,
-): (question: Question) => Promise<Answer> {
-  let trip:
-    | { readonly questions: Question[]; readonly answers: ReturnType<typeof ask> }
+export function batchReads<Request, Result>(
+  readAll: (requests: readonly Request[]) => Promise<readonly (Result | Promise<Result>)[]>,
+): (request: Request) => Promise<Result> {
+  let batch:
+    | { readonly requests: Request[]; readonly results: ReturnType<typeof readAll> }
     | undefined;
 
-  function begin() {
-    const questions: Question[] = [];
-    const answers = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      trip = undefined;
-      return ask(questions);
+  function startBatch() {
+    const requests: Request[] = [];
+    const results = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+      batch = undefined;
+      return readAll(requests);
     });
-    return { questions, answers };
+    return { requests, results };
   }
 
-  return async (question) => {
-    trip ??= begin();
-    const place = trip.questions.push(question) - 1;
-    return (await trip.answers)[place] as Answer | Promise<Answer>;
+  return async (request) => {
+    batch ??= startBatch();
+    const index = batch.requests.push(request) - 1;
+    return (await batch.results)[index] as Result | Promise<Result>;
   };
 }

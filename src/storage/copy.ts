@@ -1,13 +1,13 @@
-/** All that one database keeps, into another that is empty: animals with their ids, keys with their digests, the next ids. */
+/** Copies all that one database holds into another that is empty: pets and keys with their ids, and the last ids. */
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
-import type { Database, Row, Transaction } from './engine.ts';
+import type { Engine, Row, Transaction } from './engine.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** What there is to copy, in the order of the first column of each. */
+/** The columns of each table; its rows are copied in the order of the first one. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   pets: ['id', 'name', 'category_id', 'status'],
   api_keys: [
@@ -24,58 +24,57 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at'],
 };
 
-/** Those of them whose ids are counted up. */
+/** The tables whose ids count up. */
 const COUNTED = ['pets', 'api_keys'];
 
-export interface Copied {
+export interface CopyResult {
   readonly keys: number;
-  /** SHA-256 over every value that was read from the copy. */
+  /** SHA-256 over every value that was read back from the copy. */
   readonly checksum: string;
 }
 
-/** Is told how much of the work is done, from 0 to 1, and how many animals were copied just now. */
-export type OnCopied = (part: number, pets: number) => void;
+/** Called with the share of the work that is done, from 0 to 1, and the number of pets copied since the last call. */
+export type OnCopyProgress = (part: number, pets: number) => void;
 
 /**
- * Copies all, as of one moment, or nothing.
+ * Copies all, as of one moment, or nothing: the target is read back before it commits.
  *
- * @throws PetstoreError `bad_request` when the target keeps something already, `internal_error` when
- *   it would not keep what it was given.
+ * @throws PetstoreError `bad_request` when the target is not empty, `internal_error` when what was
+ *   read back is not what was copied.
  */
 export function copyDatabase(
-  from: Database,
-  to: Database,
-  onCopied: OnCopied = () => undefined,
-): Promise<Copied> {
+  from: Engine,
+  to: Engine,
+  onProgress: OnCopyProgress = () => undefined,
+): Promise<CopyResult> {
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
-      const there = await countRows(target);
-      if (sum(there) > 0) {
+      if (sum(await countRows(target)) > 0) {
         throw new PetstoreError('bad_request', 'the store to copy to must be empty, and is not');
       }
       const counts = await countRows(source);
-      // Each row is copied, and then read again.
+      // Each row counts twice: copied, and read back.
       const total = 2 * sum(counts);
       let done = 0;
-      const given = await readAll(source, async (table, columns, rows) => {
+      const original = await readAll(source, async (table, columns, rows) => {
         await target.insert(table, columns, rows);
         done += rows.length;
-        onCopied(done / total, table === 'pets' ? rows.length : 0);
+        onProgress(done / total, table === 'pets' ? rows.length : 0);
       });
       for (const table of COUNTED) {
         await target.writeLastId(table, await source.readLastId(table));
       }
-      const kept = await readAll(target, async (_table, _columns, rows) => {
+      const copied = await readAll(target, async (_table, _columns, rows) => {
         done += rows.length;
-        onCopied(done / total, 0);
+        onProgress(done / total, 0);
       });
-      if (kept !== given || !isDeepStrictEqual(await countRows(target), counts)) {
+      if (copied !== original || !isDeepStrictEqual(await countRows(target), counts)) {
         throw new PetstoreError(
           'internal_error',
           'the copy is not the same as what was copied, and was taken back',
         );
       }
-      return { keys: counts.api_keys ?? 0, checksum: kept };
+      return { keys: counts.api_keys ?? 0, checksum: copied };
     }),
   );
 }
@@ -93,7 +92,7 @@ function sum(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-/** Reads every row of every table, and returns the checksum over all of them and the last ids. */
+/** Hands every row of every table to `take`, and resolves to the checksum over all rows and the last ids. */
 async function readAll(transaction: Transaction, take: Transaction['insert']): Promise<string> {
   const hash = createHash('sha256');
   for (const [table, columns] of Object.entries(TABLES)) {
@@ -110,7 +109,7 @@ async function readAll(transaction: Transaction, take: Transaction['insert']): P
   return hash.digest('hex');
 }
 
-/** No two rows give the same text. */
+/** A text that no two different rows share. */
 function toText(row: Row): string {
   const values = row.map((value) => {
     if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');

@@ -1,26 +1,27 @@
-/** What an engine must do for the storage logic; the queries themselves are in pets.ts and keys.ts. */
+/** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
-/** Integers of 64 bits come back as bigint: a double would round them. */
+import type { PetStore } from '../store.ts';
+
+/** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
 
 /** The values of a row, in the order of the query's columns. */
 export type Row = readonly SqlValue[];
 
-/** SQL that all engines take, with a `?` for each value. */
+/** SQL that both engines take, with a `?` for each value. */
 export interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  /** When it returns no row, the statements after it are left out. */
-  readonly isCondition?: boolean;
+  /** When it returns no row, the statements after it are not executed. */
+  readonly stopIfEmpty?: boolean;
 }
 
-export interface Database {
-  /**
-   * A number that changes with every commit: at once with one of this process, by the next turn of
-   * the event loop with one of another. NaN, which equals nothing, when it cannot be told now.
-   * Absent when the engine has to ask another machine.
-   */
-  readonly readVersion?: () => number;
+/** The methods of the port that read pets; each engine has queries of its own for them. */
+export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listJson'>;
+
+/** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
+export interface Engine {
+  readonly petQueries: PetQueries;
 
   /** Resolves when reads and writes can be done. */
   check(): Promise<void>;
@@ -29,47 +30,49 @@ export interface Database {
   toInsert(table: string, columns: readonly string[]): string;
 
   /**
-   * What inserts a row of these columns and resolves to its id once it is on the disk. Inserts that
-   * come together share a transaction; a bad row fails alone.
+   * A function that inserts a row of these columns and resolves to its id once it is on the disk. Rows
+   * that come together share a transaction; a row that the database refuses fails alone.
    */
-  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint>;
+  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint>;
 
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /** The rows of each statement, all of one transaction. Resolves once it is on the disk. */
+  /** The rows of each statement, all in one transaction. Resolves once it is on the disk. */
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Inserts all the rows, in their order and in one transaction that holds up other writers only
-   * for its last step, or none when the iteration fails. Resolves to their count.
+   * Inserts all the rows in their order, in one transaction that blocks other writers only during its
+   * last statement, or none when the iteration fails. Resolves to their count.
    */
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number>;
 
   /**
-   * Reads of one moment, or reads and inserts that keep all other writers out; nothing is kept when
-   * the work fails. No other method may be called until it resolves.
+   * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an
+   * `exclusive` one reads and inserts while all other writers are blocked. It is rolled back when the
+   * work fails. No other method may be called until it resolves.
    */
   transact<T>(
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T>;
 
-  /** Fills an empty file with a copy of one moment, a database of SQLite, when the engine can itself. */
+  /** Fills an empty file with a copy of the database, as of one moment; absent when the engine is not SQLite. */
   readonly copyTo?: (file: string) => Promise<void>;
 
+  /** Waits for the writes under way and closes the database. */
   close(): Promise<void>;
 }
 
-/** One transaction without a limit of time. */
 export interface Transaction {
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /** Inserts rows as they are, with their ids. */
+  /** Inserts rows with the ids that they have. */
   insert(table: string, columns: readonly string[], rows: readonly Row[]): Promise<void>;
 
   /** The greatest id that the table ever had; 0 for none. */
   readLastId(table: string): Promise<bigint>;
 
+  /** Makes the next id of the table the one after this. */
   writeLastId(table: string, id: bigint): Promise<void>;
 }

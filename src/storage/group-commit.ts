@@ -1,9 +1,9 @@
-/** Writes that share one trip to the disk; how it is written is not known here. */
+/** Group commit: writes that come together share one transaction and one sync of the disk. */
 
 import { PetstoreError } from '../error.ts';
 import type { Row } from './engine.ts';
 
-/** What waits at most; more is refused at once. A create takes about 1 KiB at most. */
+/** The most that may wait; a write above it is refused at once. A create takes about 1 KiB at most. */
 const WAITING_MAX = 10_000;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
@@ -13,38 +13,40 @@ interface Waiting<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** How one of several writes of a trip ended. */
+/** How one write of a group ended. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
 
 /**
- * Gathers what is to be written in a turn of the event loop, and for as long as a trip is under way,
- * and sends it as one. Each write gets its own outcome, once the whole trip is on the disk.
+ * A function that collects writes during a turn of the event loop, and for as long as a commit is
+ * under way, and commits them as one group. Each write gets its own outcome, after the whole group is
+ * on the disk.
  *
- * @param send resolves to the outcomes in the order of the writes; when it fails, all have failed.
+ * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
+ * @param toBytes about how much memory a write takes while it waits.
  * @throws PetstoreError `unavailable` when too much waits already.
  */
-export function shareWrites<Write, Result>(
-  send: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
+export function groupCommit<Write, Result>(
+  commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
   toBytes: (write: Write) => number,
 ): (write: Write) => Promise<Result> {
   let waiting: Waiting<Write, Result>[] = [];
   let bytes = 0;
-  let isUnderWay = false;
+  let isCommitting = false;
 
-  async function go(): Promise<void> {
+  async function commitAll(): Promise<void> {
     while (waiting.length > 0) {
-      const sent = take();
+      const group = takeWaiting();
       try {
-        settle(sent, await send(sent.map(({ write }) => write)));
+        settle(group, await commit(group.map(({ write }) => write)));
       } catch (error) {
-        // Who gathered meanwhile has waited as long, and would hear the same.
-        for (const { reject } of [...sent, ...take()]) reject(error);
+        // What waited meanwhile has waited as long, and its own commit would most likely fail too.
+        for (const { reject } of [...group, ...takeWaiting()]) reject(error);
       }
     }
-    isUnderWay = false;
+    isCommitting = false;
   }
 
-  function take(): Waiting<Write, Result>[] {
+  function takeWaiting(): Waiting<Write, Result>[] {
     const taken = waiting;
     waiting = [];
     bytes = 0;
@@ -59,26 +61,26 @@ export function shareWrites<Write, Result>(
     bytes += size;
     return new Promise((resolve, reject) => {
       waiting.push({ write, resolve, reject });
-      if (isUnderWay) return;
-      isUnderWay = true;
-      setImmediate(go);
+      if (isCommitting) return;
+      isCommitting = true;
+      setImmediate(commitAll);
     });
   };
 }
 
 function settle<Write, Result>(
-  sent: readonly Waiting<Write, Result>[],
+  group: readonly Waiting<Write, Result>[],
   outcomes: readonly Outcome<Result>[],
 ): void {
-  for (const [place, { resolve, reject }] of sent.entries()) {
-    const outcome = outcomes[place];
+  for (const [index, { resolve, reject }] of group.entries()) {
+    const outcome = outcomes[index];
     if (outcome === undefined) reject(new Error('a write has no outcome'));
     else if ('error' in outcome) reject(outcome.error);
     else resolve(outcome.result);
   }
 }
 
-/** About what a row takes while it waits. */
+/** About how much memory a row takes while it waits. */
 export function toRowBytes(row: Row): number {
   return row.reduce((bytes: number, value) => {
     return bytes + (typeof value === 'string' ? 2 * value.length : 32);

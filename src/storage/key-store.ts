@@ -1,9 +1,9 @@
-/** API keys in a database: the queries and what becomes of their rows; how they are run is the engine's matter. */
+/** API keys in a database: the queries of the port's KeyStore. */
 
-import type { Environment } from '../api-key.ts';
+import type { ApiKey, Environment, NewApiKey } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
-import type { ApiKey, KeyStore, NewApiKey } from '../store.ts';
-import type { Database, Row, SqlValue } from './engine.ts';
+import type { KeyStore } from '../store.ts';
+import type { Engine, Row, SqlValue } from './engine.ts';
 
 const COLUMNS =
   'id, name, environment, created_at, expires_at, last_used_at, revoked_at, rotated_at';
@@ -12,56 +12,52 @@ const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
-const RETIRE = `update api_keys set rotated_at = ?,
+/** getKeyState's `active` in SQL; store.contract.test.ts holds the two together. */
+const IS_ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
+const ROTATE = `update api_keys set rotated_at = ?,
   expires_at = case when expires_at < ? then expires_at else ? end
-  where id = ? and revoked_at is null and rotated_at is null returning id`;
+  where id = ? and ${IS_ACTIVE} and rotated_at is null returning id`;
 
-export function createKeyStore(database: Database): KeyStore {
-  const insert = database.toInsert('api_keys', NEW_COLUMNS);
+export function createKeyStore(engine: Engine): KeyStore {
+  const insert = engine.toInsert('api_keys', NEW_COLUMNS);
 
   return {
     async add(newKey) {
-      const [rows] = await database.write({ sql: insert, values: toValues(newKey) });
+      const [rows] = await engine.write({ sql: insert, values: toValues(newKey) });
       return toAdded(newKey, rows?.[0]);
     },
 
     async find(digest) {
-      const [row] = await database.read(FIND, digest);
+      const [row] = await engine.read(FIND, digest);
       return row === undefined ? undefined : toApiKey(row);
     },
 
     async list() {
-      return (await database.read(LIST)).map(toApiKey);
+      return (await engine.read(LIST)).map(toApiKey);
     },
 
     async touch(id, usedAt) {
-      await database.write({ sql: TOUCH, values: [usedAt, id] });
+      await engine.write({ sql: TOUCH, values: [usedAt, id] });
     },
 
     async revoke(id, revokedAt) {
-      const [rows] = await database.write({ sql: REVOKE, values: [revokedAt, id] });
-      if (rows?.length === 0) throw noSuchKey(id);
+      const [rows] = await engine.write({ sql: REVOKE, values: [revokedAt, id] });
+      if (rows?.length === 0) throw new PetstoreError('not_found', `there is no key ${id}`);
     },
 
     async rotate(id, newKey, oldExpiresAt) {
-      const [retired, added] = await database.write(
-        {
-          sql: RETIRE,
-          values: [newKey.createdAt, oldExpiresAt, oldExpiresAt, id],
-          isCondition: true,
-        },
+      const { createdAt } = newKey;
+      const values = [createdAt, oldExpiresAt, oldExpiresAt, id, createdAt];
+      const [rotated, added] = await engine.write(
+        { sql: ROTATE, values, stopIfEmpty: true },
         { sql: insert, values: toValues(newKey) },
       );
-      if (retired?.length === 0) {
+      if (rotated?.length === 0) {
         throw new PetstoreError('not_found', `there is no key ${id} that can be rotated`);
       }
       return toAdded(newKey, added?.[0]);
     },
   };
-}
-
-function noSuchKey(id: number): PetstoreError {
-  return new PetstoreError('not_found', `there is no key ${id}`);
 }
 
 function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey): SqlValue[] {

@@ -1,37 +1,38 @@
-/** Pages as they were sent, kept while nothing is written; how a page is read is not known here. */
+/** Page cache: the JSON text of pages that were read, kept until the next commit to the database. */
 
 import type { JsonPage, PetQuery } from '../store.ts';
 
-/** What is kept at most, in UTF-16 units; a page of 20 has about 1,500. */
-const KEPT_UNITS_MAX = 8 * 1024 * 1024;
-/** What a page costs beside its text: whoever asks for many empty pages must not fill the memory. */
+/** The most that is kept, in UTF-16 units; a page of 20 has about 1,500. */
+const CACHED_UNITS_MAX = 8 * 1024 * 1024;
+/** What a page costs beside its text, so that many empty pages cannot fill the memory either. */
 const PAGE_UNITS = 128;
 
 /**
- * Reads a page once for each version of the store. It is never older than a write that was
- * acknowledged before the version was asked for.
+ * A function that reads each page at most once between two commits. A page is never older than a
+ * write that was acknowledged before the page was asked for.
  *
- * @param readVersion a number that changes with every commit, whoever makes it.
+ * @param readCommitCounter a number that changes with every commit, of any process. NaN, which
+ *   equals nothing, when it cannot be read: then no page is cached.
  */
-export function keepPages(
-  read: (query: PetQuery) => Promise<JsonPage>,
-  readVersion: () => number,
+export function createPageCache(
+  readPage: (query: PetQuery) => Promise<JsonPage>,
+  readCommitCounter: () => number,
 ): (query: PetQuery) => JsonPage | Promise<JsonPage> {
   const pages = new Map<string, JsonPage>();
-  let version = Number.NaN;
+  let counter = Number.NaN;
   let units = 0;
 
-  function forget(): void {
+  function clear(): void {
     pages.clear();
     units = 0;
   }
 
-  async function readAndKeep(query: PetQuery, name: string, asked: number): Promise<JsonPage> {
-    const page = await read(query);
-    // A write may have come between: then the page is right for this reader and for no later one.
-    if (asked === version) {
+  async function readAndCache(query: PetQuery, name: string, askedAt: number): Promise<JsonPage> {
+    const page = await readPage(query);
+    // After a commit meanwhile, the page is right for this reader, and too old for any later one.
+    if (askedAt === counter) {
       const cost = PAGE_UNITS + page.json.length;
-      if (units + cost > KEPT_UNITS_MAX) forget();
+      if (units + cost > CACHED_UNITS_MAX) clear();
       units += cost;
       pages.set(name, page);
     }
@@ -39,12 +40,12 @@ export function keepPages(
   }
 
   return (query) => {
-    const asked = readVersion();
-    if (asked !== version) {
-      forget();
-      version = asked;
+    const askedAt = readCommitCounter();
+    if (askedAt !== counter) {
+      clear();
+      counter = askedAt;
     }
     const name = `${query.limit} ${query.status} ${query.after}`;
-    return pages.get(name) ?? readAndKeep(query, name, asked);
+    return pages.get(name) ?? readAndCache(query, name, askedAt);
   };
 }

@@ -1,17 +1,14 @@
-/** Animals as rows of a database, and pages of them. */
+/** Pets as rows of a database, and pages of them. */
 
 import type { Pet, PetStatus } from '../pet.ts';
-import type { PetPage, PetStore } from '../store.ts';
+import type { PetPage } from '../store.ts';
 import type { Row } from './engine.ts';
 
-/** What a client says of an animal. */
+/** The columns of a NewPet. */
 export const COLUMNS = ['name', 'category_id', 'status'];
 export const SELECT = `select id, ${COLUMNS} from pets`;
 
-/** How animals are read, which is not the same near and far. */
-export type PetReads = Pick<PetStore, 'find' | 'list' | 'listJson'>;
-
-/** @param rows one more than the limit, when there are more. */
+/** @param rows limit + 1 of them when there is a next page. */
 export function toPage(rows: readonly Row[], limit: number): PetPage {
   const pets = rows.slice(0, limit).map(toPet);
   const last = pets.at(-1);

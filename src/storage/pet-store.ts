@@ -1,37 +1,34 @@
-/** Animals in a database, and how they are added; how they are read is in pets-near.ts and pets-far.ts. */
+/** Pets in a database: how they are added, idempotent requests included. How they are read is each engine's `petQueries`. */
 
-import { PetstoreError } from '../error.ts';
+import { IDEMPOTENCY_KEY_REUSED, PetstoreError } from '../error.ts';
 import type { NewPet, Pet } from '../pet.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../store.ts';
-import type { Database, Row, SqlValue } from './engine.ts';
+import type { Engine, Row, SqlValue } from './engine.ts';
 import { COLUMNS, toPet } from './pet-row.ts';
-import { createFarReads } from './postgres/pet-queries.ts';
-import { createNearReads } from './sqlite/pet-queries.ts';
 
-/** How many names of old requests each new one takes away. */
-const FORGOTTEN_AT_ONCE = 10;
-const CLAIM = `insert into idempotency_keys (api_key_id, name, created_at) values (?, ?, ?)
+/** How many expired idempotency keys each new one deletes. */
+const PURGED_AT_ONCE = 10;
+/** Returns a row when the idempotency key is new or expired: then this request adds the pet. */
+const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at) values (?, ?, ?)
   on conflict (api_key_id, name) do update set created_at = excluded.created_at
   where idempotency_keys.created_at <= ? returning name`;
-// The time once more: PostgreSQL looks only at the row itself again when it was claimed meanwhile.
-const FORGET = `delete from idempotency_keys where created_at <= ? and (api_key_id, name) in (
-  select api_key_id, name from idempotency_keys where created_at <= ?
-  order by created_at limit ${FORGOTTEN_AT_ONCE})`;
-const SETTLE = `update idempotency_keys set pet_id = (select max(id) from pets)
+const LINK = `update idempotency_keys set pet_id = (select max(id) from pets)
   where api_key_id = ? and name = ?`;
+// The outer `created_at <= ?`: a key may be reserved anew between the select and the delete, and
+// PostgreSQL then evaluates only the outer condition again.
+const PURGE = `delete from idempotency_keys where created_at <= ? and (api_key_id, name) in (
+  select api_key_id, name from idempotency_keys where created_at <= ?
+  order by created_at limit ${PURGED_AT_ONCE})`;
 const FIND_ADDED = `select id, pets.name, category_id, status
   from idempotency_keys join pets on id = pet_id
   where api_key_id = ? and idempotency_keys.name = ?`;
 
-export function createPetStore(database: Database): PetStore {
-  const insert = database.createInsert('pets', COLUMNS);
-  const insertOne = database.toInsert('pets', COLUMNS);
-  const reads = database.readVersion
-    ? createNearReads(database, database.readVersion)
-    : createFarReads(database);
+export function createPetStore(engine: Engine): PetStore {
+  const insert = engine.batchedInsert('pets', COLUMNS);
+  const insertOne = engine.toInsert('pets', COLUMNS);
 
   return {
-    ...reads,
+    ...engine.petQueries,
 
     async add(newPet) {
       return { id: await insert(toValues(newPet)), ...newPet };
@@ -39,22 +36,23 @@ export function createPetStore(database: Database): PetStore {
 
     async addOnce(newPet, request) {
       const { keyId, key, at } = request;
-      const oldest = at - IDEMPOTENCY_MS;
-      const [[claimed, added]] = await Promise.all([
-        database.write(
-          { sql: CLAIM, values: [keyId, key, at, oldest], isCondition: true },
+      const expired = at - IDEMPOTENCY_MS;
+      const [[reserved, added]] = await Promise.all([
+        engine.write(
+          { sql: RESERVE, values: [keyId, key, at, expired], stopIfEmpty: true },
           { sql: insertOne, values: toValues(newPet) },
-          { sql: SETTLE, values: [keyId, key] },
+          { sql: LINK, values: [keyId, key] },
         ),
-        // By itself: two that each hold a claim would wait for each other. What it leaves goes later.
-        database.write({ sql: FORGET, values: [oldest, oldest] }).catch(() => undefined),
+        // A transaction of its own: two requests that each hold a reservation would otherwise wait
+        // for each other's. When it fails, a later request purges the same keys.
+        engine.write({ sql: PURGE, values: [expired, expired] }).catch(() => undefined),
       ]);
-      if (claimed?.length === 1) return { id: added?.[0]?.[0] as bigint, ...newPet };
-      const [row] = await database.read(FIND_ADDED, keyId, key);
+      if (reserved?.length === 1) return { id: added?.[0]?.[0] as bigint, ...newPet };
+      const [row] = await engine.read(FIND_ADDED, keyId, key);
       return getSame(newPet, row);
     },
 
-    addAll: (newPets) => database.load('pets', COLUMNS, toRows(newPets)),
+    addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),
   };
 }
 
@@ -66,9 +64,9 @@ function toValues({ name, categoryId, status }: NewPet): SqlValue[] {
   return [name, categoryId, status ?? null];
 }
 
-/** The animal that an earlier request added, if it is what this one asks for. */
+/** The pet that the earlier request added, when it is the one that this request asks for. */
 function getSame(newPet: NewPet, row: Row | undefined): Pet {
-  // Its 24 hours ended just now.
+  // The key was purged between the two statements: its 24 hours have just ended.
   if (row === undefined) throw new PetstoreError('unavailable', 'the earlier request is forgotten');
   const pet = toPet(row);
   const isSame =
@@ -76,8 +74,5 @@ function getSame(newPet: NewPet, row: Row | undefined): Pet {
     pet.categoryId === newPet.categoryId &&
     pet.status === newPet.status;
   if (isSame) return pet;
-  throw new PetstoreError(
-    'idempotency_key_reused',
-    'this Idempotency-Key was sent before with another animal: send a new one',
-  );
+  throw new PetstoreError('idempotency_key_reused', IDEMPOTENCY_KEY_REUSED);
 }

@@ -56,7 +56,7 @@ describe('backup', () => {
     const exported = await runProgram(['pets', 'export', '--database', 'sqlite:copy.db'], { cwd });
     const rows = exported.stdout.trimEnd().split('\n');
     const ids = rows.map((row) => Number(/^\{"id":(\d+),/.exec(row)?.[1]));
-    for (const id of before) assert.ok(ids.includes(id), `animal ${id}`);
+    for (const id of before) assert.ok(ids.includes(id), `pet ${id}`);
     assert.deepEqual(
       ids,
       Array.from(ids, (_, index) => index + 1),

@@ -1,4 +1,4 @@
-/** Animal files: what is read, what is refused at which line, and that what is written reads back. */
+/** Pet files: what is read, what is refused at which line, and that what is written reads back. */
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -80,7 +80,7 @@ describe('pets import', () => {
     ],
   ];
   for (const [what, ending, content] of accepted) {
-    test(`pets import › ${what} › gives its animals`, async () => {
+    test(`pets import › ${what} › gives its pets`, async () => {
       assert.deepEqual(await read(ending, content), [REX, TOM]);
     });
   }
@@ -91,7 +91,7 @@ describe('pets import', () => {
     ['CSV', 'csv', 'name,categoryId\n'],
   ];
   for (const [what, ending, content] of empty) {
-    test(`pets import › an empty ${what} › gives no animal`, async () => {
+    test(`pets import › an empty ${what} › gives no pet`, async () => {
       assert.deepEqual(await read(ending, content), []);
     });
   }
@@ -119,7 +119,7 @@ describe('pets import', () => {
       '{"name":"a","categoryId":1,"status":null}',
       /^line 1: status must/,
     ],
-    ['an array in NDJSON', 'ndjson', '[]', 'line 1: an animal must be a JSON object'],
+    ['an array in NDJSON', 'ndjson', '[]', 'line 1: a pet must be a JSON object'],
     [
       'a bad element of many lines',
       'json',
@@ -142,9 +142,9 @@ describe('pets import', () => {
     ['an empty JSON file', 'json', '\n', 'line 2: the file must be a JSON array'],
     ['an object for an array', 'json', `\n${good}`, 'line 2: the file must be a JSON array'],
     ['two arrays', 'json', '[]\n[]', 'line 2: nothing may follow the ] of the array'],
-    ['a comma at the end', 'json', `[${good},\n]`, 'line 2: an animal must stand before the ]'],
-    ['a comma at the start', 'json', `[\n,${good}]`, 'line 2: an animal must stand before the ,'],
-    ['a doubled comma', 'json', `[${good},,${good}]`, 'line 1: an animal must stand before the ,'],
+    ['a comma at the end', 'json', `[${good},\n]`, 'line 2: a pet must stand before the ]'],
+    ['a comma at the start', 'json', `[\n,${good}]`, 'line 2: a pet must stand before the ,'],
+    ['a doubled comma', 'json', `[${good},,${good}]`, 'line 1: a pet must stand before the ,'],
     ['no comma', 'json', `[${good}\n${good}]`, /^line 1: not valid JSON/],
     ['an array without its end', 'json', `[\n${good},\n`, `line 3: ${notClosed}`],
     ['a lone bracket', 'json', '[', `line 1: ${notClosed}`],
@@ -152,7 +152,7 @@ describe('pets import', () => {
       'an element without its end',
       'json',
       `[\n${good},\n{"name":"a]\n`,
-      'line 3: the file ends in the middle of an animal',
+      'line 3: the file ends in the middle of a pet',
     ],
     [
       'a blank name behind a quoted newline',
@@ -318,7 +318,7 @@ const pet: fc.Arbitrary<Pet> = fc.record(
 
 describe('pets export', () => {
   for (const ending of ENDINGS) {
-    test(`pets export › any animals to ${ending} › read back equal`, async () => {
+    test(`pets export › any pets to ${ending} › read back equal`, async () => {
       const file = join(folder, `round.${ending}`);
       await fc.assert(
         fc.asyncProperty(fc.array(pet), async (pets) => {
@@ -361,7 +361,7 @@ describe('pets export', () => {
     ].join(''),
   };
   for (const [ending, text] of Object.entries(texts)) {
-    test(`pets export › two animals to ${ending} › are written to the letter`, async () => {
+    test(`pets export › two pets to ${ending} › are written to the letter`, async () => {
       const file = join(folder, `letter.${ending}`);
       await writePets(file, iterate(pets), new PassThrough());
       assert.equal(await readFile(file, 'utf8'), text);
@@ -401,7 +401,7 @@ describe('pets export', () => {
     );
   });
 
-  /** As many animals as are asked for, and how many that were. */
+  /** As many pets as are asked for, and how many that were. */
   function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
     let taken = 0;
     async function* generate(): AsyncGenerator<Pet> {
@@ -423,7 +423,7 @@ describe('pets export', () => {
     assert.equal(writes, 3);
   });
 
-  test('pets export › to a slow reader › takes no more animals than are read', async () => {
+  test('pets export › to a slow reader › takes no more pets than are read', async () => {
     const { pets: source, taken } = endless();
     const stdout = new Writable({ write: () => {} });
     void writePets(undefined, source, stdout);

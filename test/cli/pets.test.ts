@@ -59,7 +59,7 @@ describe('pets', () => {
     });
   });
 
-  test('pets import › then export › gives the same animals in each format', async () => {
+  test('pets import › then export › gives the same pets in each format', async () => {
     const rows = Array.from(
       { length: 2_500 },
       (_, index) => `{"id":${index + 1},"name":"Rex ${index}","categoryId":${2n ** 62n}}\n`,
@@ -68,12 +68,12 @@ describe('pets', () => {
     await writeFile(source, rows.join(''));
     const stderr = new Transcript();
     await importPets(store, source, stderr);
-    assert.match(stderr.text, /^imported 2,500 animals in \d+\.\d s\n$/);
+    assert.match(stderr.text, /^imported 2,500 pets in \d+\.\d s\n$/);
 
     const target = join(folder, 'target.jsonl');
     await exportPets(store, target, new PassThrough(), stderr);
     assert.equal(await readFile(target, 'utf8'), rows.join(''));
-    assert.match(stderr.text, /\nexported 2,500 animals in \d+\.\d s\n$/);
+    assert.match(stderr.text, /\nexported 2,500 pets in \d+\.\d s\n$/);
   });
 
   test('pets export › without a file › leaves standard error silent', async () => {
@@ -96,14 +96,14 @@ describe('pets', () => {
 });
 
 describe('progress', () => {
-  /** Adds animals, so many in each step of so many milliseconds. */
+  /** Adds pets, so many in each step of so many milliseconds. */
   function run(stderr: Transcript, total: number, steps: number, milliseconds: number): void {
     let now = 0;
     const progress = new Progress(stderr, 'imported', () => now);
     for (let step = 0; step < steps; step += 1) {
       now += milliseconds;
       if (total > 0) progress.setPart((step + 1) / total);
-      progress.addAnimals(1);
+      progress.addPets(1);
     }
     progress.finish();
   }
@@ -113,8 +113,8 @@ describe('progress', () => {
     run(stderr, 1_000, 1_000, 1);
     const drawn = stderr.text.split('\r\x1b[K');
     assert.equal(drawn.length, 1 + 10 + 1);
-    assert.equal(drawn[5], '[############............]  50 % imported 500 animals, 1,000/s');
-    assert.equal(drawn.at(-1), 'imported 1,000 animals in 1.0 s\n');
+    assert.equal(drawn[5], '[############............]  50 % imported 500 pets, 1,000/s');
+    assert.equal(drawn.at(-1), 'imported 1,000 pets in 1.0 s\n');
   });
 
   test('progress › on a narrow terminal › stays on one line', () => {
@@ -128,13 +128,13 @@ describe('progress', () => {
     run(stderr, 20, 12, 1_000);
     assert.equal(
       stderr.text,
-      '25 %: imported 5 animals, 1/s\n50 %: imported 10 animals, 1/s\nimported 12 animals in 12.0 s\n',
+      '25 %: imported 5 pets, 1/s\n50 %: imported 10 pets, 1/s\nimported 12 pets in 12.0 s\n',
     );
   });
 
   test('progress › of an unknown size › has no percentage', () => {
     const stderr = new Transcript();
     run(stderr, 0, 1, 5_000);
-    assert.equal(stderr.text, 'imported 1 animal, 0/s\nimported 1 animal in 5.0 s\n');
+    assert.equal(stderr.text, 'imported 1 pet, 0/s\nimported 1 pet in 5.0 s\n');
   });
 });

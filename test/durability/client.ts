@@ -58,18 +58,18 @@ export function createClient(target: Target, history: History, wrong: Wrong) {
     const from = performance.now();
     const answer = await ask({ path }, [200]);
     if (answer === undefined) return undefined;
-    const animals: Page['animals'] = JSON.parse(answer.body);
+    const pets: Page['pets'] = JSON.parse(answer.body);
     const next = /^<(.+)>; rel="next"$/.exec(answer.headers.link ?? '')?.[1];
     const hasNext = next !== undefined;
-    const page = { ...place, from, to: performance.now(), animals, hasNext };
-    const after = animals.at(-1)?.id ?? place.after;
+    const page = { ...place, from, to: performance.now(), pets, hasNext };
+    const after = pets.at(-1)?.id ?? place.after;
     return { page, next: hasNext ? { ...place, path: next, after } : undefined };
   }
 
   return {
     toFirst,
 
-    /** Asks for a new animal. */
+    /** Asks for a new pet. */
     plan(name: string, status?: string): Create {
       const create = { name, status, from: performance.now() };
       history.creates.push(create);

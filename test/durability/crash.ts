@@ -85,10 +85,10 @@ export async function crash(
 
   async function readStored(after: number): Promise<void> {
     const from = performance.now();
-    const animals = await subject.readStored(after);
+    const pets = await subject.readStored(after);
     const to = performance.now();
-    history.pages.push({ from, to, after, limit: Infinity, animals, hasNext: false });
-    last = animals.at(-1)?.id ?? last;
+    history.pages.push({ from, to, after, limit: Infinity, pets, hasNext: false });
+    last = pets.at(-1)?.id ?? last;
   }
 
   for (let round = 1; round <= kills; round += 1) {
@@ -107,7 +107,7 @@ export async function crash(
   await readStored(0);
   await client.walk(client.toFirst(100));
 
-  const stored = history.pages.at(-1)?.animals.length ?? 0;
+  const stored = history.pages.at(-1)?.pets.length ?? 0;
   const answered = history.creates.filter(({ id }) => id !== undefined).length;
   const unanswered = history.creates.length - answered;
   t.diagnostic(

@@ -86,7 +86,7 @@ test('a full disk › under a service on SQLite › refuses creates alone, until
     /** Whether the service took one more. */
     async function createOne(): Promise<boolean> {
       count += 1;
-      return client.create(client.plan(`animal ${count}`), count % 5 === 0);
+      return client.create(client.plan(`pet ${count}`), count % 5 === 0);
     }
 
     while (count < BEFORE) assert.ok(await createOne());
@@ -124,12 +124,12 @@ test('a full disk › under a service on SQLite › refuses creates alone, until
     }
     await client.walk(client.toFirst(100));
     const from = performance.now();
-    const animals = readFile(file);
-    const page = { from, to: performance.now(), after: 0, limit: Infinity, animals };
+    const pets = readFile(file);
+    const page = { from, to: performance.now(), after: 0, limit: Infinity, pets };
     history.pages.push({ ...page, hasNext: false });
     assertSound(file);
     t.diagnostic(
-      `${acknowledged} creates before the first refusal, creates work ${returnMs} ms after there is room, ${animals.length} animals at the end`,
+      `${acknowledged} creates before the first refusal, creates work ${returnMs} ms after there is room, ${pets.length} pets at the end`,
     );
     assert.deepEqual(wrong, []);
     assert.deepEqual(findViolations(history), []);

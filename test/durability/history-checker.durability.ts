@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Animal, createHistory, type History, type Page } from './history.ts';
+import { createHistory, type History, type Page, type StoredPet } from './history.ts';
 import { findViolations } from './history-checker.ts';
 
-const A: Animal = { id: 1, name: 'A', status: 'sold' };
-const B: Animal = { id: 2, name: 'B' };
-const C: Animal = { id: 3, name: 'C', status: 'sold' };
+const A: StoredPet = { id: 1, name: 'A', status: 'sold' };
+const B: StoredPet = { id: 2, name: 'B' };
+const C: StoredPet = { id: 3, name: 'C', status: 'sold' };
 const ALL = [A, B, C];
 
 /** A, B and C were made and answered by 10, 20 and 30; C was cut off from its answer. */
@@ -23,8 +23,8 @@ function createGood(more: Partial<History> = {}): History {
   };
 }
 
-function toPage(animals: readonly Animal[], more: Partial<Page> = {}): Page {
-  return { from: 40, to: 50, after: 0, limit: 10, animals, hasNext: false, ...more };
+function toPage(pets: readonly StoredPet[], more: Partial<Page> = {}): Page {
+  return { from: 40, to: 50, after: 0, limit: 10, pets, hasNext: false, ...more };
 }
 
 const pages = (...all: Page[]) => createGood({ pages: all });
@@ -35,8 +35,8 @@ describe('a history that may be', () => {
     'all listed': pages(toPage(ALL)),
     'the unanswered never seen': pages(toPage([A, B])),
     'the unanswered seen late': pages(toPage([A, B]), toPage(ALL, { from: 60, to: 70 })),
-    'an animal seen before its answer': pages(toPage([A, B], { from: 12, to: 15 })),
-    'an animal not seen by who asked before its answer': pages(toPage([A], { from: 12, to: 60 })),
+    'a pet seen before its answer': pages(toPage([A, B], { from: 12, to: 15 })),
+    'a pet not seen by who asked before its answer': pages(toPage([A], { from: 12, to: 60 })),
     'a page of one status': pages(toPage([A, C], { status: 'sold' })),
     'a page behind another': pages(toPage([B], { after: 1, limit: 1, hasNext: true })),
     'a walk during a create': createGood({
@@ -66,7 +66,7 @@ describe('a history that may be', () => {
 
 describe('a history that may not be', () => {
   const BAD: Readonly<Record<string, readonly [RegExp, History]>> = {
-    'an acknowledged animal that no list has': [/^lost or stale: .* lacks 2 /, pages(toPage([A]))],
+    'an acknowledged pet that no list has': [/^lost or stale: .* lacks 2 /, pages(toPage([A]))],
     'one that is passed over': [/^passed over: .* lacks 2 /, pages(toPage([A, C]))],
     'one that comes behind the back of a list': [
       /^passed over: .* lacks 2 /,
@@ -89,23 +89,23 @@ describe('a history that may not be', () => {
       /^lost or stale: a get did not find 2 /,
       createGood({ gets: [{ id: 2, from: 21, to: 25 }] }),
     ],
-    'a get of another animal': [
+    'a get of another pet': [
       /^id used twice: 2 is B and A/,
       createGood({ gets: [{ id: 2, from: 21, to: 25, name: 'A' }] }),
     ],
-    'an animal that nobody asked for': [
+    'a pet that nobody asked for': [
       /^unexpected: nobody had asked for 4 /,
       pages(toPage([...ALL, { id: 4, name: 'D' }])),
     ],
-    'an animal before somebody asked for it': [
+    'a pet before somebody asked for it': [
       /^unexpected: nobody had asked for 2 /,
       pages(toPage([A, B], { from: 1, to: 5 })),
     ],
-    'an animal that is there twice': [
+    'a pet that is there twice': [
       /^doubled: B is 2 and 4/,
       pages(toPage([...ALL, { id: 4, name: 'B' }])),
     ],
-    'an animal twice in a page': [/^out of order: .* 1 after 1/, pages(toPage([A, A, B]))],
+    'a pet twice in a page': [/^out of order: .* 1 after 1/, pages(toPage([A, A, B]))],
     'an id that is acknowledged twice': [
       /^id used twice: 1 is A and B/,
       createGood({

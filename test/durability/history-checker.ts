@@ -1,9 +1,9 @@
 /** Whether one store that loses nothing could have answered as a history says; who asked is not known here. */
 
-import type { Animal, Create, History, Page, Walk } from './history.ts';
+import type { Create, History, Page, StoredPet, Walk } from './history.ts';
 
-/** An animal that there is, with the times between which it came. */
-interface Known extends Animal {
+/** A pet that there is, with the times between which it came. */
+interface Known extends StoredPet {
   /** When its create was sent. */
   readonly from: number;
   /** Since when somebody knew of it. */
@@ -13,12 +13,12 @@ interface Known extends Animal {
 /** What no such store does, in words; empty when all is well. */
 export function findViolations(history: History): string[] {
   const violations: string[] = [];
-  const animals = collect(history, violations);
-  const all = [...animals.values()].sort((a, b) => a.id - b.id);
+  const pets = collect(history, violations);
+  const all = [...pets.values()].sort((a, b) => a.id - b.id);
   for (const get of history.gets) {
-    const animal = animals.get(get.id);
-    if (get.name === undefined && animal !== undefined && animal.to < get.from) {
-      violations.push(`lost or stale: a get did not find ${describe(animal)}`);
+    const pet = pets.get(get.id);
+    if (get.name === undefined && pet !== undefined && pet.to < get.from) {
+      violations.push(`lost or stale: a get did not find ${describe(pet)}`);
     }
   }
   for (const page of [...history.pages, ...history.walks.flatMap(({ pages }) => pages)]) {
@@ -29,14 +29,14 @@ export function findViolations(history: History): string[] {
   return violations;
 }
 
-/** All animals by id: those that were acknowledged and those that were seen. */
+/** All pets by id: those that were acknowledged and those that were seen. */
 function collect(history: History, violations: string[]): Map<number, Known> {
   const asked = new Map<string, Create>();
   for (const create of history.creates) {
     if (asked.has(create.name)) violations.push(`the history asks twice for ${create.name}`);
     asked.set(create.name, create);
   }
-  const animals = new Map<number, Known>();
+  const pets = new Map<number, Known>();
   const ids = new Map<string, number>();
 
   function note(id: number, name: string, to: number): void {
@@ -45,7 +45,7 @@ function collect(history: History, violations: string[]): Map<number, Known> {
       violations.push(`unexpected: nobody had asked for ${describe({ id, name })}`);
       return;
     }
-    const known = animals.get(id);
+    const known = pets.get(id);
     if (known !== undefined && known.name !== name) {
       violations.push(`id used twice: ${id} is ${known.name} and ${name}`);
       return;
@@ -56,7 +56,7 @@ function collect(history: History, violations: string[]): Map<number, Known> {
     }
     ids.set(name, id);
     if (known === undefined) {
-      animals.set(id, { id, name, status: create.status, from: create.from, to });
+      pets.set(id, { id, name, status: create.status, from: create.from, to });
     } else if (to < known.to) known.to = to;
   }
 
@@ -65,19 +65,19 @@ function collect(history: History, violations: string[]): Map<number, Known> {
   }
   for (const { id, name, to } of history.gets) if (name !== undefined) note(id, name, to);
   for (const page of [...history.pages, ...history.walks.flatMap(({ pages }) => pages)]) {
-    for (const { id, name } of page.animals) note(id, name, page.to);
+    for (const { id, name } of page.pets) note(id, name, page.to);
   }
-  return animals;
+  return pets;
 }
 
 /**
- * A page has, up to its last animal, all that there ever are, since none comes to be seen before one
+ * A page has, up to its last pet, all that there ever are, since none comes to be seen before one
  * of a smaller id; and behind it, when it is the last page, nobody knew of one.
  */
 function judgePage(page: Page, all: readonly Known[]): string[] {
   const violations: string[] = [];
   const { after, limit, status, hasNext } = page;
-  const shown = page.animals.map(({ id }) => id);
+  const shown = page.pets.map(({ id }) => id);
   const what = `the page of ${limit} behind ${after}`;
   if (shown.length > limit) violations.push(`too long: ${what} has ${shown.length}`);
   if (hasNext && shown.length < limit) violations.push(`cut short: ${what} has ${shown.length}`);
@@ -85,35 +85,32 @@ function judgePage(page: Page, all: readonly Known[]): string[] {
   const last = shown.at(-1) ?? after;
   const seen = new Set(shown);
   for (let at = findAfter(all, after); at < all.length; at += 1) {
-    const animal = all[at] as Known;
-    if (animal.id > last && hasNext) break;
-    if (seen.has(animal.id)) {
-      if (status !== undefined && animal.status !== status) {
-        violations.push(`unexpected: ${what} of ${status} has ${describe(animal)}`);
+    const pet = all[at] as Known;
+    if (pet.id > last && hasNext) break;
+    if (seen.has(pet.id)) {
+      if (status !== undefined && pet.status !== status) {
+        violations.push(`unexpected: ${what} of ${status} has ${describe(pet)}`);
       }
-    } else if (status === undefined || animal.status === status) {
-      if (animal.id < last) violations.push(`passed over: ${what} lacks ${describe(animal)}`);
-      else if (animal.to < page.from) {
-        violations.push(`lost or stale: ${what} lacks ${describe(animal)}`);
+    } else if (status === undefined || pet.status === status) {
+      if (pet.id < last) violations.push(`passed over: ${what} lacks ${describe(pet)}`);
+      else if (pet.to < page.from) {
+        violations.push(`lost or stale: ${what} lacks ${describe(pet)}`);
       }
     }
   }
   return violations;
 }
 
-/** Each animal that was there when the walk began is met, and none twice. */
+/** Each pet that was there when the walk began is met, and none twice. */
 function judgeWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
-  const met = pages.flatMap(({ animals }) => animals.map(({ id }) => id));
+  const met = pages.flatMap(({ pets }) => pets.map(({ id }) => id));
   const from = pages[0]?.from ?? 0;
   const seen = new Set(met);
   const missed = all.filter(
-    (animal) =>
-      animal.to < from &&
-      (status === undefined || animal.status === status) &&
-      !seen.has(animal.id),
+    (pet) => pet.to < from && (status === undefined || pet.status === status) && !seen.has(pet.id),
   );
   return [
-    ...missed.map((animal) => `lost or stale: a walk did not meet ${describe(animal)}`),
+    ...missed.map((pet) => `lost or stale: a walk did not meet ${describe(pet)}`),
     ...judgeAscent(met, 'a walk'),
   ];
 }
@@ -125,26 +122,26 @@ function judgeAscent(ids: readonly number[], what: string): string[] {
   });
 }
 
-/** Whoever knew of an animal before he asked for another gets a greater id. */
+/** Whoever knew of a pet before he asked for another gets a greater id. */
 function judgeOrder(all: readonly Known[]): string[] {
   const violations: string[] = [];
   const known = all.toSorted((a, b) => a.to - b.to);
   let greatest: Known | undefined;
   let at = 0;
-  for (const animal of all.toSorted((a, b) => a.from - b.from)) {
+  for (const pet of all.toSorted((a, b) => a.from - b.from)) {
     for (; ; at += 1) {
       const earlier = known[at];
-      if (earlier === undefined || earlier.to >= animal.from) break;
+      if (earlier === undefined || earlier.to >= pet.from) break;
       if (greatest === undefined || earlier.id > greatest.id) greatest = earlier;
     }
-    if (greatest !== undefined && greatest.id > animal.id) {
-      violations.push(`out of order: ${describe(animal)} came after ${describe(greatest)}`);
+    if (greatest !== undefined && greatest.id > pet.id) {
+      violations.push(`out of order: ${describe(pet)} came after ${describe(greatest)}`);
     }
   }
   return violations;
 }
 
-/** The index of the first animal with a greater id. */
+/** The index of the first pet with a greater id. */
 function findAfter(all: readonly Known[], id: number): number {
   let low = 0;
   let high = all.length;
@@ -156,6 +153,6 @@ function findAfter(all: readonly Known[], id: number): number {
   return low;
 }
 
-function describe({ id, name }: Animal): string {
+function describe({ id, name }: StoredPet): string {
   return `${id} (${name})`;
 }

@@ -17,7 +17,7 @@ const CLIENTS = 20;
 const PAUSE_MS = 20;
 /** Between two kills, at least and at most. */
 const CALM_MS = [200, 800] as const;
-/** Of so many animals that came last, one is asked for. */
+/** Of so many pets that came last, one is asked for. */
 const RECENT = 20;
 const LIMITS = [1, 7, 20, 100] as const;
 const STATUSES = [undefined, 'available', 'pending', 'sold'] as const;

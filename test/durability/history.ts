@@ -8,13 +8,13 @@ interface Answered {
   readonly to: number;
 }
 
-export interface Animal {
+export interface StoredPet {
   readonly id: number;
   readonly name: string;
   readonly status?: string | undefined;
 }
 
-/** One animal to be made; its name is of no other. What is absent was not answered. */
+/** One pet to be made; its name is of no other. What is absent was not answered. */
 export interface Create {
   readonly name: string;
   readonly status?: string | undefined;
@@ -23,18 +23,18 @@ export interface Create {
   id?: number;
 }
 
-/** The name is absent when there was no such animal. */
+/** The name is absent when there was no such pet. */
 export interface Get extends Answered {
   readonly id: number;
   readonly name?: string | undefined;
 }
 
-/** The animals behind an id, of one status or all. */
+/** The pets behind an id, of one status or all. */
 export interface Page extends Answered {
   readonly after: number;
   readonly limit: number;
   readonly status?: string | undefined;
-  readonly animals: readonly Animal[];
+  readonly pets: readonly StoredPet[];
   readonly hasNext: boolean;
 }
 

@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import * as petstore from '../outages/petstore.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import type { Random } from './random.ts';
-import { killAll, listChildren, SERVE, type Subject, toAnimal, waitUntilReady } from './subject.ts';
+import {
+  killAll,
+  listChildren,
+  SERVE,
+  type Subject,
+  toStoredPet,
+  waitUntilReady,
+} from './subject.ts';
 
 /** Services on a durable server, which is killed; of several services also one of them. */
 export async function startOnPostgres(replicas: number, random: Random): Promise<Subject> {
@@ -59,7 +66,7 @@ export async function startOnPostgres(replicas: number, random: Random): Promise
     async readStored(after) {
       const sql = `select id, name, status from pets where id > ${after} order by id`;
       const { rows } = await queryOnce(cluster.url('petstore'), sql);
-      return rows.map(toAnimal);
+      return rows.map(toStoredPet);
     },
     assertSound() {
       for (const { process, output } of services) {

@@ -7,9 +7,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningProgram, startProgram, startService } from '../support/program.ts';
-import type { Animal } from './history.ts';
+import type { StoredPet } from './history.ts';
 import type { Random } from './random.ts';
-import { killAll, listChildren, SERVE, type Subject, toAnimal, waitUntilReady } from './subject.ts';
+import {
+  killAll,
+  listChildren,
+  SERVE,
+  type Subject,
+  toStoredPet,
+  waitUntilReady,
+} from './subject.ts';
 
 /** So often a start is killed too, within this time. */
 const KILLED_STARTS = 1 / 8;
@@ -80,12 +87,12 @@ function killWith(program: RunningProgram, children: readonly number[]): void {
 }
 
 /** Reads the rows of a file of SQLite that others may be writing to. */
-export function readFile(file: string, after = 0): Animal[] {
+export function readFile(file: string, after = 0): StoredPet[] {
   return withFile(file, (connection) =>
     connection
       .prepare('select id, name, status from pets where id > ? order by id')
       .all(after)
-      .map(toAnimal),
+      .map(toStoredPet),
   );
 }
 

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { exchange } from '../support/socket.ts';
-import type { Animal } from './history.ts';
+import type { StoredPet } from './history.ts';
 import type { Random } from './random.ts';
 
 const READY_MS_MAX = 10_000;
@@ -18,12 +18,12 @@ export const SERVE = ['--log-level', 'silent'];
 export interface Subject extends AsyncDisposable {
   readonly random: Random;
   readonly key: string;
-  /** Where to ask: all lead to the same animals. They may change when a process is started again. */
+  /** Where to ask: all lead to the same pets. They may change when a process is started again. */
   readonly ports: readonly number[];
   /** Kills some of it; resolves to what makes it whole, which resolves to the time that this took. */
   strike(): Promise<() => Promise<Revival>>;
   /** The rows behind that id, as the database has them. */
-  readStored(after: number): Promise<Animal[]>;
+  readStored(after: number): Promise<StoredPet[]>;
   assertSound(): void;
 }
 
@@ -34,7 +34,7 @@ export interface Revival {
   readonly readyMs: number;
 }
 
-export function toAnimal({ id, name, status }: Record<string, unknown>): Animal {
+export function toStoredPet({ id, name, status }: Record<string, unknown>): StoredPet {
   return { id: Number(id), name: String(name), ...(status !== null && { status: String(status) }) };
 }
 

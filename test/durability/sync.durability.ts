@@ -14,7 +14,7 @@ import { readTrace, STRACE } from './trace.ts';
 const CREATES = Number(process.env.PETSTORE_CRASH_TRACED_CREATES ?? 10_000);
 const CLIENTS = 64;
 /** Its last sign keeps a name apart from the bytes behind it. */
-const NAME = /animal \d+!/g;
+const NAME = /pet \d+!/g;
 
 /** strace ends with the program that it runs. */
 function endTraced(strace: number | undefined): void {
@@ -30,7 +30,7 @@ async function createAll(port: number, key: string): Promise<void> {
   const running = Array.from({ length: CLIENTS }, async () => {
     while (count < CREATES) {
       count += 1;
-      const create = client.plan(`animal ${count}!`);
+      const create = client.plan(`pet ${count}!`);
       // Some take the longer way of several statements.
       assert.ok(await client.create(create, count % 10 === 0), create.name);
     }
@@ -70,9 +70,9 @@ test('strace › answers before their sync, or without one › is a violation', 
   const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
   const file = join(cwd, 'trace');
   const write = (count: number) =>
-    `2  pwrite64(20</x/p.db-wal>, "\\3animal ${count}!\\1"..., 4096, 0) = 4096`;
+    `2  pwrite64(20</x/p.db-wal>, "\\3pet ${count}!\\1"..., 4096, 0) = 4096`;
   const answer = (count: number) =>
-    `1  write(30<socket:[7]>, "HTTP/1.1 201 Created\\r\\n{\\"name\\":\\"animal ${count}!\\"}", 40) = 40`;
+    `1  write(30<socket:[7]>, "HTTP/1.1 201 Created\\r\\n{\\"name\\":\\"pet ${count}!\\"}", 40) = 40`;
   const BEGUN = '2  fdatasync(20</x/p.db-wal> <unfinished ...>';
   const ENDED = '2  <... fdatasync resumed>)          = 0';
   const FAILED = '2  <... fdatasync resumed>)          = -1 EIO (Input/output error)';

@@ -80,7 +80,7 @@ describe('docs page', () => {
     assert.match(policy, /; connect-src 'self';/);
   });
 
-  test('docs page › List animals is tried with a key › shows 200 and the animal', async () => {
+  test('docs page › List animals is tried with a key › shows 200 and the pet', async () => {
     const { page, requests, complaints } = await openPage(browser);
     const client = await openClient(page, service, 'GET', 'List animals');
     await send(client, '200 OK');
@@ -89,7 +89,7 @@ describe('docs page', () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('docs page › Add an animal is tried with a key › shows 201 and the animal', async () => {
+  test('docs page › Add an animal is tried with a key › shows 201 and the pet', async () => {
     const { page, requests, complaints } = await openPage(browser);
     const client = await openClient(page, service, 'POST', 'Add an animal');
     await send(client, '201 Created');
@@ -110,7 +110,7 @@ describe('docs page', () => {
     );
   });
 
-  test('docs page › an animal is tried without a key › shows 401 and why', async () => {
+  test('docs page › a pet is tried without a key › shows 401 and why', async () => {
     const { page } = await openPage(browser);
     const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
     await send(client, '401 Unauthorized');

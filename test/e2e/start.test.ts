@@ -17,7 +17,7 @@ async function createFolder(): Promise<AsyncDisposable & { cwd: string }> {
 }
 
 describe('start', { concurrency: 2 }, () => {
-  test('first start in staging › its printed line in a shell › lists the animals', async () => {
+  test('first start in staging › its printed line in a shell › lists the pets', async () => {
     await using folder = await createFolder();
     await using service = await startService([], folder);
     const [where, words, curl = '', ...rest] = service.output.stdout.split('\n');

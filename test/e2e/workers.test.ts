@@ -121,7 +121,7 @@ describe('workers', { concurrency: 2 }, () => {
           assert.equal(new Set(answers.map(toId)).size, 60);
         });
 
-        await t.test('a create that is sent twenty times at once › is one animal', async () => {
+        await t.test('a create that is sent twenty times at once › is one pet', async () => {
           const again = { 'idempotency-key': 'again' };
           const answers = await Promise.all(Array.from({ length: 20 }, () => post(service, again)));
           assert.equal(new Set(answers.map(toId)).size, 1);
@@ -222,7 +222,7 @@ describe('workers', { concurrency: 2 }, () => {
     });
     const ids = new Set(await Promise.all(answers));
     assert.equal(ids.size, sent.size);
-    // All ids are of animals that were asked for: none was added twice.
+    // All ids are of pets that were asked for: none was added twice.
     assert.equal(Math.max(...ids), sent.size);
   });
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { digestApiKey, issueApiKey } from '../../src/api-key.ts';
+import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
@@ -20,7 +20,7 @@ const { port, key, store } = service;
 
 const expired = await addKey(store, { environment: 'staging', expiresAt: Date.now() });
 const otherEnvironment = await addKey(store, { environment: 'production' });
-const issuedForStaging = issueApiKey('staging');
+const issuedForStaging = createApiKeyText('staging');
 await store.keys.add({
   digest: digestApiKey(issuedForStaging),
   name: 'moved',
@@ -38,7 +38,7 @@ for (const [what, authorization, challenge] of [
   ['with another scheme around a good key', `Basic ${key}`, PLAIN],
   ['with a good key and no scheme', key, PLAIN],
   ['with a good key glued to the scheme', `Bearer${key}`, PLAIN],
-  ['with an unknown key', `Bearer ${issueApiKey('staging')}`, INVALID],
+  ['with an unknown key', `Bearer ${createApiKeyText('staging')}`, INVALID],
   ['with a malformed key', 'Bearer petstore_stag_', INVALID],
   ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID],
   ['with an expired key', `Bearer ${expired}`, INVALID],
@@ -160,9 +160,9 @@ const wrong: readonly [string, Sent][] = [
     { method: 'POST', path: '/v1/pets', headers: { 'content-type': 'text/plain' }, body: 'x' },
   ],
   ['a wrong petId', { path: '/v1/pets/abc' }],
-  ['the petId of no animal', { path: '/v1/pets/999' }],
+  ['the petId of no pet', { path: '/v1/pets/999' }],
   ['a wrong method', { method: 'DELETE', path: '/v1/pets' }],
-  ['a wrong method on one animal', { method: 'PATCH', path: '/v1/pets/1' }],
+  ['a wrong method on one pet', { method: 'PATCH', path: '/v1/pets/1' }],
   ['OPTIONS', { method: 'OPTIONS', path: '/v1/pets' }],
   ['HEAD', { method: 'HEAD', path: '/v1/pets' }],
   ['a path that is not there', { path: '/v1/nothing' }],

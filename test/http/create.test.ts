@@ -99,7 +99,7 @@ for (const [what, body] of [
   ],
   ['with a byte order mark', '\ufeff{"name":"Rex","categoryId":3,"status":"sold"}'],
 ] as const) {
-  test(`POST /v1/pets › an animal ${what} › is the same animal`, async () => {
+  test(`POST /v1/pets › a pet ${what} › is the same pet`, async () => {
     await assertCreated(await post(body), '"name":"Rex","categoryId":3,"status":"sold"');
   });
 }
@@ -108,7 +108,7 @@ const NAME = /^name must be a string of 1 to 255 characters, not blank/;
 const CATEGORY_ID =
   /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/;
 const STATUS = /^status must be one of available, pending, sold$/;
-const OBJECT = /^an animal must be a JSON object$/;
+const OBJECT = /^a pet must be a JSON object$/;
 const JSON_TEXT = /^body: not valid JSON/;
 
 const named = (name: string) => `{"name":${name},"categoryId":3}`;

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { ERROR_CODES } from '../../src/error.ts';
-import { PLACEHOLDERS } from '../../src/http/routes/docs.ts';
+import { PLACEHOLDERS } from '../../src/http/openapi.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
@@ -251,7 +251,7 @@ function isDescribed(name: string, value: unknown): boolean {
 }
 
 /**
- * Animals, nearly animals, and anything. JSON Schema cannot say: that an integer is an int64 and
+ * Pets, nearly pets, and anything. JSON Schema cannot say: that an integer is an int64 and
  * judged on its digits (so numbers here are those that a double holds, within 2^53), and that half
  * a surrogate pair is no character (so names here are well-formed).
  */

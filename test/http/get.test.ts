@@ -30,7 +30,7 @@ for (const [petId, body] of [
   ['%31', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
   ['1?id=2&petId=2', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
 ] as const) {
-  test(`GET /v1/pets/${petId} › an animal that is there › is answered`, async () => {
+  test(`GET /v1/pets/${petId} › a pet that is there › is answered`, async () => {
     const answer = await get(petId);
     assertJson(answer, 200);
     assert.equal(answer.body, body);
@@ -45,8 +45,8 @@ for (const petId of [
   ...['null', 'undefined', '__proto__', 'constructor', '1%2F', '1%252F', '%7BpetId%7D', '..%2F1'],
 ]) {
   const shown = petId.length > 40 ? `${petId.length} digits` : petId;
-  test(`GET /v1/pets/${shown} › no animal has this id › answers 404`, async () => {
-    assertError(await get(petId), 'not_found', /^there is no animal with this petId$/);
+  test(`GET /v1/pets/${shown} › no pet has this id › answers 404`, async () => {
+    assertError(await get(petId), 'not_found', /^there is no pet with this petId$/);
   });
 }
 
@@ -120,7 +120,7 @@ for (const [method, petId] of [
   ['HEAD', '1'],
 ] as const) {
   test(`${method} /v1/pets/${petId} › once it is retired › answers 410 and names the list`, async () => {
-    await using app = await startTestApp({ isGetPetRetired: true });
+    await using app = await startTestApp({ retireGetPet: true });
     await app.store.pets.add({ name: 'Rex', categoryId: 3n });
     const answer = await get(petId, app, method);
     assert.equal(answer.status, 410);
@@ -130,7 +130,7 @@ for (const [method, petId] of [
 }
 
 test('GET /v1/pets/{petId} › once it is retired › leaves the list, the key and the 405 as they are', async () => {
-  await using app = await startTestApp({ isGetPetRetired: true });
+  await using app = await startTestApp({ retireGetPet: true });
   const { port, authorization: headers } = app;
   assertJson(await send(port, { path: '/v1/pets', headers }), 200);
   assertError(await send(port, { path: '/v1/pets/1' }), 'unauthorized', /API key/);

@@ -187,11 +187,11 @@ test('CORS › a request without Origin › gets no header of it', async () => {
 });
 
 test('CORS › with a list of origins › names a listed one, says nothing to others, and always varies', async () => {
-  const corsOrigins = [ORIGIN, 'https://other.example:8443'];
-  await using app = await startTestApp({ corsOrigins });
+  const corsOrigin = [ORIGIN, 'https://other.example:8443'];
+  await using app = await startTestApp({ corsOrigin });
   const ask = async (headers: Record<string, string>, sent: Sent = { path: '/livez' }) =>
     corsOf(await send(app.port, { ...sent, headers: { ...sent.headers, ...headers } }));
-  for (const origin of corsOrigins) {
+  for (const origin of corsOrigin) {
     assert.deepEqual(await ask({ origin }), {
       vary: 'Origin',
       'access-control-allow-origin': origin,

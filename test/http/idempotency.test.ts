@@ -33,7 +33,7 @@ function post(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promi
   });
 }
 
-/** Asserts that both are the 201 of one animal. */
+/** Asserts that both are the 201 of one pet. */
 function assertSame(answer: Answer, first: Answer): void {
   assertJson(answer, 201);
   assertJson(first, 201);
@@ -42,7 +42,7 @@ function assertSame(answer: Answer, first: Answer): void {
   assert.equal(first.headers.location, `/v1/pets/${JSON.parse(first.body).id}`);
 }
 
-test('Idempotency-Key › the same animal again › has the same answer and adds none', async () => {
+test('Idempotency-Key › the same pet again › has the same answer and adds none', async () => {
   const key = nextKey();
   const first = await post(key);
   assertSame(await post(key), first);
@@ -64,7 +64,7 @@ for (const [what, body] of [
   ['with escapes', '{"n\\u0061me":"R\\u0065x","categoryId":3}'],
   ['with the number written otherwise', '{"name":"Rex","categoryId":30e-1}'],
 ] as const) {
-  test(`Idempotency-Key › the same animal ${what} › has the same answer`, async () => {
+  test(`Idempotency-Key › the same pet ${what} › has the same answer`, async () => {
     const key = nextKey();
     const first = await post(key);
     assertSame(await post(key, body), first);
@@ -77,11 +77,11 @@ for (const body of [
   '{"name":"Rex","categoryId":4}',
   '{"name":"Rex","categoryId":3,"status":"sold"}',
 ]) {
-  test(`Idempotency-Key › after Rex the animal ${body} › answers 422 and keeps the first`, async () => {
+  test(`Idempotency-Key › after Rex the pet ${body} › answers 422 and keeps the first`, async () => {
     const key = nextKey();
     const first = await post(key);
     const answer = await post(key, body);
-    assertError(answer, 'idempotency_key_reused', /was sent before with another animal/);
+    assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
     assert.equal(answer.headers.location, undefined);
     assertSame(await post(key), first);
   });

@@ -17,7 +17,7 @@ import type { Answer } from '../support/socket.ts';
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
 
-/** 120 animals: of each three one is available, one pending, one has no status. */
+/** 120 pets: of each three one is available, one pending, one has no status. */
 async function* seed(): AsyncGenerator<NewPet> {
   for (let id = 1; id <= 120; id += 1) {
     const pet = { name: `pet ${id}`, categoryId: BigInt(id) };
@@ -77,7 +77,7 @@ for (const [query, ids] of [
   ['?&&limit=2&', [1, 2]],
   ['?limit=2&x=%zz', [1, 2]],
 ] as const) {
-  test(`GET /v1/pets › with the query "${query}" › answers those animals by id`, async () => {
+  test(`GET /v1/pets › with the query "${query}" › answers those pets by id`, async () => {
     assert.deepEqual(idsOf(await list(query)), ids);
   });
 }
@@ -114,7 +114,7 @@ test('GET /v1/pets › of an empty store › answers an empty array and no link'
   assert.equal(answer.headers.link, undefined);
 });
 
-test('GET /v1/pets › an animal with and one without a status › are the documented members in their order', async () => {
+test('GET /v1/pets › a pet with and one without a status › are the documented members in their order', async () => {
   const { body } = await list('?limit=3');
   assert.equal(
     body,
@@ -164,7 +164,7 @@ test('GET /v1/pets › with a base URL › links to the outside address', async 
 const cursor =
   new URL(findNext(await list('?limit=5')) ?? '', 'http://x').searchParams.get('cursor') ?? '';
 
-test('GET /v1/pets › a cursor with another limit and status › carries on after the same animal', async () => {
+test('GET /v1/pets › a cursor with another limit and status › carries on after the same pet', async () => {
   assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=3`)), [6, 7, 8]);
   assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=2&status=available`)), [7, 10]);
 });
@@ -203,7 +203,7 @@ function nextCharacter(text: string): string {
 /** Only so many additions, so that a walk with a limit of 1 ends. */
 const ADDITIONS_MAX = 20;
 
-test('GET /v1/pets › a walk along the links while animals are added › meets every animal of the start once', async () => {
+test('GET /v1/pets › a walk along the links while pets are added › meets every pet of the start once', async () => {
   const start = fc.array(newPet, { minLength: 1, maxLength: 40 });
   const filter = fc.option(status, { nil: undefined });
   await fc.assert(
@@ -241,7 +241,7 @@ for (const only of PET_STATUSES) {
   });
 }
 
-test('GET /v1/pets › by two services on one database, posted to in turns › has every animal that was acknowledged', async () => {
+test('GET /v1/pets › by two services on one database, posted to in turns › has every pet that was acknowledged', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   try {
     const address = `sqlite:${folder}/test.db`;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { issueApiKey } from '../../src/api-key.ts';
+import { createApiKeyText } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import type { PetStore } from '../../src/store.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -60,7 +60,7 @@ for (const [sent, expected] of [
 }
 
 test('log › whatever way a key is sent › holds neither it nor any other content of the client', async () => {
-  const wrong = issueApiKey('staging');
+  const wrong = createApiKeyText('staging');
   const secret = 'Rumpelstiltskin';
   const sents: Sent[] = [
     { path: `/v1/pets?access_token=${service.key}`, headers: authorization },

@@ -101,7 +101,7 @@ for (const path of [
 ]) {
   test(`GET ${path} › is not there › answers 404, with a key`, async () => {
     const found = await send(port, { path, headers });
-    assertError(found, 'not_found', /^there is (?:nothing at this path|no animal with this petId)/);
+    assertError(found, 'not_found', /^there is (?:nothing at this path|no pet with this petId)/);
   });
 }
 

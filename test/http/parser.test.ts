@@ -189,7 +189,7 @@ for (const [what, text, status] of [
   test(`parser › ${what} › is answered as any request`, async () => {
     const answer = parseAnswer(await exchange(port, text));
     assertJson(answer, status);
-    // The list, or the animal that was added.
+    // The list, or the pet that was added.
     const path = answer.headers.location ?? '/v1/pets';
     assert.equal(answer.body, (await send(port, { path, headers: authorization })).body);
   });

@@ -1,4 +1,4 @@
-/** What holds of every animal that goes from a socket to the disk and back, and of every text that is no animal. */
+/** What holds of every pet that goes from a socket to the disk and back, and of every text that is no pet. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
@@ -16,7 +16,7 @@ function post(body: string | Buffer): Promise<Answer> {
   return send(port, { method: 'POST', path: '/v1/pets', headers, body });
 }
 
-test('POST /v1/pets › any animal › is the same, to the last digit, in its answer, by its Location and in the list', async () => {
+test('POST /v1/pets › any pet › is the same, to the last digit, in its answer, by its Location and in the list', async () => {
   let last = 0n;
   await fc.assert(
     fc.asyncProperty(newPet, async (pet) => {
@@ -39,7 +39,7 @@ test('POST /v1/pets › any animal › is the same, to the last digit, in its an
   );
 });
 
-test('POST /v1/pets › any animal with one wrong field › answers 400 with the field and adds nothing', async () => {
+test('POST /v1/pets › any pet with one wrong field › answers 400 with the field and adds nothing', async () => {
   const count = async () => (await service.store.pets.list({ limit: 100_000 })).pets.length;
   const before = await count();
   await fc.assert(

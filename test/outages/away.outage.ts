@@ -126,7 +126,7 @@ async function createUntilRefused(): Promise<void> {
   }
 }
 
-/** The animals are moved to a disk that is full. */
+/** The pets are moved to a disk that is full. */
 async function fillDisk() {
   const disk = join(cluster.folder, 'disk');
   const { uid } = statSync(cluster.folder);

@@ -131,7 +131,7 @@ class Client {
     return (await answer.json()) as Pet;
   }
 
-  /** All animals, by the pages that the service serves. */
+  /** All pets, by the pages that the service serves. */
   async list(): Promise<Pet[]> {
     const pets: Pet[] = [];
     let path: string | undefined = '/v1/pets?limit=100';
@@ -231,7 +231,7 @@ describe('load balancer', () => {
     for (let count = 0; count < 10; count += 1) assert.deepEqual(await ask(), [401, 401, 401]);
   });
 
-  /** What came of it that clients add and list animals while a replica goes. */
+  /** What came of it that clients add and list pets while a replica goes. */
   async function loadWhile(t: TestContext, go: () => Promise<void>): Promise<string[]> {
     const added = new Map<number, string>();
     const unsure: string[] = [];
@@ -266,7 +266,7 @@ describe('load balancer', () => {
     const names = new Map(kept.map(({ id, name }) => [id, name]));
     for (const [id, name] of added) assert.equal(names.get(id), name);
     const ours = kept.map(({ name }) => name).filter((name) => name.startsWith(t.name));
-    assert.equal(new Set(ours).size, ours.length, 'an animal is there twice');
+    assert.equal(new Set(ours).size, ours.length, 'a pet is there twice');
     t.diagnostic(`${added.size} creates, ${unsure.length} of them unsure, ${reads} lists`);
     return unsure;
   }

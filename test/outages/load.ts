@@ -34,7 +34,7 @@ export const ALL_REFUSED: Expected = {
 };
 
 export interface LoadOptions {
-  /** The beginning of each animal's name. */
+  /** The beginning of each pet's name. */
   readonly prefix: string;
   /** Clients of each operation, on each replica. */
   readonly clients?: number;
@@ -103,7 +103,7 @@ export function startLoad(
       const path = { list: '/v1/pets?limit=100', get: `/v1/pets/${id}`, ready: '/readyz' };
       const text = await ask(replica, operation, path[operation as 'get'], { headers });
       if (operation === 'get' && text !== undefined && JSON.parse(text).name !== created.get(id)) {
-        violations.push(`the animal ${id} is ${text}`);
+        violations.push(`the pet ${id} is ${text}`);
       }
       await sleep(PAUSE_MS);
     }

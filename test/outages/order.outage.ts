@@ -1,4 +1,4 @@
-/** In which order animals come to be seen through two replicas, when commits take their time. */
+/** In which order pets come to be seen through two replicas, when commits take their time. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -7,7 +7,7 @@ import { type Cluster, queryOnce } from '../support/postgres-cluster.ts';
 import type { RunningService } from '../support/program.ts';
 import * as petstore from './petstore.ts';
 
-/** A commit takes long when it has an animal named `late`, and some time otherwise. */
+/** A commit takes long when it has a pet named `late`, and some time otherwise. */
 const SLOW_COMMITS = `
   create function commit_slowly() returns trigger language plpgsql as $$
     begin
@@ -96,7 +96,7 @@ test('order › a commit is late and another replica is faster › the smaller i
   );
 });
 
-test(`order › ${CLIENTS} clients create on two replicas › readers see each animal once and in order`, async (t) => {
+test(`order › ${CLIENTS} clients create on two replicas › readers see each pet once and in order`, async (t) => {
   const readers = services.flatMap((service) =>
     [1, 3, 100].map((limit) => startReader(service, limit)),
   );
@@ -108,7 +108,7 @@ test(`order › ${CLIENTS} clients create on two replicas › readers see each a
   await Promise.all(clients);
   ids.sort((a, b) => a - b);
   const seen = await Promise.all(readers.map((reader) => reader.waitFor(ids.at(-1) ?? 0)));
-  t.diagnostic(`${ids.length} animals`);
+  t.diagnostic(`${ids.length} pets`);
   assert.deepEqual(
     seen,
     readers.map(() => ids),

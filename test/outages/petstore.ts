@@ -42,11 +42,11 @@ export const toHost = ({ port }: Cluster) => `127.0.0.1:${port}`;
 export interface Replicas {
   readonly services: readonly [RunningService, ...RunningService[]];
   readonly key: string;
-  /** The name of each animal that was acknowledged, by its id: there is one already. */
+  /** The name of each pet that was acknowledged, by its id: there is one already. */
   readonly created: Map<number, string>;
 }
 
-/** One replica for each address of the same database, which is empty, and an animal in it. */
+/** One replica for each address of the same database, which is empty, and a pet in it. */
 export async function startReplicas(
   addresses: readonly string[],
   args: readonly string[] = [],
@@ -106,7 +106,7 @@ export async function readPage({ url }: RunningService, key: string, path: strin
   return { pets: JSON.parse(text), next } as ListPage;
 }
 
-/** All animals, by the pages that the service serves. */
+/** All pets, by the pages that the service serves. */
 export async function listAll(
   service: RunningService,
   key: string,
@@ -121,13 +121,13 @@ export async function listAll(
   return rows;
 }
 
-/** Every acknowledged animal is there with its id, and none twice; returns how many more there are. */
+/** Every acknowledged pet is there with its id, and none twice; returns how many more there are. */
 export async function assertKept({ services, key, created }: Replicas): Promise<number> {
   const kept = await listAll(services[0], key);
   const names = new Map(kept);
   assert.equal(names.size, kept.length, 'an id is there twice');
-  assert.equal(new Set(names.values()).size, kept.length, 'an animal is there twice');
-  for (const [id, name] of created) assert.equal(names.get(id), name, `the animal ${id}`);
+  assert.equal(new Set(names.values()).size, kept.length, 'a pet is there twice');
+  for (const [id, name] of created) assert.equal(names.get(id), name, `the pet ${id}`);
   return kept.length - created.size;
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LineWriter } from '../../src/service/log-writer.ts';
+import { LogWriter } from '../../src/service/log-writer.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 /** More than is gathered, and than a pipe holds. */
@@ -16,7 +16,7 @@ const MANY = 10_000;
 const line = (number: number) => `${number} 🐈 ${'é'.repeat(number % 50)}\n`;
 const MANY_LINES = Array.from({ length: MANY }, (_, number) => line(number)).join('');
 
-describe('LineWriter', () => {
+describe('LogWriter', () => {
   let folder: string;
   let count = 0;
   before(async () => {
@@ -46,7 +46,7 @@ describe('LineWriter', () => {
 
   test('write › many lines to a file › are there whole and in order once flushed', async () => {
     const path = join(folder, 'lines');
-    const writer = new LineWriter(openSync(path, 'w'));
+    const writer = new LogWriter(openSync(path, 'w'));
     for (let number = 0; number < MANY; number += 1) {
       writer.write(line(number));
       if (number % 1_000 === 0) await sleep(1);
@@ -57,7 +57,7 @@ describe('LineWriter', () => {
 
   test('write › one line › is there within half a second by itself', async () => {
     const path = join(folder, 'line');
-    new LineWriter(openSync(path, 'w')).write(line(1));
+    new LogWriter(openSync(path, 'w')).write(line(1));
     assert.equal(readFileSync(path, 'utf8'), '');
     const end = performance.now() + 500;
     while (readFileSync(path, 'utf8') === '' && performance.now() < end) await sleep(5);
@@ -66,7 +66,7 @@ describe('LineWriter', () => {
 
   test('flushSync › lines that wait › are there at once, and once', async () => {
     const path = join(folder, 'sync');
-    const writer = new LineWriter(openSync(path, 'w'));
+    const writer = new LogWriter(openSync(path, 'w'));
     writer.write(line(1));
     writer.flushSync();
     assert.equal(readFileSync(path, 'utf8'), line(1));
@@ -76,7 +76,7 @@ describe('LineWriter', () => {
 
   test('write › a full pipe that is read later › gets all lines in order', async () => {
     const { reader, writer: fd } = openPipe();
-    const writer = new LineWriter(fd);
+    const writer = new LogWriter(fd);
     for (let number = 0; number < MANY; number += 1) writer.write(line(number));
     const flushed = writer.flush();
     const parts: Buffer[] = [];
@@ -94,7 +94,7 @@ describe('LineWriter', () => {
 
   test('write › nobody reads › keeps 8 MiB and drops the newest lines', async () => {
     const { reader, writer: fd } = openPipe();
-    const writer = new LineWriter(fd);
+    const writer = new LogWriter(fd);
     const long = (number: number) => `${String(number).padStart(1_023)}\n`;
     const sent = 20_000;
     for (let number = 0; number < sent; number += 1) {
@@ -122,7 +122,7 @@ describe('LineWriter', () => {
 
   test('write › the reader is gone › is no failure', async () => {
     const { reader, writer: fd } = openPipe();
-    const writer = new LineWriter(fd);
+    const writer = new LogWriter(fd);
     closeSync(reader);
     writer.write(line(1));
     await writer.flush();

@@ -4,20 +4,21 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pg from 'pg';
-import { shareTrips } from '../../src/storage/batch-reads.ts';
-import type { Database } from '../../src/storage/engine.ts';
+import { batchReads } from '../../src/storage/batch-reads.ts';
+import type { Engine } from '../../src/storage/engine.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import { createPetQueries } from '../../src/storage/postgres/pet-queries.ts';
 import type { PetStore } from '../../src/store.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
 
-describe('shareTrips', () => {
-  test('shareTrips › questions of one turn, asked in several steps › share one trip and each has its answer', async () => {
+describe('batchReads', () => {
+  test('batchReads › questions of one turn, asked in several steps › share one trip and each has its answer', async () => {
     const trips: (readonly number[])[] = [];
-    const double = shareTrips(async (questions: readonly number[]) => {
+    const double = batchReads(async (questions: readonly number[]) => {
       trips.push(questions);
       return questions.map((question) => 2 * question);
     });
@@ -28,9 +29,9 @@ describe('shareTrips', () => {
     assert.deepEqual(trips, [[1, 2, 1, 3], [1]]);
   });
 
-  test('shareTrips › a question while a trip is under way › is another trip', async () => {
+  test('batchReads › a question while a trip is under way › is another trip', async () => {
     let trips = 0;
-    const count = shareTrips(async (questions: readonly string[]) => {
+    const count = batchReads(async (questions: readonly string[]) => {
       trips += 1;
       const trip = trips;
       await nextTurn();
@@ -41,9 +42,9 @@ describe('shareTrips', () => {
     assert.deepEqual(await Promise.all([count('second'), first]), [2, 1]);
   });
 
-  test('shareTrips › a trip that fails › fails all its questions and no other', async () => {
+  test('batchReads › a trip that fails › fails all its questions and no other', async () => {
     let fails = true;
-    const ask = shareTrips(async (questions: readonly number[]) => {
+    const ask = batchReads(async (questions: readonly number[]) => {
       if (fails) throw new Error('away');
       return questions;
     });
@@ -66,29 +67,30 @@ interface Counted extends AsyncDisposable {
 
 async function openCounted(): Promise<Counted> {
   const { address, drop } = await createTestDatabase();
-  const database = await openPostgres(address, { create: true });
+  const engine = await openPostgres(address, { create: true });
   const reads: string[] = [];
-  const counted: Pick<Database, 'toInsert' | 'createInsert' | 'read'> = {
-    toInsert: (...args) => database.toInsert(...args),
-    createInsert: (...args) => database.createInsert(...args),
-    read(sql, ...values) {
-      reads.push(sql);
-      return database.read(sql, ...values);
-    },
+  const petQueries = createPetQueries((sql, ...values) => {
+    reads.push(sql);
+    return engine.read(sql, ...values);
+  });
+  const counted: Pick<Engine, 'petQueries' | 'toInsert' | 'batchedInsert'> = {
+    petQueries,
+    toInsert: (...args) => engine.toInsert(...args),
+    batchedInsert: (...args) => engine.batchedInsert(...args),
   };
   return {
     address,
-    pets: createPetStore(counted as Database),
+    pets: createPetStore(counted as Engine),
     reads,
     async [Symbol.asyncDispose]() {
-      await database.close();
+      await engine.close();
       await drop();
     },
   };
 }
 
 describe('trips on postgresql', () => {
-  test('trips on postgresql › animals of one turn, unknown and twice › are one query and each is the right one', async () => {
+  test('trips on postgresql › pets of one turn, unknown and twice › are one query and each is the right one', async () => {
     await using store = await openCounted();
     const [rex, tom] = [await store.pets.add(REX), await store.pets.add({ ...REX, name: 'Tom' })];
     const ids = [2n, 99n, 1n, 2n, -(2n ** 63n), 2n ** 63n - 1n];

@@ -7,7 +7,7 @@ import { ENVIRONMENTS } from '../../src/api-key.ts';
 import { JsonNumber } from '../../src/json.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
-import type { Database, Row } from '../../src/storage/engine.ts';
+import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -15,19 +15,19 @@ import { int64, invalidName, name, status } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 const ENGINES = ['sqlite', 'postgresql'] as const;
-type Engine = (typeof ENGINES)[number];
+type EngineName = (typeof ENGINES)[number];
 
 /** What is in a database: its rows, and the last ids. */
 interface Content {
   readonly pets: readonly Row[];
   readonly keys: readonly Row[];
-  /** Of the animals that may be sent again. */
+  /** Of the pets that may be sent again. */
   readonly requests: readonly Row[];
   readonly lastIds: readonly [bigint, bigint];
 }
 
-interface TestDatabase extends AsyncDisposable {
-  readonly database: Database;
+interface TestEngine extends AsyncDisposable {
+  readonly database: Engine;
   run(sql: string): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ const KEYS = [
 const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 const EMPTY: Content = { pets: [], keys: [], requests: [], lastIds: [0n, 0n] };
 
-async function open(engine: Engine): Promise<TestDatabase> {
+async function open(engine: EngineName): Promise<TestEngine> {
   const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
   const database =
     place === undefined
@@ -57,7 +57,7 @@ async function open(engine: Engine): Promise<TestDatabase> {
   };
 }
 
-async function read(database: Database): Promise<Content> {
+async function read(database: Engine): Promise<Content> {
   return database.transact('snapshot', async (transaction) => ({
     pets: await transaction.read(`select ${PETS} from pets order by id`),
     keys: (await transaction.read(`select ${KEYS} from api_keys order by id`)).map((row) =>
@@ -69,7 +69,7 @@ async function read(database: Database): Promise<Content> {
 }
 
 /** Puts that in the place of all that is there. */
-async function write({ database, run }: TestDatabase, content: Content): Promise<void> {
+async function write({ database, run }: TestEngine, content: Content): Promise<void> {
   for (const table of ['pets', 'api_keys', 'idempotency_keys']) await run(`delete from ${table}`);
   await database.transact('exclusive', async (transaction) => {
     await transaction.insert('pets', PETS, content.pets);
@@ -144,7 +144,7 @@ describe('copyDatabase', () => {
     const to = from === 'sqlite' ? 'postgresql' : 'sqlite';
     const way = `from ${from} to ${to}`;
 
-    test(`copyDatabase ${way} › more animals than go at once › tells how much is done, and goes on after the last id`, async () => {
+    test(`copyDatabase ${way} › more pets than go at once › tells how much is done, and goes on after the last id`, async () => {
       await using source = await open(from);
       await using target = await open(to);
       await createPetStore(source.database).addAll(repeat(2_500));
@@ -216,7 +216,7 @@ describe('copyDatabase', () => {
     });
   }
 
-  test('copyDatabase › an animal that is added to the target meanwhile › waits and has the next id', async () => {
+  test('copyDatabase › a pet that is added to the target meanwhile › waits and has the next id', async () => {
     await using source = await open('sqlite');
     await using target = await open('postgresql');
     await createPetStore(source.database).addAll(repeat(2_000));
@@ -228,7 +228,7 @@ describe('copyDatabase', () => {
     assert.equal((await read(target.database)).pets.length, 2_001);
   });
 
-  test('copyDatabase › an animal that is added to the source meanwhile › is not in the copy', async () => {
+  test('copyDatabase › a pet that is added to the source meanwhile › is not in the copy', async () => {
     await using source = await open('postgresql');
     await using target = await open('sqlite');
     await createPetStore(source.database).addAll(repeat(2_000));
@@ -244,8 +244,8 @@ describe('copyDatabase', () => {
 
 /** Lets something happen before or after each insert; resolves to what takes it away. */
 async function addTrigger(
-  { run }: TestDatabase,
-  engine: Engine,
+  { run }: TestEngine,
+  engine: EngineName,
   { sqlite, postgresql }: { sqlite: string; postgresql: string },
 ): Promise<() => Promise<void>> {
   if (engine === 'sqlite') {

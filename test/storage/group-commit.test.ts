@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Outcome, shareWrites, toRowBytes } from '../../src/storage/group-commit.ts';
+import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
 
 /** The most that may wait. */
 const WAITING_MAX = 10_000;
@@ -26,7 +26,7 @@ interface Shared {
 /** Writes of numbers, whose result is the double unless the end of the trip says otherwise. */
 function create(toBytes: (write: number) => number = () => 1): Shared {
   const trips: Trip[] = [];
-  const write = shareWrites<number, number>((writes) => {
+  const write = groupCommit<number, number>((writes) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
     trips.push({
       writes,
@@ -60,7 +60,7 @@ function watch(writing: readonly Promise<number>[]): (number | string)[] {
   return seen;
 }
 
-test('shareWrites › writes of one turn, in several steps › are one trip in their order, and hear of it after its end', async () => {
+test('groupCommit › writes of one turn, in several steps › are one trip in their order, and hear of it after its end', async () => {
   const { write, trips } = create();
   const seen = watch([write(3), write(1), write(3), Promise.resolve().then(() => write(2))]);
   assert.equal(trips.length, 0);
@@ -75,7 +75,7 @@ test('shareWrites › writes of one turn, in several steps › are one trip in t
   assert.deepEqual(seen, [6, 2, 6, 4]);
 });
 
-test('shareWrites › writes while a trip is under way › are the next trip together, and none is begun for nobody', async () => {
+test('groupCommit › writes while a trip is under way › are the next trip together, and none is begun for nobody', async () => {
   const { write, trips } = create();
   const seen = watch([write(1)]);
   await nextTurn();
@@ -97,7 +97,7 @@ test('shareWrites › writes while a trip is under way › are the next trip tog
   assert.deepEqual(last, [8]);
 });
 
-test('shareWrites › outcomes of all kinds › come to each write by its place', async () => {
+test('groupCommit › outcomes of all kinds › come to each write by its place', async () => {
   const { write, trips } = create();
   const seen = watch([1, 2, 3, 4].map(write));
   await nextTurn();
@@ -106,7 +106,7 @@ test('shareWrites › outcomes of all kinds › come to each write by its place'
   assert.deepEqual(seen, [7, 'bad', 0, 'a write has no outcome']);
 });
 
-test('shareWrites › a trip that fails › fails what gathered meanwhile too, and the next write is another trip', async () => {
+test('groupCommit › a trip that fails › fails what gathered meanwhile too, and the next write is another trip', async () => {
   const { write, trips } = create();
   const seen = watch([write(1), write(2)]);
   await nextTurn();
@@ -123,8 +123,8 @@ test('shareWrites › a trip that fails › fails what gathered meanwhile too, a
   assert.deepEqual(next, [8]);
 });
 
-test('shareWrites › a send that throws at once › is a failure like any other', async () => {
-  const write = shareWrites<number, number>(
+test('groupCommit › a send that throws at once › is a failure like any other', async () => {
+  const write = groupCommit<number, number>(
     () => {
       throw new Error('no thread');
     },
@@ -139,7 +139,7 @@ for (const [what, count, bytes] of [
   ['10,000 writes', WAITING_MAX, 1],
   ['8 MiB', 8, WAITING_BYTES_MAX / 8],
 ] as const) {
-  test(`shareWrites › more than ${what} that wait › is refused at once, the others are written`, async () => {
+  test(`groupCommit › more than ${what} that wait › is refused at once, the others are written`, async () => {
     const { write, trips } = create(() => bytes);
     const first = watch([write(0)]);
     await nextTurn();
@@ -162,7 +162,7 @@ for (const [what, count, bytes] of [
   });
 }
 
-test('shareWrites › a queue that was full when its trip failed › has room again', async () => {
+test('groupCommit › a queue that was full when its trip failed › has room again', async () => {
   const { write, trips } = create(() => WAITING_BYTES_MAX);
   const seen = watch([write(1)]);
   await nextTurn();
@@ -175,7 +175,7 @@ test('shareWrites › a queue that was full when its trip failed › has room ag
   assert.deepEqual(next, [8]);
 });
 
-test('toRowBytes › the longest row of an animal › is counted with all its text and below 2 KiB', () => {
+test('toRowBytes › the longest row of a pet › is counted with all its text and below 2 KiB', () => {
   const row = ['x'.repeat(510), 2n ** 63n - 1n, 'available'];
   assert.ok(toRowBytes(row) > 2 * 510);
   assert.ok(toRowBytes(row) < 2_048);

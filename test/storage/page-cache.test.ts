@@ -4,18 +4,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { PET_STATUSES, type PetStatus } from '../../src/pet.ts';
-import { keepPages } from '../../src/storage/page-cache.ts';
+import { createPageCache } from '../../src/storage/page-cache.ts';
 import type { JsonPage, PetQuery } from '../../src/store.ts';
 
 const UNITS_MAX = 8 * 1024 * 1024;
 /** No page costs less than this many bytes to keep, its name among them. */
 const SMALL_PAGES_MAX = UNITS_MAX / 64;
 
-/** Animals in an array, whose version is their count. */
+/** Pets in an array, whose version is their count. */
 class Shelf {
   readonly statuses: PetStatus[] = [];
   reads = 0;
-  readonly list = keepPages(
+  readonly list = createPageCache(
     (query) => this.read(query),
     () => this.statuses.length,
   );
@@ -42,7 +42,7 @@ function createShelf(): Shelf {
 class SlowShelf {
   version = 1;
   readonly #reading: (() => void)[] = [];
-  readonly list = keepPages(
+  readonly list = createPageCache(
     () => {
       const { promise, resolve } = Promise.withResolvers<JsonPage>();
       const page = { json: String(this.version) };
@@ -72,8 +72,8 @@ const query = fc.record(
   { requiredKeys: ['limit'] },
 );
 
-describe('keepPages', () => {
-  test('keepPages › the same query while the version stands › reads once', async () => {
+describe('createPageCache', () => {
+  test('createPageCache › the same query while the version stands › reads once', async () => {
     const shelf = createShelf();
     const first = await shelf.list({ limit: 2, status: 'sold', after: 1n });
     for (let count = 0; count < 10; count += 1) {
@@ -83,7 +83,7 @@ describe('keepPages', () => {
     assert.equal(shelf.reads, 1);
   });
 
-  test('keepPages › any queries › each has its own page and is read once', async () => {
+  test('createPageCache › any queries › each has its own page and is read once', async () => {
     const queries = fc.uniqueArray(query, { selector: (one) => Object.entries(one).join() });
     await fc.assert(
       fc.asyncProperty(queries, async (asked) => {
@@ -97,7 +97,7 @@ describe('keepPages', () => {
     );
   });
 
-  test('keepPages › another version › forgets every page', async () => {
+  test('createPageCache › another version › forgets every page', async () => {
     const shelf = createShelf();
     const queries = [{ limit: 20 }, { limit: 20, status: 'sold' as const }, { limit: 2 }];
     for (const one of queries) await shelf.list(one);
@@ -107,9 +107,9 @@ describe('keepPages', () => {
     assert.equal(shelf.reads, 9);
   });
 
-  test('keepPages › a read that fails › is not kept', async () => {
+  test('createPageCache › a read that fails › is not kept', async () => {
     let reads = 0;
-    const list = keepPages(
+    const list = createPageCache(
       async () => {
         reads += 1;
         if (reads === 1) throw new Error('the disk is gone');
@@ -122,8 +122,8 @@ describe('keepPages', () => {
   });
 });
 
-describe('keepPages, written to while a page is read', () => {
-  test('keepPages › a write before the read ends › is seen by the next reader', async () => {
+describe('createPageCache, written to while a page is read', () => {
+  test('createPageCache › a write before the read ends › is seen by the next reader', async () => {
     const shelf = new SlowShelf();
     const early = shelf.list({ limit: 1 });
     shelf.version = 2;
@@ -134,7 +134,7 @@ describe('keepPages, written to while a page is read', () => {
     assert.deepEqual(await late, { json: '2' });
   });
 
-  test('keepPages › another reader between the write and the end of the read › is not shown the old page', async () => {
+  test('createPageCache › another reader between the write and the end of the read › is not shown the old page', async () => {
     const shelf = new SlowShelf();
     const early = shelf.list({ limit: 1 });
     shelf.version = 2;
@@ -147,7 +147,7 @@ describe('keepPages, written to while a page is read', () => {
     assert.deepEqual([await late, await later], [{ json: '2' }, { json: '2' }]);
   });
 
-  test('keepPages › an old read that ends last › does not take the place of the new page', async () => {
+  test('createPageCache › an old read that ends last › does not take the place of the new page', async () => {
     const shelf = new SlowShelf();
     const early = shelf.list({ limit: 1 });
     shelf.version = 2;
@@ -158,7 +158,7 @@ describe('keepPages, written to while a page is read', () => {
     assert.deepEqual(await shelf.list({ limit: 1 }), { json: '2' });
   });
 
-  test('keepPages › any order of asking, writing and ending › no answer is older than its question', async () => {
+  test('createPageCache › any order of asking, writing and ending › no answer is older than its question', async () => {
     const step = fc.oneof(
       fc.record({ limit: fc.constantFrom(1, 2) }),
       fc.constantFrom('write' as const, 'first' as const, 'last' as const),
@@ -183,11 +183,11 @@ describe('keepPages, written to while a page is read', () => {
   });
 });
 
-describe('keepPages, asked for many pages', () => {
+describe('createPageCache, asked for many pages', () => {
   /** How many of the pages that were asked for are kept: the last ones, since all are forgotten at once. */
   async function countKept(json: string, pages: number): Promise<number> {
     let reads = 0;
-    const list = keepPages(
+    const list = createPageCache(
       async () => {
         reads += 1;
         return { json };
@@ -205,18 +205,18 @@ describe('keepPages, asked for many pages', () => {
     return kept;
   }
 
-  test('keepPages › many large pages › keeps some, and no more than the most units', async () => {
+  test('createPageCache › many large pages › keeps some, and no more than the most units', async () => {
     const units = UNITS_MAX / 16;
     const kept = await countKept('x'.repeat(units), 100);
     assert.ok(kept > 1 && kept <= 16, `${kept} pages`);
   });
 
-  test('keepPages › a page larger than all that may be kept › pushes out the others', async () => {
+  test('createPageCache › a page larger than all that may be kept › pushes out the others', async () => {
     const kept = await countKept('x'.repeat(UNITS_MAX + 1), 5);
     assert.ok(kept <= 1, `${kept} pages`);
   });
 
-  test('keepPages › many empty pages › keeps some, and counts what each costs', async () => {
+  test('createPageCache › many empty pages › keeps some, and counts what each costs', async () => {
     const kept = await countKept('[]', 2 * SMALL_PAGES_MAX);
     assert.ok(kept > 1 && kept <= SMALL_PAGES_MAX, `${kept} pages`);
   });

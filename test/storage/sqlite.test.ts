@@ -9,14 +9,14 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
-import type { Database } from '../../src/storage/engine.ts';
+import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
-import { APPLICATION_ID } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { APPLICATION_ID } from '../../src/storage/sqlite/migrations.ts';
+import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { isOlder } from '../../src/storage/sqlite/schema.ts';
-import { SqliteThread } from '../../src/storage/sqlite/writer.ts';
+import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { runProgram } from '../support/program.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
@@ -116,50 +116,44 @@ describe('settings', () => {
 });
 
 describe('query plans', () => {
-  /** How SQLite goes about the queries of the work, one line for each step. */
-  async function explain(work: (database: Database) => Promise<unknown>): Promise<string[]> {
-    const database = await openSqlite(await createDatabase(100), { create: false });
+  /** The plan of SQLite for the queries of the work, one line for each step. */
+  async function explain(work: (read: Engine['read']) => Promise<unknown>): Promise<string[]> {
+    const engine = await openSqlite(await createDatabase(100), { create: false });
     const steps: string[] = [];
-    const explaining: Database = {
-      readVersion: database.readVersion,
-      check: () => database.check(),
-      toInsert: (...args) => database.toInsert(...args),
-      createInsert: (...args) => database.createInsert(...args),
-      async read(sql, ...values) {
-        const plan = await database.read(`explain query plan ${sql}`, ...values);
-        steps.push(...plan.map((step) => String(step.at(-1))));
-        return database.read(sql, ...values);
-      },
-      write: (...statements) => database.write(...statements),
-      load: (...args) => database.load(...args),
-      transact: (...args) => database.transact(...args),
-      close: () => database.close(),
-    };
-    await work(explaining);
-    await database.close();
+    await work(async (sql, ...values) => {
+      const plan = await engine.read(`explain query plan ${sql}`, ...values);
+      steps.push(...plan.map((step) => String(step.at(-1))));
+      return engine.read(sql, ...values);
+    });
+    await engine.close();
     return steps;
   }
+
+  const createQueries = (read: Engine['read']) => createPetQueries(read, () => 1);
 
   for (const [what, work, plan] of [
     [
       'pets.list',
-      (database: Database) => createPetStore(database).list({ limit: 20, after: 7n }),
+      (read: Engine['read']) => createQueries(read).list({ limit: 20, after: 7n }),
       ['SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)'],
     ],
     [
       'pets.list of a status',
-      (database: Database) =>
-        createPetStore(database).list({ limit: 20, status: 'sold', after: 7n }),
+      (read: Engine['read']) => createQueries(read).list({ limit: 20, status: 'sold', after: 7n }),
       ['SEARCH pets USING INDEX pets_status (status=? AND rowid>?)'],
     ],
     [
       'pets.find',
-      (database: Database) => createPetStore(database).find(7n),
+      (read: Engine['read']) => createQueries(read).find(7n),
       ['SEARCH pets USING INTEGER PRIMARY KEY (rowid=?)'],
     ],
     [
       'keys.find',
-      (database: Database) => createKeyStore(database).find(Buffer.alloc(32)),
+      (read: Engine['read']) =>
+        createKeyStore({ read, toInsert: () => '' } as Pick<
+          Engine,
+          'read' | 'toInsert'
+        > as Engine).find(Buffer.alloc(32)),
       ['SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (digest=?)'],
     ],
   ] as const) {
@@ -351,30 +345,30 @@ describe('files', { concurrency: true }, () => {
   });
 });
 
-describe('the thread that writes', () => {
+describe('SqliteWriter', () => {
   const WRITE = [{ sql: 'insert into t values (1) returning a', values: [] }];
 
-  test('the thread that writes › one that broke › fails its writes, and the next write has another', async () => {
+  test('SqliteWriter › one that broke › fails its writes, and the next write has another', async () => {
     const cwd = join(await createFolder(), 'later');
-    const thread = new SqliteThread(join(cwd, 'store.db'));
+    const writer = new SqliteWriter(join(cwd, 'store.db'));
     // Its folder is not there, so it ends at once.
-    await assert.rejects(thread.send([WRITE]), { message: 'unable to open database file' });
+    await assert.rejects(writer.commit([WRITE]), { message: 'unable to open database file' });
     await mkdir(cwd);
     alter(join(cwd, 'store.db'), 'create table t (a)');
-    assert.deepEqual(await thread.send([WRITE]), [[[[1n]]]]);
-    await thread.close();
+    assert.deepEqual(await writer.commit([WRITE]), [[[[1n]]]]);
+    await writer.close();
   });
 
-  test('the thread that writes › closed while it waits for a lock › fails its writes and undoes them', async () => {
+  test('SqliteWriter › closed while it waits for a lock › fails its writes and undoes them', async () => {
     const file = join(await createFolder(), 'store.db');
     alter(file, 'create table t (a)');
-    const thread = new SqliteThread(file);
-    await thread.send([WRITE]);
+    const writer = new SqliteWriter(file);
+    await writer.commit([WRITE]);
     const other = new DatabaseSync(file);
     other.exec('begin immediate');
-    const sending = assert.rejects(thread.send([WRITE, WRITE]), { code: 'unavailable' });
+    const sending = assert.rejects(writer.commit([WRITE, WRITE]), { code: 'unavailable' });
     await setTimeout(100);
-    const closing = thread.close();
+    const closing = writer.close();
     other.exec('commit');
     await Promise.all([sending, closing]);
     assert.deepEqual({ ...other.prepare('select count(*) as count from t').get() }, { count: 1 });
@@ -382,7 +376,7 @@ describe('the thread that writes', () => {
   });
 });
 
-test('pets.addAll › 200,000 animals › needs memory for a few', async () => {
+test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   const MEGABYTE = 1024 * 1024;
   const store = await openStore(`sqlite:${join(await createFolder(), 'store.db')}`, {
     create: true,

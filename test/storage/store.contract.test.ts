@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { getKeyState, type NewApiKey } from '../../src/api-key.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../src/json.ts';
 import { type NewPet, PET_STATUSES, type Pet } from '../../src/pet.ts';
@@ -15,7 +16,6 @@ import { openStore } from '../../src/storage/open.ts';
 import {
   IDEMPOTENCY_MS,
   type IdempotentRequest,
-  type NewApiKey,
   type PetQuery,
   type Store,
 } from '../../src/store.ts';
@@ -106,7 +106,7 @@ async function listAll(store: Store, query: Partial<PetQuery> = {}): Promise<Pet
   return pets;
 }
 
-/** Any query of a store with up to that many animals. */
+/** Any query of a store with up to that many pets. */
 function queryOf(count: number): fc.Arbitrary<PetQuery> {
   const place = fc.oneof(fc.bigInt(0n, BigInt(count)), int64);
   return fc.record(
@@ -115,7 +115,7 @@ function queryOf(count: number): fc.Arbitrary<PetQuery> {
   );
 }
 
-/** Asserts that the page as text says what the page of animals says, and nothing else. */
+/** Asserts that the page as text says what the page of pets says, and nothing else. */
 async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
   const { pets: listed, ...next } = await pets.list(query);
   const expected = listed.map(({ id, name, categoryId, status }) => [
@@ -160,7 +160,7 @@ async function runBeside(address: string, sql: string): Promise<readonly unknown
   }
 }
 
-/** Lets the database refuse every animal that is called bad. */
+/** Lets the database refuse every pet that is called bad. */
 async function refuseBad(address: string): Promise<void> {
   if (address.startsWith('postgres')) {
     await runBeside(
@@ -191,7 +191,7 @@ for (const engine of ENGINES) {
   const on = `on ${engine.name}`;
 
   describe(`pets ${on}`, () => {
-    test(`pets.add ${on} › any animal › is found and listed exactly as it was given`, async () => {
+    test(`pets.add ${on} › any pet › is found and listed exactly as it was given`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       await fc.assert(
@@ -231,7 +231,7 @@ for (const engine of ENGINES) {
       );
     });
 
-    test(`pets.add ${on} › many of several turns at once › each is its own animal, the ids in their order`, async () => {
+    test(`pets.add ${on} › many of several turns at once › each is its own pet, the ids in their order`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       const adding: Promise<Pet>[] = [];
@@ -248,7 +248,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await listAll(opened.store), added);
     });
 
-    test(`pets.addOnce ${on} › the same request again › is the animal that it added`, async () => {
+    test(`pets.addOnce ${on} › the same request again › is the pet that it added`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       await pets.add(REX);
@@ -262,7 +262,7 @@ for (const engine of ENGINES) {
       assert.equal((await listAll(opened.store)).length, 5);
     });
 
-    test(`pets.addOnce ${on} › fifty at once, and others among adds › add one animal each`, async () => {
+    test(`pets.addOnce ${on} › fifty at once, and others among adds › add one pet each`, async () => {
       await using opened = await openNew(engine);
       const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
       const addOnce = (index: number, key: string): Promise<Pet> => {
@@ -281,7 +281,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(listed.sort(), names.sort());
     });
 
-    test(`pets.addOnce ${on} › another animal › is idempotency_key_reused and adds nothing`, async () => {
+    test(`pets.addOnce ${on} › another pet › is idempotency_key_reused and adds nothing`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       const added = await pets.addOnce({ ...REX, status: 'sold' }, REQUEST);
@@ -333,7 +333,7 @@ for (const engine of ENGINES) {
       assert.equal((await listAll(opened.store)).length, 40);
     });
 
-    test(`pets.find ${on} › an id that no animal has › is undefined`, async () => {
+    test(`pets.find ${on} › an id that no pet has › is undefined`, async () => {
       await using opened = await openNew(engine);
       const { id } = await opened.store.pets.add(REX);
       for (const other of [id + 1n, 0n, -1n, INT64_MIN, INT64_MAX]) {
@@ -380,7 +380,7 @@ for (const engine of ENGINES) {
       );
     });
 
-    test(`pets.list ${on} › animals added on the way › next meets each of the old ones once`, async () => {
+    test(`pets.list ${on} › pets added on the way › next meets each of the old ones once`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       await pets.addAll(repeat(10));
@@ -405,10 +405,10 @@ for (const engine of ENGINES) {
       });
     });
 
-    test(`pets.listJson ${on} › any animals, limit, status and place › says the same as pets.list`, async () => {
-      const animals = fc.array(newPet, { maxLength: 20 });
+    test(`pets.listJson ${on} › any pets, limit, status and place › says the same as pets.list`, async () => {
+      const pets = fc.array(newPet, { maxLength: 20 });
       await fc.assert(
-        fc.asyncProperty(animals, fc.array(queryOf(20)), async (given, queries) => {
+        fc.asyncProperty(pets, fc.array(queryOf(20)), async (given, queries) => {
           await using opened = await openNew(engine);
           await opened.store.pets.addAll(ReadableStream.from(given));
           // The second time it may come from what is kept.
@@ -419,7 +419,7 @@ for (const engine of ENGINES) {
     });
 
     for (const status of [undefined, 'sold'] as const) {
-      test(`pets.listJson ${on} › exactly as many animals as the limit, status ${status} › is the last page until one more is added`, async () => {
+      test(`pets.listJson ${on} › exactly as many pets as the limit, status ${status} › is the last page until one more is added`, async () => {
         await using opened = await openNew(engine);
         const { pets } = opened.store;
         const pet = { ...REX, ...(status !== undefined && { status }) };
@@ -434,7 +434,7 @@ for (const engine of ENGINES) {
       });
     }
 
-    test(`pets.listJson ${on} › right after an add › has the new animal`, async () => {
+    test(`pets.listJson ${on} › right after an add › has the new pet`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       const expected: bigint[] = [];
@@ -444,7 +444,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test(`pets.listJson ${on} › right after addAll › has the new animals`, async () => {
+    test(`pets.listJson ${on} › right after addAll › has the new pets`, async () => {
       await using opened = await openNew(engine);
       for (let count = 1; count <= 10; count += 1) {
         await opened.store.pets.addAll(repeat(5));
@@ -452,7 +452,7 @@ for (const engine of ENGINES) {
       }
     });
 
-    test(`pets.addAll ${on} › many animals › get ascending ids in their order`, async () => {
+    test(`pets.addAll ${on} › many pets › get ascending ids in their order`, async () => {
       await using opened = await openNew(engine);
       await opened.store.pets.add(REX);
       assert.equal(
@@ -467,7 +467,7 @@ for (const engine of ENGINES) {
       );
     });
 
-    test(`pets.addAll ${on} › any animals › are found exactly as they were given`, async () => {
+    test(`pets.addAll ${on} › any pets › are found exactly as they were given`, async () => {
       await using opened = await openNew(engine);
       const given = fc.sample(newPet, 200);
       await opened.store.pets.addAll(ReadableStream.from(given));
@@ -606,7 +606,7 @@ for (const engine of ENGINES) {
         const { keys } = opened.store;
         const old = await keys.add(createNewKey(expiresAt === undefined ? {} : { expiresAt }));
         const bystander = await keys.add(createNewKey());
-        const { digest, ...rest } = createNewKey({ name: 'new', expiresAt: 9_000 });
+        const { digest, ...rest } = createNewKey({ name: 'new', createdAt: 100, expiresAt: 9_000 });
         const added = await keys.rotate(old.id, { digest, ...rest }, 1_000);
         assert.deepEqual(added, { id: 3, ...rest });
         assert.deepEqual(await keys.find(digest), added);
@@ -614,6 +614,25 @@ for (const engine of ENGINES) {
         assert.deepEqual(await keys.list(), [rotated, bystander, added]);
       });
     }
+
+    test(`keys.rotate ${on} › a key of any state › succeeds as getKeyState says`, async () => {
+      await using opened = await openNew(engine);
+      const { keys } = opened.store;
+      const now = 1_000;
+      for (const expiresAt of [undefined, now - 1, now, now + 1]) {
+        for (const revokedAt of [undefined, now - 1]) {
+          const more = expiresAt === undefined ? {} : { expiresAt };
+          const { id, ...old } = await keys.add(createNewKey({ createdAt: 1, ...more }));
+          if (revokedAt !== undefined) await keys.revoke(id, revokedAt);
+          const state = getKeyState({ ...old, ...(revokedAt && { revokedAt }) }, now);
+          const rotated = await keys.rotate(id, createNewKey({ createdAt: now }), now).then(
+            () => true,
+            ({ code }) => code !== 'not_found',
+          );
+          assert.equal(rotated, state === 'active', `${state} ${expiresAt} ${revokedAt}`);
+        }
+      }
+    });
 
     test(`keys.rotate ${on} › a key that is not there, revoked or rotated › is not_found and adds nothing`, async () => {
       await using opened = await openNew(engine);
@@ -760,7 +779,7 @@ for (const engine of ENGINES) {
       assert.equal((await listAll(opened.store)).length, 3);
     });
 
-    test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same animal`, async () => {
+    test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same pet`, async () => {
       await using opened = await openNew(engine);
       const added = await opened.store.pets.addOnce(REX, REQUEST);
       const again = await opened.openAgain();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
-import { digestApiKey, issueApiKey } from '../../src/api-key.ts';
+import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
@@ -33,8 +33,8 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     store,
     log: pino({ level: 'info' }, { write: (line) => log.push(JSON.parse(line)) }),
     environment,
-    corsOrigins: ['*'],
-    isGetPetRetired: false,
+    corsOrigin: ['*'],
+    retireGetPet: false,
     ...options,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -67,7 +67,7 @@ export async function addKey(
   store: Store,
   { environment, expiresAt }: { environment: AppOptions['environment']; expiresAt?: number },
 ): Promise<string> {
-  const key = issueApiKey(environment);
+  const key = createApiKeyText(environment);
   await store.keys.add({
     digest: digestApiKey(key),
     name: 'test',

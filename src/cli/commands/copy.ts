@@ -1,34 +1,48 @@
-/** The command `copy`; what is copied, and how it is verified, is the storage's matter. */
+/** `petstore copy`: copies a whole store into an empty one. */
 
+import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { copyStore } from '../../storage/open.ts';
+import { copyOptions } from '../options.ts';
+import { examples } from '../output.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
+import { refuseMemory } from '../with-store.ts';
 
-export interface CopyConfig {
+export interface CopyOptions {
+  /** The addresses of the two stores. */
   readonly from: string;
   readonly to: string;
 }
 
+export function addCopy(program: Command): void {
+  const command = program
+    .command('copy')
+    .description('copy a whole store, ids and keys included, into an empty one');
+  for (const option of copyOptions()) command.addOption(option);
+  command
+    .addHelpText(
+      'after',
+      examples('petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore'),
+    )
+    .action((options: CopyOptions) => copyPetstore(options, process.stderr));
+}
+
 /**
- * Copies the store at one address to another one, which must be empty.
+ * Copies the store and prints its progress.
  *
  * @throws PetstoreError whose message says why nothing was copied.
  */
-export async function copyPetstore(config: CopyConfig, stderr: ProgressStream): Promise<void> {
-  for (const address of [config.from, config.to]) {
-    if (address === 'sqlite::memory:') {
-      throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
-    }
-  }
+export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
+  for (const address of [options.from, options.to]) refuseMemory(address);
   const progress = new Progress(stderr, 'copied');
   try {
-    const { keys, checksum } = await copyStore(config, (part, pets) => {
+    const { keys, checksum } = await copyStore(options, (part, pets) => {
       progress.setPart(part);
-      progress.addAnimals(pets);
+      progress.addPets(pets);
     });
     progress.finish();
-    const also = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
-    stderr.write(`With ${also}. Read back, it has the checksum of the original: ${checksum}\n`);
+    const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
+    stderr.write(`With ${count}. Read back, it has the checksum of the original: ${checksum}\n`);
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;

@@ -1,28 +1,79 @@
-/** `petstore keys …`: makes, shows, revokes and rotates API keys; a key itself is printed once and never kept. */
+/** `petstore keys …`: creates, lists, revokes and rotates API keys. A key's text is printed once and stored nowhere. */
 
-import { digestApiKey, type Environment, issueApiKey } from '../../api-key.ts';
+import type { Command } from 'commander';
+import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
-import type { ApiKey, NewApiKey, Store } from '../../store.ts';
+import type { Store } from '../../store.ts';
+import {
+  databaseOption,
+  environmentOption,
+  expiresOption,
+  jsonOption,
+  nameOption,
+  overlapOption,
+  parseKeyId,
+} from '../options.ts';
+import { examples, say, toTable } from '../output.ts';
+import { type StoreOptions, withStore } from '../with-store.ts';
 
-export interface CreateKeyConfig {
-  readonly name: string;
-  readonly environment: Environment;
-  /** How long it is good for, in milliseconds; absent: for ever. */
-  readonly expires?: number;
+export function addKeys(program: Command): void {
+  const keys = program
+    .command('keys')
+    .description('create, list, revoke and rotate API keys')
+    .addHelpText('after', examples('petstore keys create --name ci', 'petstore keys list'));
+  keys
+    .command('create')
+    .description('create a key and print it, this once')
+    .addOption(nameOption())
+    .addOption(expiresOption())
+    .addOption(environmentOption())
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
+    .action((options: StoreOptions & KeyOptions) =>
+      withStore(options, { create: true }, (store) => createKey(store, options)),
+    );
+  keys
+    .command('list')
+    .description('list all keys, without their texts')
+    .addOption(jsonOption())
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore keys list --json'))
+    .action((options: StoreOptions & { json: boolean }) =>
+      withStore(options, { create: false }, (store) => listKeys(store, options)),
+    );
+  keys
+    .command('revoke')
+    .description('refuse a key from now on')
+    .argument('<id>', 'the id that keys list shows', parseKeyId)
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore keys revoke 3'))
+    .action((id: number, options: StoreOptions) =>
+      withStore(options, { create: false }, (store) => revokeKey(store, id)),
+    );
+  keys
+    .command('rotate')
+    .description('create a key that replaces another one, which still works for a while')
+    .argument('<id>', 'the id that keys list shows', parseKeyId)
+    .addOption(overlapOption())
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore keys rotate 3 --overlap 24h'))
+    .action((id: number, options: StoreOptions & { overlap: number }) =>
+      withStore(options, { create: false }, (store) => rotateKey(store, id, options.overlap)),
+    );
 }
 
-export async function createKey(store: Store, config: CreateKeyConfig): Promise<void> {
-  const { key, newKey } = issueKey(config);
-  await print(key);
+async function createKey(store: Store, options: KeyOptions): Promise<void> {
+  const { text, newKey } = createApiKey(options, Date.now());
+  await printKey(text);
   describe(await store.keys.add(newKey));
 }
 
-/** The new key has the name and the lifetime of the old one, which works on for the overlap. */
-export async function rotateKey(store: Store, id: number, overlap: number): Promise<void> {
+/** The new key has the name and the lifetime of the old one, which still works for the overlap. */
+async function rotateKey(store: Store, id: number, overlap: number): Promise<void> {
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
-  const state = describeState(old, now);
+  const state = getKeyState(old, now);
   if (state !== 'active') {
     throw new PetstoreError('gone', `key ${id} is ${state}: make a new one with keys create`);
   }
@@ -31,51 +82,44 @@ export async function rotateKey(store: Store, id: number, overlap: number): Prom
   }
   const { name, environment, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
-  const { key, newKey } = issueKey({ name, environment, ...lifetime });
-  await print(key);
+  const { text, newKey } = createApiKey({ name, environment, ...lifetime }, now);
+  await printKey(text);
   describe(await store.keys.rotate(id, newKey, now + overlap));
   say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
 }
 
-export async function revokeKey(store: Store, id: number): Promise<void> {
+async function revokeKey(store: Store, id: number): Promise<void> {
   await store.keys.revoke(id, Date.now());
   say(`Key ${id} is revoked: every running service refuses it within a second.`);
 }
 
-export async function listKeys(store: Store, { json }: { json: boolean }): Promise<void> {
+async function listKeys(store: Store, { json }: { json: boolean }): Promise<void> {
   const now = Date.now();
   const keys = (await store.keys.list()).map((key) => ({
     id: key.id,
     name: key.name,
     environment: key.environment,
-    state: describeState(key, now),
+    state: getKeyState(key, now),
     created: toTime(key.createdAt),
     expires: key.expiresAt === undefined ? null : toTime(key.expiresAt),
     lastUsed: key.lastUsedAt === undefined ? null : toTime(key.lastUsedAt),
   }));
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say('There is no key yet: make one with keys create --name NAME.');
-  else process.stdout.write(toTable(keys));
-}
-
-/** A new key, and what is kept of it. */
-export function issueKey({ name, environment, expires }: CreateKeyConfig): {
-  key: string;
-  newKey: NewApiKey;
-} {
-  const key = issueApiKey(environment);
-  const createdAt = Date.now();
-  const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
-  return { key, newKey: { digest: digestApiKey(key), name, environment, createdAt, ...expiry } };
+  else {
+    const head = ['ID', 'NAME', 'ENVIRONMENT', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
+    const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
+    process.stdout.write(toTable([head, ...rows]));
+  }
 }
 
 /**
- * The key alone on standard output, so that a script can take it; the words elsewhere. It is written
- * before it is stored: a key that could not be shown must not work.
+ * The key alone on standard output, so that a script can read it. It is printed before it is stored: a
+ * key that could not be printed must not work.
  */
-async function print(key: string): Promise<void> {
+async function printKey(text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    process.stdout.write(`${key}\n`, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
   });
 }
 
@@ -84,35 +128,6 @@ function describe({ id, name, environment, expiresAt }: ApiKey): void {
   say(`Key ${id} (${name}) for ${environment}, ${end}. It is shown only now.`);
 }
 
-/** Whether a key opens the service now: `active`, `expired` or `revoked`. */
-export function describeState({ revokedAt, expiresAt }: ApiKey, now: number): string {
-  if (revokedAt !== undefined) return 'revoked';
-  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'active';
-}
-
 function toTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+/, '');
-}
-
-function toTable(rows: readonly Readonly<Record<string, string | number | null>>[]): string {
-  const names = Object.keys(rows[0] ?? {});
-  const lines = [names.map((name) => name.replace('lastUsed', 'last used').toUpperCase())].concat(
-    rows.map((row) => names.map((name) => String(row[name] ?? '-'))),
-  );
-  const widths = names.map((_, column) =>
-    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
-  );
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
-}
-
-function say(words: string): void {
-  process.stderr.write(`${words}\n`);
 }

@@ -1,21 +1,15 @@
-/** `petstore openapi`: the document of the service, as it is served and committed. */
+/** `petstore openapi`: prints the OpenAPI document. */
 
-import pino from 'pino';
-import { createApp } from '../../http/app.ts';
-import { PLACEHOLDERS } from '../../http/routes/docs.ts';
-import { openStore } from '../../storage/open.ts';
+import type { Command } from 'commander';
+import { examples } from '../output.ts';
 
-export async function printDocument(): Promise<void> {
-  const store = await openStore('sqlite::memory:', { create: true });
-  const app = await createApp({
-    store,
-    log: pino({ level: 'silent' }),
-    environment: 'production',
-    baseUrl: PLACEHOLDERS.production,
-    corsOrigins: ['*'],
-    isGetPetRetired: false,
-  });
-  process.stdout.write(`${JSON.stringify(app.swagger(), null, 2)}\n`);
-  await app.close();
-  await store.close();
+export function addOpenApi(program: Command): void {
+  program
+    .command('openapi')
+    .description('print the OpenAPI document')
+    .addHelpText('after', examples('petstore openapi > openapi.json'))
+    .action(async () => {
+      const { createDocument } = await import('../../service/document.ts');
+      process.stdout.write(`${await createDocument()}\n`);
+    });
 }

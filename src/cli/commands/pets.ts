@@ -1,18 +1,50 @@
-/** The commands `pets import` and `pets export`; the formats of the files are not known here. */
+/** `petstore pets import` and `petstore pets export`: pets from a file and to one. */
 
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import type { Pet } from '../../pet.ts';
 import type { Store } from '../../store.ts';
+import { databaseOption } from '../options.ts';
+import { examples } from '../output.ts';
 import { readPets, writePets } from '../pet-file/pet-file.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
+import { type StoreOptions, withStore } from '../with-store.ts';
 
-/** More than a client may ask for, since a page is also a trip to the database. */
-const EXPORT_PAGE_PETS = 1_000;
+/** More than a client may ask for: each page is a query to the database. */
+const EXPORT_PAGE_LIMIT = 1_000;
+
+export function addPets(program: Command): void {
+  const formats = 'its ending names the format: .ndjson (or .jsonl), .json or .csv';
+  const pets = program
+    .command('pets')
+    .description('import pets from a file, export them to one')
+    .addHelpText('after', examples('petstore pets import pets.csv', 'petstore pets export'));
+  pets
+    .command('import')
+    .description('add all pets of a file, or none when a row is wrong')
+    .argument('<file>', formats)
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore pets import pets.csv'))
+    .action((file: string, options: StoreOptions) =>
+      withStore(options, { create: true }, (store) => importPets(store, file, process.stderr)),
+    );
+  pets
+    .command('export')
+    .description('write all pets to a file, or as NDJSON to standard output')
+    .argument('[file]', formats)
+    .addOption(databaseOption())
+    .addHelpText('after', examples('petstore pets export pets.json'))
+    .action((file: string | undefined, options: StoreOptions) =>
+      withStore(options, { create: false }, (store) =>
+        exportPets(store, file, process.stdout, process.stderr),
+      ),
+    );
+}
 
 /**
- * Adds all the animals of the file to the store, or none.
+ * Adds all pets of the file to the store, or none, and prints its progress.
  *
  * @throws PetstoreError whose message says why nothing was imported.
  */
@@ -22,12 +54,12 @@ export async function importPets(
   stderr: ProgressStream,
 ): Promise<void> {
   const progress = new Progress(stderr, 'imported');
-  const bytesTotal = await findFileBytes(file);
+  const fileBytes = await findFileBytes(file);
   let bytesRead = 0;
   try {
     const pets = readPets(file, (bytes) => {
       bytesRead += bytes;
-      if (bytesTotal > 0) progress.setPart(bytesRead / bytesTotal);
+      if (fileBytes !== undefined) progress.setPart(bytesRead / fileBytes);
     });
     await store.pets.addAll(count(pets, progress));
   } catch (cause) {
@@ -39,10 +71,10 @@ export async function importPets(
 }
 
 /**
- * Writes all the animals of the store to the file, or to standard output; then standard error stays
- * silent, for both may be the same terminal.
+ * Writes all pets of the store to the file and prints its progress; or to standard output, without
+ * progress, since both may be the same terminal.
  *
- * @throws PetstoreError when the file cannot be written; what stood there before is left as it was.
+ * @throws PetstoreError when the file cannot be written; an existing one is unchanged then.
  */
 export async function exportPets(
   store: Store,
@@ -65,7 +97,7 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
   let after: bigint | undefined;
   do {
     const page = await store.pets.list({
-      limit: EXPORT_PAGE_PETS,
+      limit: EXPORT_PAGE_LIMIT,
       ...(after === undefined ? {} : { after }),
     });
     yield* page.pets;
@@ -75,15 +107,15 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
 
 async function* count<T>(pets: AsyncIterable<T>, progress: Progress): AsyncGenerator<T> {
   for await (const pet of pets) {
-    progress.addAnimals(1);
+    progress.addPets(1);
     yield pet;
   }
 }
 
-/** 0 when that cannot be told: reading it will say why. */
-async function findFileBytes(file: string): Promise<number> {
+/** The size of the file; undefined when it is unknown or 0, as for a pipe. Reading it will tell an error. */
+async function findFileBytes(file: string): Promise<number | undefined> {
   return stat(file).then(
-    ({ size }) => size,
-    () => 0,
+    ({ size }) => size || undefined,
+    () => undefined,
   );
 }

@@ -1,9 +1,15 @@
-/** Animals from CSV (RFC 4180), and the quoting of its cells; the splitting into cells is csv-parse's. */
+/** Pets from CSV (RFC 4180), which csv-parse splits into cells, and the quoting of a cell. */
 
 import { CsvError, type CsvErrorCode, type InfoRecord, type Parser, parse } from 'csv-parse';
 import { JsonNumber } from '../../json.ts';
 import { type NewPet, parseNewPet } from '../../pet.ts';
-import { countLineFeeds, parseAtLine, ROW_BYTES_MAX, refuseLine, refuseLongRow } from './text.ts';
+import {
+  countLineFeeds,
+  createLineError,
+  createLongRowError,
+  parseAtLine,
+  ROW_BYTES_MAX,
+} from './text.ts';
 
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
@@ -18,7 +24,7 @@ export function quoteCell(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The rows below the header. Only U+000A, with or without U+000D before it, ends a row. */
+/** The pets in the rows below the header. Only U+000A, or U+000D and U+000A, ends a row. */
 export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
   const rows = new CsvRows();
   for await (const chunk of chunks) yield* await rows.push(chunk);
@@ -38,44 +44,44 @@ class CsvRows {
     this.#parser = parse({
       record_delimiter: ['\r\n', '\n'],
       relax_column_count: true,
-      // Taken here and not from the stream's readable side, which loses what stands before an error.
+      // The stream's readable side would drop the rows before an error, so they are taken here.
       on_record: (cells: string[], { bytes }: InfoRecord) => {
         this.#take(cells, bytes);
         return null;
       },
     });
-    // Each error comes with the write that caused it; the event would end the process.
+    // The callback of each write gets its error; an `error` event without a listener ends the process.
     this.#parser.on('error', () => {});
   }
 
-  /** The animals that are complete with this piece of the file. */
+  /** The pets whose rows end in this chunk of the file. */
   async push(chunk: Buffer): Promise<NewPet[]> {
     this.#bytes += chunk.length;
-    await this.#settle((done) => this.#parser.write(chunk, done));
-    if (this.#bytes - this.#start > ROW_BYTES_MAX) throw refuseLongRow(this.#line);
+    await this.#run((done) => this.#parser.write(chunk, done));
+    if (this.#bytes - this.#start > ROW_BYTES_MAX) throw createLongRowError(this.#line);
     return this.#pets.splice(0);
   }
 
-  /** The animal of a last row without an end of line. */
+  /** The pet of a last row that has no line end. */
   async end(): Promise<NewPet[]> {
-    await this.#settle((done) => this.#parser.end(done));
+    await this.#run((done) => this.#parser.end(done));
     this.#columns ??= parseHeader([]);
     return this.#pets.splice(0);
   }
 
-  async #settle(act: (done: (error?: Error | null) => void) => void): Promise<void> {
+  async #run(act: (done: (error?: Error | null) => void) => void): Promise<void> {
     try {
       await new Promise<void>((resolve, reject) => {
         act((error) => (error ? reject(error) : resolve()));
       });
     } catch (cause) {
       const reason = cause instanceof CsvError ? REASONS[cause.code] : undefined;
-      throw reason === undefined ? cause : refuseLine(this.#line, reason, { cause });
+      throw reason === undefined ? cause : createLineError(this.#line, reason, { cause });
     }
   }
 
   #take(cells: string[], end: number): void {
-    if (end - this.#start > ROW_BYTES_MAX) throw refuseLongRow(this.#line);
+    if (end - this.#start > ROW_BYTES_MAX) throw createLongRowError(this.#line);
     if (this.#columns === undefined) this.#columns = parseHeader(cells);
     else if (cells.length > 1 || cells[0] !== '')
       this.#pets.push(this.#parse(this.#columns, cells));
@@ -86,40 +92,45 @@ class CsvRows {
 
   #parse({ count, name, categoryId, status }: Columns, cells: string[]): NewPet {
     if (cells.length !== count) {
-      throw refuseLine(this.#line, `must have ${count} cells, as the header, not ${cells.length}`);
+      throw createLineError(
+        this.#line,
+        `must have ${count} cells, as the header, not ${cells.length}`,
+      );
     }
     return parseAtLine(this.#line, () =>
       parseNewPet({
         name: cells[name],
         categoryId: new JsonNumber(cells[categoryId] ?? ''),
-        status: cells[status] || undefined,
+        status: status === undefined ? undefined : cells[status] || undefined,
       }),
     );
   }
 }
 
-/** How many columns there are, and at which index those of an animal stand; -1: there is none. */
+/** The number of columns, and the index of each column of a pet; undefined without that column. */
 interface Columns {
   readonly count: number;
   readonly name: number;
   readonly categoryId: number;
-  readonly status: number;
+  readonly status: number | undefined;
 }
 
 function parseHeader(cells: string[]): Columns {
   const seen = new Set<string>();
   for (const cell of cells) {
-    // Spreadsheets end their lines with columns that have no name.
-    if (cell !== '' && seen.has(cell)) throw refuseLine(1, `the column ${cell} is given twice`);
+    // Spreadsheets may add columns without a name.
+    if (cell !== '' && seen.has(cell))
+      throw createLineError(1, `the column ${cell} is given twice`);
     seen.add(cell);
   }
   for (const required of ['name', 'categoryId']) {
-    if (!seen.has(required)) throw refuseLine(1, `the header must have the column ${required}`);
+    if (!seen.has(required))
+      throw createLineError(1, `the header must have the column ${required}`);
   }
   return {
     count: cells.length,
     name: cells.indexOf('name'),
     categoryId: cells.indexOf('categoryId'),
-    status: cells.indexOf('status'),
+    status: seen.has('status') ? cells.indexOf('status') : undefined,
   };
 }

@@ -1,14 +1,20 @@
-/** Animals from NDJSON and from a JSON array, as the text arrives; a single value is json.ts's work. */
+/** Pets from NDJSON and from a JSON array, which is split into its elements as the text arrives. */
 
 import { parseJson } from '../../json.ts';
 import { type NewPet, parseNewPet } from '../../pet.ts';
-import { countLineFeeds, parseAtLine, ROW_BYTES_MAX, refuseLine, refuseLongRow } from './text.ts';
+import {
+  countLineFeeds,
+  createLineError,
+  createLongRowError,
+  parseAtLine,
+  ROW_BYTES_MAX,
+} from './text.ts';
 
 const NOT_BLANK = /[^ \t\r]/;
 const NOT_WHITE_SPACE = /[^ \t\r\n]/g;
 const STRING_OR_STRUCTURE = /"[^"\\]*(?:\\.[^"\\]*)*"|["[\]{},]/gs;
 
-/** One object a line. Only U+000A ends a line: U+2028 and U+2029 may stand in a JSON string. */
+/** The pets of NDJSON. Only U+000A ends a line: a JSON string may contain U+2028 and U+2029. */
 export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
   let line = 1;
   let rest = '';
@@ -22,75 +28,76 @@ export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncGenerator
       start = end + 1;
     }
     rest = text.slice(start);
-    if (rest.length > ROW_BYTES_MAX) throw refuseLongRow(line);
+    if (rest.length > ROW_BYTES_MAX) throw createLongRowError(line);
   }
   if (NOT_BLANK.test(rest)) yield parseRow(line, rest);
 }
 
-/** The elements of the one array that the file is. */
+/** The pets in the one array that the file consists of. */
 export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
-  const array = new ArrayText();
-  for await (const chunk of chunks) yield* array.push(chunk.toString());
-  array.end();
+  const splitter = new ArraySplitter();
+  for await (const chunk of chunks) yield* splitter.push(chunk.toString());
+  splitter.end();
 }
 
-/** How far the text of an array is; an animal may come after `[` and `,`, the `]` not after `,`. */
-type Place = 'before the array' | 'after [' | 'after an animal' | 'after ,' | 'after the array';
+/** What was read last. A pet may follow `[` and `,`; a `]` may follow `[` and a pet. */
+type Position = 'before the array' | 'after [' | 'after a pet' | 'after ,' | 'after the array';
 
-/** Cuts the text of an array into the texts of its elements, and has each judged on its own. */
-class ArrayText {
-  #place: Place = 'before the array';
+/** Splits the text of an array into the texts of its elements, which are parsed one by one. */
+class ArraySplitter {
+  #position: Position = 'before the array';
   #line = 1;
   #rest = '';
 
-  /** The animals that are complete with this piece of the text. */
+  /** The pets whose text ends in this piece. */
   *push(piece: string): Generator<NewPet> {
     const text = this.#rest + piece;
     let at = this.#skipWhiteSpace(text, 0);
     while (at < text.length) {
       let end = at + 1;
       if (!this.#takePunctuation(text[at])) {
-        end = findElementEnd(text, at);
-        if (end === -1) break;
+        const found = findElementEnd(text, at);
+        if (found === undefined) break;
+        end = found;
         const row = text.slice(at, end);
         yield parseRow(this.#line, row);
         this.#line += countLineFeeds(row);
-        this.#place = 'after an animal';
+        this.#position = 'after a pet';
       }
       at = this.#skipWhiteSpace(text, end);
     }
     this.#rest = text.slice(at);
-    if (this.#rest.length > ROW_BYTES_MAX) throw refuseLongRow(this.#line);
+    if (this.#rest.length > ROW_BYTES_MAX) throw createLongRowError(this.#line);
   }
 
   /** @throws PetstoreError `bad_request` unless the array is closed. */
   end(): void {
-    if (this.#place === 'before the array') throw this.#refuse('the file must be a JSON array');
-    if (this.#rest !== '') throw this.#refuse('the file ends in the middle of an animal');
-    if (this.#place !== 'after the array') {
+    if (this.#position === 'before the array') throw this.#refuse('the file must be a JSON array');
+    if (this.#rest !== '') throw this.#refuse('the file ends in the middle of a pet');
+    if (this.#position !== 'after the array') {
       throw this.#refuse('the file ends before the ] of its array');
     }
   }
 
-  /** Takes one of the array's own `[`, `,` and `]`; false when an element begins here. */
+  /** Consumes one of the array's own `[`, `,` and `]`; false when an element begins here. */
   #takePunctuation(character: string | undefined): boolean {
-    switch (this.#place) {
+    switch (this.#position) {
       case 'before the array':
         if (character !== '[') throw this.#refuse('the file must be a JSON array');
-        this.#place = 'after [';
+        this.#position = 'after [';
         return true;
-      case 'after an animal':
-        this.#place = character === ',' ? 'after ,' : 'after the array';
+      case 'after a pet':
+        this.#position = character === ',' ? 'after ,' : 'after the array';
         return true;
       case 'after the array':
         throw this.#refuse('nothing may follow the ] of the array');
       default:
-        if (character === ']' && this.#place === 'after [') {
-          this.#place = 'after the array';
+        if (character === ']' && this.#position === 'after [') {
+          this.#position = 'after the array';
           return true;
         }
         if (character === ']' || character === ',') {
-          throw this.#refuse(`an animal must stand before the ${character}`);
+          throw this.#refuse(`a pet must stand before the ${character}`);
         }
         return false;
     }
@@ -104,19 +111,20 @@ class ArrayText {
   }
 
   #refuse(reason: string): Error {
-    return refuseLine(this.#line, reason);
+    return createLineError(this.#line, reason);
   }
 }
 
-/** Where the `,` or `]` behind the element is, or -1 when that is still to come. */
-function findElementEnd(text: string, start: number): number {
+/** The index of the `,` or `]` after the element; undefined when it has not arrived yet. */
+function findElementEnd(text: string, start: number): number | undefined {
   let depth = 0;
   STRING_OR_STRUCTURE.lastIndex = start;
   for (;;) {
     const match = STRING_OR_STRUCTURE.exec(text);
-    if (match === null) return -1;
+    if (match === null) return undefined;
     const [token] = match;
-    if (token === '"') return -1;
+    // A string whose end has not arrived yet.
+    if (token === '"') return undefined;
     if (token === '{' || token === '[') depth += 1;
     else if (depth === 0 && (token === ',' || token === ']')) return match.index;
     else if (depth > 0 && (token === '}' || token === ']')) depth -= 1;
@@ -124,6 +132,6 @@ function findElementEnd(text: string, start: number): number {
 }
 
 function parseRow(line: number, row: string): NewPet {
-  if (Buffer.byteLength(row) > ROW_BYTES_MAX) throw refuseLongRow(line);
+  if (Buffer.byteLength(row) > ROW_BYTES_MAX) throw createLongRowError(line);
   return parseAtLine(line, () => parseNewPet(parseJson(row)));
 }

@@ -1,4 +1,4 @@
-/** Files of animals, read and written in the format that their ending names; not where animals are kept. */
+/** Files of pets, read and written in the format that their ending names. */
 
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -9,9 +9,9 @@ import { PetstoreError } from '../../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../../pet.ts';
 import { quoteCell, readCsv } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
-import { describeFileError, readUtf8 } from './text.ts';
+import { readUtf8, toFileError } from './text.ts';
 
-/** How animals stand in a file: a head, the rows with a separator between them, and a tail. */
+/** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {
   readonly read: (chunks: AsyncIterable<Buffer>) => AsyncIterable<NewPet>;
   readonly head: string;
@@ -38,15 +38,15 @@ const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
   ],
 ]);
 
-/** Large enough that a write costs little for each animal. */
+/** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
 
 /**
- * The animals of the file, in its order, in the memory of a few.
+ * The pets of the file, in its order, read as they are consumed.
  *
- * @param onRead is told how many bytes each read gave.
- * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and at the
- *   first row that is no animal, naming the line of the file where that row starts.
+ * @param onRead called with the number of bytes of each read.
+ * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and for
+ *   the first row that is not a pet; then the message names the line where that row starts.
  */
 export function readPets(
   file: string,
@@ -56,8 +56,8 @@ export function readPets(
 }
 
 /**
- * Writes all the animals to the file, which is replaced once they are on the disk, or left as it was
- * when anything fails. Without a file writes NDJSON to `stdout`, for as long as somebody reads it.
+ * Writes all the pets to the file, which is replaced once they are on the disk, and unchanged when
+ * anything fails. Without a file writes NDJSON to `stdout`, until its reader closes it.
  *
  * @throws PetstoreError `bad_request` for an unknown ending or when the file cannot be written.
  */
@@ -85,14 +85,14 @@ async function writeFile(file: string, text: AsyncIterable<string>): Promise<voi
     await pipeline(text, createWriteStream(partial, { flush: true }));
     await rename(partial, file);
   } catch (cause) {
-    // What failed first is what the operator must know.
+    // The first error is the one to report.
     await rm(partial, { force: true }).catch(() => {});
-    throw describeFileError(cause, `${file} cannot be written`);
+    throw toFileError(cause, `${file} cannot be written`);
   }
 }
 
 async function writeStream(stream: Writable, text: AsyncIterable<string>): Promise<void> {
-  // Each error comes with the write that caused it; the event would end the process.
+  // The callback of each write gets its error; an `error` event without a listener ends the process.
   stream.on('error', () => {});
   try {
     for await (const piece of text) {
@@ -101,9 +101,9 @@ async function writeStream(stream: Writable, text: AsyncIterable<string>): Promi
       });
     }
   } catch (cause) {
-    // The reader has seen enough, as `head` does.
+    // The reader has closed its end, as `head` does when it has enough.
     if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') return;
-    throw describeFileError(cause, 'standard output cannot be written');
+    throw toFileError(cause, 'standard output cannot be written');
   }
 }
 

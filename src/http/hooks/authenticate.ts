@@ -1,23 +1,29 @@
-/** Who may ask: the bearer key of a request against the keys of the store (RFC 6750, interface "Authentication"). */
+/** The API key of a request against the keys of the store (RFC 6750, interface "Authentication"). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { digestApiKey, type Environment, isApiKeyOf } from '../../api-key.ts';
-import type { ApiKey, KeyStore } from '../../store.ts';
-import { refuse } from '../refusals.ts';
+import {
+  type ApiKey,
+  digestApiKey,
+  type Environment,
+  getKeyState,
+  isApiKeyOf,
+} from '../../api-key.ts';
+import type { KeyStore } from '../../store.ts';
+import { createError } from '../errors.ts';
 
-/** A key's time of last use is written at most this often. */
+/** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
 
-/** A key that was found is taken as found for so long: well under the second of a revocation. */
-const KNOWN_MS_MAX = 500;
-const KNOWN_KEYS_MAX = 1_000;
+/** How long a key that was found is used again without asking the store; a revocation must hold within 1 s. */
+const CACHED_MS_MAX = 500;
+const CACHED_KEYS_MAX = 1_000;
 
 const CREDENTIALS = /^bearer +(.*)$/i;
 const CHALLENGE = 'Bearer realm="petstore"';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The id of the key that opened this request; null before it did. */
+    /** The id of the key of this request; null until it is accepted. */
     keyId: number | null;
   }
 }
@@ -28,9 +34,9 @@ export interface AuthenticateOptions {
   readonly now: () => number;
 }
 
-/** The hook that lets only requests with a good key pass, and answers all others with the same 401. */
+/** The hook that lets a request with an active key pass, and answers every other with the same 401. */
 export function createAuthenticate({ keys, environment, now }: AuthenticateOptions) {
-  const known = new Map<string, { readonly key: ApiKey; readonly at: number }>();
+  const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
   const touchedAt = new Map<number, number>();
 
   function touch({ id, lastUsedAt = 0 }: ApiKey, request: FastifyRequest): void {
@@ -41,11 +47,11 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     });
   }
 
-  function findKnown(token: string): ApiKey | undefined {
-    const earlier = known.get(token);
-    // Not by `now`: a clock that is set back must not keep a revoked key alive.
-    if (earlier !== undefined && performance.now() - earlier.at < KNOWN_MS_MAX) return earlier.key;
-    known.delete(token);
+  function findCached(token: string): ApiKey | undefined {
+    const entry = cache.get(token);
+    // By a clock that cannot be set back, which would keep a revoked key in use.
+    if (entry !== undefined && performance.now() - entry.at < CACHED_MS_MAX) return entry.key;
+    cache.delete(token);
     return undefined;
   }
 
@@ -53,28 +59,28 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     if (!isApiKeyOf(environment, token)) return undefined;
     const at = performance.now();
     const key = await keys.find(digestApiKey(token));
-    if (key?.environment !== environment || key.revokedAt !== undefined) return undefined;
-    if (known.size >= KNOWN_KEYS_MAX) known.clear();
-    known.set(token, { key, at });
+    if (key?.environment !== environment) return undefined;
+    if (cache.size >= CACHED_KEYS_MAX) cache.clear();
+    cache.set(token, { key, at });
     return key;
   }
 
   return function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    // Two Authorization fields arrive joined by a comma, and are no key.
+    // Two Authorization fields arrive joined by a comma, which no key has.
     const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    const judge = (key: ApiKey | undefined): void => {
-      if (key !== undefined && (key.expiresAt ?? Number.POSITIVE_INFINITY) > now()) {
+    const decide = (key: ApiKey | undefined): void => {
+      if (key !== undefined && getKeyState(key, now()) === 'active') {
         request.keyId = key.id;
         touch(key, request);
         done();
         return;
       }
       reply.header('www-authenticate', CHALLENGE + (token === '' ? '' : ', error="invalid_token"'));
-      done(refuse('unauthorized'));
+      done(createError('unauthorized'));
     };
-    // Not waiting where nothing is waited for: a promise costs more than all of this.
-    const found = findKnown(token);
-    if (found !== undefined) judge(found);
-    else findKey(token).then(judge, done);
+    // A cached key is decided without a promise, which would cost more than the rest of this hook.
+    const cached = findCached(token);
+    if (cached !== undefined) decide(cached);
+    else findKey(token).then(decide, done);
   };
 }

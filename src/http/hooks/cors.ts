@@ -1,16 +1,18 @@
-/** Pages of other origins (the Fetch standard's CORS); costs nothing where a request has no Origin. */
+/** Cross-origin requests of browsers (CORS, the Fetch standard). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { SERVED_METHODS } from '../protocol/methods.ts';
 
-const ALLOWED_METHODS = 'GET, HEAD, POST';
+const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
 const EXPOSED_HEADERS =
   'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, X-Request-Id';
 const PREFLIGHT_SECONDS = 7200;
 
 /**
- * The hook that lets pages of those origins read the answers. Credentials are never allowed: a key
- * is sent by hand, not by the browser.
+ * The hook that lets pages of those origins read the answers, and answers their preflights. A request
+ * without Origin passes unchanged. Credentials are never allowed: a page sends its key itself, the
+ * browser has none to add.
  */
 export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');

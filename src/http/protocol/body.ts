@@ -1,16 +1,16 @@
-/** From the bytes of a body to a JSON value; what the value must look like is its schema's business. */
+/** From the bytes of a body to a JSON value: media type, encoding, size and UTF-8. */
 
 import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
+import { createError } from '../errors.ts';
 import { BODY_BYTES_MAX } from '../limits.ts';
-import { refuse } from '../refusals.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Leaves every body as the bytes it is: the schema's parser judges them, after the route's hooks. */
+/** Makes Fastify hand over every body as bytes; the parser of the route's schema reads them after all hooks. */
 export function addBytesParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -20,11 +20,11 @@ export function addBytesParser(app: FastifyInstance): void {
   );
 }
 
-/** The hook that refuses a body of another kind before it is read. None named counts as JSON. */
+/** The hook that refuses, before it is read, a body that is not JSON; without a media type it counts as JSON. */
 export function requireJson(request: FastifyRequest, _reply: unknown, done: Done): void {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
-    throw refuse('unsupported_media_type');
+    throw createError('unsupported_media_type');
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new PetstoreError(

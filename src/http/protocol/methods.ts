@@ -1,13 +1,16 @@
-/** The methods that no route has: OPTIONS says what there is, all others are refused (RFC 9110 section 15.5.6). */
+/** The methods of each path: OPTIONS lists them, every other method is 405 (RFC 9110 sections 9.3.7 and 15.5.6). */
 
 import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 
-/** The methods of each path, as they are registered from now on. */
+/** Every method that some path of the service takes. */
+export const SERVED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS'];
+
+/** The methods of each path. */
 export type Routes = ReadonlyMap<string, Set<string>>;
 
-/** Teaches Fastify every method that Node parses, and notes the routes that are added from now on. */
+/** Makes Fastify accept every method that Node parses, and collects the routes that are added from now on. */
 export function collectRoutes(app: FastifyInstance): Routes {
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -22,10 +25,10 @@ export function collectRoutes(app: FastifyInstance): Routes {
 }
 
 /**
- * Answers, in this scope, OPTIONS and every method that a path of it does not have, and every path
- * that is not there; before a body is read. To be called once all routes are added.
+ * Adds, in this scope, the answer to OPTIONS and to every method that a path does not have, and to
+ * every unknown path. All of them answer before a body is read. To be called after all other routes.
  */
-export function refuseTheRest(scope: FastifyInstance, routes: Routes): void {
+export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
     if (methods.has('OPTIONS') || !path.startsWith(scope.prefix)) continue;
     const allow = [...methods, 'OPTIONS'].join(', ');
@@ -44,18 +47,15 @@ export function refuseTheRest(scope: FastifyInstance, routes: Routes): void {
   scope.setNotFoundHandler(() => undefined);
   scope.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) {
-      throw new PetstoreError(
-        'not_found',
-        'there is nothing at this path; animals are at /v1/pets',
-      );
+      throw new PetstoreError('not_found', 'there is nothing at this path; pets are at /v1/pets');
     }
     done();
   });
 }
 
 /**
- * A target that Fastify routes as it is written. A bad percent-escape would stop it before its hooks,
- * and it would cut off what follows a `#`, which no target has (RFC 9112 section 3.2).
+ * The target as Fastify's router takes it literally. A bad percent-escape would be refused before
+ * any hook runs, and the router would cut off a `#`, which no target may have (RFC 9112 section 3.2).
  */
 export function escapeTarget(url: string): string {
   if (!/[%#]/.test(url)) return url;

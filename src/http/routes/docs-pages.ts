@@ -1,6 +1,6 @@
-/** The two pages that people open in a browser, as HTML; who may load what on them is said in docs.ts. */
+/** The HTML of the two pages that people open in a browser. */
 
-/** No part of the page may come from, or tell anything to, anybody but this service. */
+/** Scalar's settings: nothing of the page is loaded from, or sent to, any other server. */
 const SCALAR = JSON.stringify({
   url: '../openapi.json',
   orderSchemaPropertiesBy: 'preserve',
@@ -20,7 +20,7 @@ const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
-/** At `/docs/`. Its script finds its settings in the element `api-reference`, so that none is inline. */
+/** At `/docs/`. Scalar reads its settings from the element `api-reference`, so no script is inline. */
 export const DOCS_PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -28,7 +28,7 @@ ${HEAD}
 <title>Petstore: documentation</title>
 </head>
 <body>
-<noscript>This page needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> says the same without.</noscript>
+<noscript>This page needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> has the same content.</noscript>
 <script id="api-reference" data-configuration='${SCALAR}'></script>
 <script src="js/scalar.js"></script>
 </body>
@@ -55,14 +55,14 @@ dd { margin: 0 }
 <main>
 ${PAW.replace('<svg', '<svg aria-hidden="true"')}
 <h1>Petstore</h1>
-<p>This service keeps the animals of a store.</p>
+<p>This service keeps the pets of a store.</p>
 <dl>
 <dt><a href="docs/">Documentation</a></dt>
 <dd>How to get a key, every operation, and a form to try it.</dd>
 <dt><a href="openapi.json">OpenAPI document</a></dt>
 <dd>The same for tools and generated clients.</dd>
 <dt><a href="v1/pets"><code>v1/pets</code></a></dt>
-<dd>The animals themselves, for who has a key.</dd>
+<dd>The pets themselves, with a key.</dd>
 </dl>
 </main>
 </body>

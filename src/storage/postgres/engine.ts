@@ -1,127 +1,128 @@
-/** The engine on PostgreSQL: transactions, ids, many rows at once. Which tables there are is not known here. */
+/** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
 import { PetstoreError } from '../../error.ts';
-import type { Database, Row, SqlValue, Statement, Transaction } from '../engine.ts';
-import { type Outcome, shareWrites, toRowBytes } from '../group-commit.ts';
+import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
-import { type Connection, Connections } from './pool.ts';
-import { migratePostgres } from './schema.ts';
+import { createPetQueries } from './pet-queries.ts';
+import { ConnectionPool } from './pool.ts';
+import { recordsOf, toBatches, toInsertFrom, toNumbered, toRecords } from './records.ts';
+import { migrate } from './schema.ts';
 
-/** Rows that are sent in one statement. */
+/** Rows that an import sends in one statement. */
 const LOAD_ROWS_AT_ONCE = 1_000;
 
 const CONNECTIONS_DEFAULT = 10;
 
 export interface PostgresOptions {
-  /** Whether its tables are made when there are none. */
+  /** Whether the tables are created when there are none. */
   readonly create: boolean;
   /** The most connections at a time. */
-  readonly connections?: number;
+  readonly databaseConnections?: number;
 }
 
 /**
  * Opens the database at that address.
  *
- * @throws PetstoreError `bad_request` for an address that cannot be understood, `unavailable` when
- *   the database cannot be reached or is not a petstore's, or of a newer one.
+ * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
+ *   database cannot be reached, or belongs to another program or to a newer petstore.
  */
 export async function openPostgres(
   address: string,
-  { create, connections = CONNECTIONS_DEFAULT }: PostgresOptions,
-): Promise<Database> {
-  const database = new PostgresDatabase(new Connections(parseHosts(address), connections));
+  { create, databaseConnections = CONNECTIONS_DEFAULT }: PostgresOptions,
+): Promise<Engine> {
+  const pool = new ConnectionPool(parseHosts(address), databaseConnections);
   try {
-    await database.migrate(create);
-    return database;
+    await pool.withoutDeadline((connection) => migrate(connection, { create }));
+    return new PostgresEngine(pool);
   } catch (error) {
-    await database.close();
+    await pool.close();
     throw error;
   }
 }
 
-class PostgresDatabase implements Database {
-  readonly #connections: Connections;
+class PostgresEngine implements Engine {
+  readonly petQueries: PetQueries;
+  readonly #pool: ConnectionPool;
   #loads = 0;
 
-  constructor(connections: Connections) {
-    this.#connections = connections;
-  }
-
-  migrate(create: boolean): Promise<void> {
-    return this.#connections.keep((connection) => migratePostgres(connection, { create }));
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+    this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
   }
 
   check(): Promise<void> {
-    return this.#connections.use((connection) => connection.checkWritable());
+    return this.#pool.withDeadline((connection) => connection.checkWritable());
   }
 
   /**
-   * The counter's row is locked until the commit, so no id can be seen before a smaller one. A
-   * sequence of PostgreSQL gives its numbers in the order of asking.
+   * The counter's row stays locked until the commit, so no id is visible before a smaller one. A
+   * sequence would give its numbers in the order of the requests, not of the commits.
    */
   toInsert(table: string, columns: readonly string[]): string {
-    const places = columns.map(() => '?');
+    const values = columns.map(() => '?');
     return `with counted as (
         update counters set value = value + 1 where name = '${table}' returning value
       )
-      insert into ${table} (id, ${columns}) values ((select value from counted), ${places})
+      insert into ${table} (id, ${columns}) values ((select value from counted), ${values})
       returning id`;
   }
 
-  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
-    const records = `json_populate_recordset(null::${table}, ?)`;
-    const sql = `${toInsertFrom(records, table, columns)} returning id`;
+  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
+    const sql = `${toInsertFrom(recordsOf(table), table, columns)} returning id`;
     const insertAll = async (rows: readonly Row[]): Promise<Outcome<bigint>[]> => {
       const values = [rows.length, rows.length, toRecords(['id', ...columns], toNumbered(rows))];
       const [ids = []] = await this.write({ sql, values });
       return ids.map(([id]) => ({ result: id as bigint }));
     };
-    return shareWrites(async (rows) => {
+    return groupCommit(async (rows) => {
       try {
         return await insertAll(rows);
       } catch (error) {
         if (error instanceof PetstoreError) throw error;
-        // One of them is bad: the others shall not suffer for it.
-        const each = rows.map((row) => insertAll([row]).catch((alone) => [{ error: alone }]));
+        // The database refuses one of the rows: inserted each by itself, the others succeed.
+        const each = rows.map((row) => insertAll([row]).catch((error) => [{ error }]));
         return (await Promise.all(each)).flat();
       }
     }, toRowBytes);
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#connections.use((connection) => connection.run(sql, values));
+    return this.#pool.withDeadline((connection) => connection.run(sql, values));
   }
 
   write(...statements: readonly Statement[]): Promise<Row[][]> {
     const [only, ...others] = statements;
-    // A lone statement is a transaction by itself.
+    // A single statement is a transaction by itself.
     const work =
       only !== undefined && others.length === 0
         ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
         : (connection: Connection) =>
             connection.transact('begin', () => runAll(connection, statements));
-    return this.#connections.use(work);
+    return this.#pool.withDeadline(work);
   }
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    return this.#connections.keep(async (connection) => {
-      // The rows gather in a temporary table, numbered by `id`, and move in one step.
+    return this.#pool.withoutDeadline(async (connection) => {
+      // The rows are staged in a temporary table, numbered by `id`, and moved by one statement.
       this.#loads += 1;
       const staged = `staged_${table}_${this.#loads}`;
-      await connection.runOnce(`create temporary table ${staged} (like ${table})`);
+      await connection.runUnprepared(`create temporary table ${staged} (like ${table})`);
       try {
+        const all = ['id', ...columns];
+        const stage = `insert into ${staged} (${all}) select ${all} from ${recordsOf(table)}`;
         let count = 0;
-        for await (const batch of toBatches(rows)) {
-          const rows = toNumbered(batch, count);
-          await insertRecords(connection, { into: staged, like: table }, ['id', ...columns], rows);
+        for await (const batch of toBatches(rows, LOAD_ROWS_AT_ONCE)) {
+          await connection.run(stage, [toRecords(all, toNumbered(batch, count))]);
           count += batch.length;
         }
         const move = toInsertFrom(staged, table, columns);
-        await inLongTransaction(connection, 'begin', () => connection.runOnce(move, count, count));
+        await transactLong(connection, 'begin', () => connection.runUnprepared(move, count, count));
         return count;
       } finally {
-        // A connection that broke has dropped it already.
-        await connection.runOnce(`drop table ${staged}`).catch(() => undefined);
+        // A connection that broke has dropped its temporary tables already.
+        await connection.runUnprepared(`drop table ${staged}`).catch(() => undefined);
       }
     });
   }
@@ -132,104 +133,59 @@ class PostgresDatabase implements Database {
   ): Promise<T> {
     const isSnapshot = kind === 'snapshot';
     const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
-    return this.#connections.keep((connection) =>
-      inLongTransaction(connection, begin, async () => {
-        // Whoever adds must count.
-        if (!isSnapshot) await connection.runOnce('select from counters for update');
-        return work({
-          read: (sql, ...values) => connection.run(sql, values),
-          insert: (table, columns, rows) =>
-            insertRecords(connection, { into: table, like: table }, columns, rows),
-          async readLastId(table) {
-            const [row] = await connection.runOnce(
-              'select value from counters where name = ?',
-              table,
-            );
-            return row?.[0] as bigint;
-          },
-          async writeLastId(table, id) {
-            await connection.runOnce('update counters set value = ? where name = ?', id, table);
-          },
-        });
+    return this.#pool.withoutDeadline((connection) =>
+      transactLong(connection, begin, async () => {
+        // Every insert updates `counters`; locking its rows blocks all writers.
+        if (!isSnapshot) await connection.runUnprepared('select from counters for update');
+        return work(createTransaction(connection));
       }),
     );
   }
 
   close(): Promise<void> {
-    return this.#connections.close();
+    return this.#pool.close();
   }
 }
 
-function inLongTransaction<T>(
+function createTransaction(connection: Connection): Transaction {
+  return {
+    read: (sql, ...values) => connection.run(sql, values),
+
+    async insert(table, columns, rows) {
+      const sql = `insert into ${table} (${columns}) select ${columns} from ${recordsOf(table)}`;
+      await connection.run(sql, [toRecords(columns, rows)]);
+    },
+
+    async readLastId(table) {
+      const sql = 'select value from counters where name = ?';
+      const [row] = await connection.runUnprepared(sql, table);
+      return row?.[0] as bigint;
+    },
+
+    async writeLastId(table, id) {
+      await connection.runUnprepared('update counters set value = ? where name = ?', id, table);
+    },
+  };
+}
+
+/** A transaction whose statements have no time limit. */
+function transactLong<T>(
   connection: Connection,
   begin: string,
   work: () => Promise<T>,
 ): Promise<T> {
   return connection.transact(begin, async () => {
-    await connection.runOnce('set local statement_timeout = 0');
+    await connection.runUnprepared('set local statement_timeout = 0');
     return work();
   });
 }
 
 async function runAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
   const results: Row[][] = [];
-  for (const { sql, values, isCondition } of statements) {
+  for (const { sql, values, stopIfEmpty } of statements) {
     const rows = await connection.run(sql, values);
     results.push(rows);
-    if (isCondition && rows.length === 0) break;
+    if (stopIfEmpty && rows.length === 0) break;
   }
   return results;
-}
-
-/** SQL that moves rows, numbered by `id` from 1, to the end of the table; its two values are their count. */
-function toInsertFrom(rows: string, table: string, columns: readonly string[]): string {
-  return `with counted as (
-      update counters set value = value + ? where name = '${table}' returning value
-    )
-    insert into ${table} (id, ${columns})
-    select (select value from counted) - ? + id, ${columns} from ${rows} order by id`;
-}
-
-/** One statement for many rows: the database reads them as records of a table from JSON. */
-async function insertRecords(
-  connection: Connection,
-  { into, like }: { into: string; like: string },
-  columns: readonly string[],
-  rows: readonly Row[],
-): Promise<void> {
-  await connection.run(
-    `insert into ${into} (${columns})
-    select ${columns} from json_populate_recordset(null::${like}, ?)`,
-    [toRecords(columns, rows)],
-  );
-}
-
-/** The rows with their numbers, after those that were before, for ids. */
-function toNumbered(rows: readonly Row[], before = 0): Row[] {
-  return rows.map((row, index) => [before + index + 1, ...row]);
-}
-
-function toRecords(columns: readonly string[], rows: readonly Row[]): string {
-  const records = rows.map((row) => {
-    const members = row.map((value, index) => `"${columns[index]}":${toJson(value)}`);
-    return `{${members}}`;
-  });
-  return `[${records}]`;
-}
-
-function toJson(value: SqlValue): string {
-  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
-  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
-}
-
-async function* toBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
-  let batch: Row[] = [];
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length === LOAD_ROWS_AT_ONCE) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) yield batch;
 }

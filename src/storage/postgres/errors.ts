@@ -1,4 +1,4 @@
-/** What PostgreSQL and its driver throw, by its SQLSTATE: what is worth another try, and the operator's words for the rest. */
+/** The errors of PostgreSQL and its driver, by their SQLSTATE: which are retried, and what the operator is told of the others. */
 
 import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
@@ -8,7 +8,7 @@ const READ_ONLY = '25006';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 
-/** The reasons by which an open database may be away: the code itself, or its class. */
+/** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
 const REASONS: ReadonlyMap<string, string> = new Map([
   [READ_ONLY, 'is read-only'],
   ['28000', 'refuses this user'],
@@ -27,15 +27,15 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['58', 'reports an error of its disk'],
 ]);
 
-/** What the system and TLS say, by their codes, or how these begin (OpenSSL's X509 errors). */
-const REACHES: readonly (readonly [RegExp, string])[] = [
+/** What is wrong with the connection, by the codes of the system and of TLS (OpenSSL's X509 errors). */
+const CONNECTION_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED/, 'cannot be reached: nothing listens there'],
   [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
   [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
   [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
 ];
 
-/** Whether the transaction was undone for the sake of another, so that it may be tried again. */
+/** Whether the database rolled the transaction back because of another one, so that it may be retried. */
 export function isConflict(error: unknown): boolean {
   const code = findCause(error)?.code;
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
@@ -46,21 +46,21 @@ export function isReadOnly(error: unknown): boolean {
   return findCause(error)?.code === READ_ONLY;
 }
 
-/** Whether the connection is good for nothing more. */
+/** Whether the connection cannot be used any more. */
 export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
 }
 
-/** An error of the driver in the operator's words, without an address; a fault of ours as it is. */
+/** A PetstoreError for what the operator can do something about, without an address; a bug of ours as it is. */
 export function explain(error: unknown): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
   const state = findCause(error)?.code;
-  const reason = state === undefined ? findReach(error) : findReason(state);
+  const reason = state === undefined ? describeConnection(error) : findReason(state);
   if (reason === undefined) return error;
   return new PetstoreError('unavailable', `the database ${reason}`, { cause: error });
 }
 
-/** What the server said, which may have been explained already. */
+/** The error of the server, also when it is the cause of an explained one. */
 function findCause(error: unknown): pg.DatabaseError | undefined {
   const cause = error instanceof PetstoreError ? error.cause : error;
   return cause instanceof pg.DatabaseError ? cause : undefined;
@@ -70,9 +70,9 @@ function findReason(state: string): string | undefined {
   return REASONS.get(state) ?? REASONS.get(state.slice(0, 2));
 }
 
-/** The driver has no codes of its own: what comes neither from the server nor from the system is a broken or silent connection. */
-function findReach(error: unknown): string {
+/** An error without a code is the driver's own: its connection broke, or the server did not answer. */
+function describeConnection(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reach = REACHES.find(([pattern]) => pattern.test(code));
-  return reach?.[1] ?? 'cannot be reached or does not answer in time';
+  const reason = CONNECTION_REASONS.find(([pattern]) => pattern.test(code));
+  return reason?.[1] ?? 'cannot be reached or does not answer in time';
 }

@@ -1,14 +1,14 @@
-/** The address of a PostgreSQL database with one or several hosts, and the host that is used now; who connects is not known here. */
+/** The hosts in an address of PostgreSQL, and the current one of them. */
 
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import { PetstoreError } from '../../error.ts';
 
-/** As in libpq, several hosts stand with commas between them (PostgreSQL documentation, 34.1.1.3). */
+/** As in libpq, commas separate several hosts (PostgreSQL documentation, 34.1.1.3). */
 const ADDRESS =
   /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*)(?<query>\?[^@#]*)?$/;
 
-/** With these the driver would take the `%` of every escape for itself. */
+/** What must be escaped and is not: with it in the address, the driver would escape the `%` of every escape again. */
 const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 
 const PORT_MAX = 65_535;
@@ -16,7 +16,7 @@ const PORT_MAX = 65_535;
 /** What libpq's `sslmode` may be here; without one the connection is not encrypted. */
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** What libpq's `target_session_attrs` may be here; each store writes, so no standby will do. */
+/** What libpq's `target_session_attrs` may be here, and whether the host must take writes. A store writes, so the standby modes are not offered. */
 const TARGETS: ReadonlyMap<string, boolean> = new Map([
   ['any', false],
   ['read-write', true],
@@ -25,18 +25,18 @@ const TARGETS: ReadonlyMap<string, boolean> = new Map([
 
 export interface Hosts {
   readonly count: number;
-  /** Whether a server that takes no writes is passed over. */
+  /** Whether a host that takes no writes is skipped. */
   readonly mustWrite: boolean;
-  /** How to connect to the host that is used now. */
+  /** How to connect to the current host. */
   readonly current: ClientConfig;
-  /** Goes on to the next host, unless somebody did already. */
-  leave(config: ClientConfig): void;
+  /** Makes the next host the current one, if the given one still is. */
+  tryNext(config: ClientConfig): void;
 }
 
 /**
- * The hosts of an address.
+ * The hosts of an address; the first one is current.
  *
- * @throws PetstoreError `bad_request` when it cannot be understood; the words never repeat it.
+ * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats it.
  */
 export function parseHosts(address: string): Hosts {
   const parts = ADDRESS.exec(address)?.groups;
@@ -53,15 +53,15 @@ export function parseHosts(address: string): Hosts {
   const configs = hosts
     .split(',')
     .map((host) => toConfig(`postgres://${login}${host}/${query}`, database));
-  let at = 0;
+  let current = 0;
   return {
     count: configs.length,
     mustWrite,
     get current() {
-      return configs[at] as ClientConfig;
+      return configs[current] as ClientConfig;
     },
-    leave(config) {
-      if (config === configs[at]) at = (at + 1) % configs.length;
+    tryNext(config) {
+      if (config === configs[current]) current = (current + 1) % configs.length;
     },
   };
 }
@@ -78,12 +78,12 @@ function checkSsl(options: URLSearchParams): void {
 
 function toConfig(address: string, database: string): ClientConfig {
   try {
-    // The words of `sslmode` mean what they mean to every other client of PostgreSQL.
+    // Without this option the driver gives `sslmode` other meanings than libpq.
     const config = toClientConfig(parse(address, { useLibpqCompat: true }));
-    // The driver would leave the escapes of `/`, `?` and `#` in it.
+    // The driver leaves the escapes of `/`, `?` and `#` as they are.
     if (database !== '') config.database = decodeURIComponent(database);
     const { port = PORT_MAX } = config;
-    // A connection to such a port would never fail.
+    // The driver would neither connect to such a port nor fail.
     if (port < 1 || port > PORT_MAX) throw new RangeError('no such port');
     return config;
   } catch (cause) {

@@ -1,14 +1,15 @@
-/** One connection of node:sqlite: prepared statements and transactions. It waits for nobody, and knows no table. */
+/** One connection of node:sqlite: prepared statements and transactions. It never waits for a lock, unless told to. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Row, SqlValue, Statement } from '../engine.ts';
 
-/** A commit is on the disk; the write-ahead log is cut back to 64 MiB after a large transaction. */
+/** A commit is synced to the disk; the write-ahead log is truncated to 64 MiB after a large transaction. */
 export const SETTINGS = 'pragma synchronous = full; pragma journal_size_limit = 67108864';
 
 export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
 
+  /** The rows of a statement, which is prepared at its first use. */
   run(sql: string, values: readonly SqlValue[]): Row[] {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
@@ -20,13 +21,13 @@ export class SqliteConnection extends DatabaseSync {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /** The rows of each statement, up to a condition that finds none. */
+  /** The rows of each statement, up to the first that is empty and is to stop then. */
   runAll(statements: readonly Statement[]): Row[][] {
     const results: Row[][] = [];
-    for (const { sql, values, isCondition } of statements) {
+    for (const { sql, values, stopIfEmpty } of statements) {
       const rows = this.run(sql, values);
       results.push(rows);
-      if (isCondition && rows.length === 0) break;
+      if (stopIfEmpty && rows.length === 0) break;
     }
     return results;
   }

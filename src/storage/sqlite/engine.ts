@@ -1,34 +1,38 @@
-/** The embedded engine on node:sqlite: opening, waiting for other processes, transactions. No table is named here. */
+/** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. It names no table. */
 
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { StatementSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import { shareTrips } from '../batch-reads.ts';
-import type { Database, Row, SqlValue, Statement, Transaction } from '../engine.ts';
-import { type Outcome, shareWrites, toRowBytes } from '../group-commit.ts';
+import { MEMORY_FILE } from '../address.ts';
+import { batchReads } from '../batch-reads.ts';
+import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { CommitCounter } from './commit-counter.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { explain, isBusy, isDamage, whenFree } from './errors.ts';
+import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
+import { createPetQueries } from './pet-queries.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './schema.ts';
-import { SqliteThread } from './writer.ts';
+import { SqliteWriter } from './writer.ts';
 import { type Write, writeAll } from './writer-thread.ts';
 
-/** Rows that are staged between two turns of the event loop. */
-const LOAD_ROWS_AT_ONCE = 1_000;
-/** How often a write looks whether the file is still the one that was opened. */
+/** Rows that are staged in one transaction, without a turn of the event loop between them. */
+const STAGED_AT_ONCE = 1_000;
+/** How often a write checks that the file is still the one that was opened. */
 const IDENTITY_MS = 1_000;
 
 /**
- * Opens the database in that file, or one in memory for `:memory:`.
+ * Opens the database in that file, or one in memory for MEMORY_FILE.
  *
- * @throws PetstoreError `unavailable` when it is not there and not to be made, cannot be opened, is
- *   damaged, of another program or of a newer petstore; the file is untouched then.
+ * @param create whether a file that does not exist is created.
+ * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
+ *   opened, is damaged, or belongs to another program or to a newer petstore; it is unchanged then.
  */
 export async function openSqlite(
   file: string,
   { create }: { create: boolean },
-): Promise<SqliteDatabase> {
-  if (file !== ':memory:') {
+): Promise<SqliteEngine> {
+  const isMemory = file === MEMORY_FILE;
+  if (!isMemory) {
     if (!create && !existsSync(file)) {
       throw new PetstoreError('unavailable', `there is no database ${file}`);
     }
@@ -36,10 +40,10 @@ export async function openSqlite(
   }
   let connection: SqliteConnection | undefined;
   try {
-    // An absolute path, since SQLite would take `file:…` for a URI with options of its own.
-    connection = new SqliteConnection(file === ':memory:' ? file : resolve(file), { timeout: 0 });
+    // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
+    connection = new SqliteConnection(isMemory ? file : resolve(file), { timeout: 0 });
     await prepare(connection, file);
-    return new SqliteDatabase(connection, file);
+    return new SqliteEngine(connection, file);
   } catch (error) {
     connection?.close();
     throw explain(error, file);
@@ -47,60 +51,46 @@ export async function openSqlite(
 }
 
 async function prepare(connection: SqliteConnection, file: string): Promise<void> {
-  await whenFree(() => checkVersion(connection));
-  // Of one moment: another process may be making this schema just now.
-  await whenFree(() => connection.transact('deferred', () => checkSchema(connection, file)));
-  await whenFree(() => checkPages(connection, file));
-  await whenFree(() => connection.exec('pragma journal_mode = wal'));
-  await whenFree(() => connection.exec(SETTINGS));
-  await whenFree(() => connection.transact('immediate', () => migrate(connection, file)));
+  await retryWhileBusy(() => checkVersion(connection));
+  // In one transaction: another process may be migrating just now.
+  await retryWhileBusy(() => connection.transact('deferred', () => checkSchema(connection, file)));
+  await retryWhileBusy(() => checkPages(connection, file));
+  await retryWhileBusy(() => connection.exec('pragma journal_mode = wal'));
+  await retryWhileBusy(() => connection.exec(SETTINGS));
+  await retryWhileBusy(() => connection.transact('immediate', () => migrate(connection, file)));
 }
 
-class SqliteDatabase implements Database {
+class SqliteEngine implements Engine {
+  readonly petQueries: PetQueries;
   readonly #connection: SqliteConnection;
   readonly #file: string;
-  readonly #dataVersion: StatementSync;
-  readonly #identity: string;
-  readonly #thread: SqliteThread | undefined;
-  readonly #shareWrite = shareWrites((writes: readonly Write[]) => this.#send(writes), toBytes);
-  readonly #shareRead = shareTrips((reads: readonly Statement[]) => this.#readAll(reads));
+  readonly #identity: string | undefined;
+  readonly #commits: CommitCounter;
+  readonly #writer: SqliteWriter | undefined;
+  readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readAll(reads));
+  readonly #groupedWrite = groupCommit((writes: readonly Write[]) => this.#commit(writes), toBytes);
   #lastWrite: Promise<unknown> = Promise.resolve();
   #identifiedAt = 0;
   #loads = 0;
-  /** Counts this connection's commits, which `data_version` leaves out. */
-  #commits = 0;
-  /** What `data_version` said in this turn of the event loop. */
-  #turnVersion: number | undefined;
 
   constructor(connection: SqliteConnection, file: string) {
     this.#connection = connection;
     this.#file = file;
-    this.#dataVersion = connection.prepare('pragma data_version');
     this.#identity = findIdentity(file);
-    // Nobody but this connection sees what is in memory.
-    this.#thread = file === ':memory:' ? undefined : new SqliteThread(resolve(file));
+    this.#commits = new CommitCounter(connection);
+    // Another connection, as the writer has, would not see a database in memory.
+    this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
+    this.petQueries = createPetQueries(
+      (sql, ...values) => this.read(sql, ...values),
+      () => this.#commits.read(),
+    );
   }
-
-  readonly readVersion = (): number => {
-    if (this.#turnVersion === undefined) {
-      try {
-        this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
-      } catch {
-        return Number.NaN; // Equal to no other version: the read that follows says what is wrong.
-      }
-      setImmediate(() => {
-        this.#turnVersion = undefined;
-      });
-    }
-    // Both only grow, so the sum is new whenever one of them is.
-    return this.#turnVersion + this.#commits;
-  };
 
   toInsert(table: string, columns: readonly string[]): string {
     return `insert into ${table} (${columns}) values (${columns.map(() => '?')}) returning id`;
   }
 
-  createInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
+  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
     const sql = this.toInsert(table, columns);
     return async (values) => {
       const [rows] = await this.write({ sql, values });
@@ -109,18 +99,18 @@ class SqliteDatabase implements Database {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#shareRead({ sql, values });
+    return this.#batchedRead({ sql, values });
   }
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkIdentity();
-    const written = this.#shareWrite(statements);
+    const written = this.#groupedWrite(statements);
     this.#lastWrite = written.catch(() => undefined);
     return written;
   }
 
   async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    // The rows gather in a temporary table, which locks nobody out, and move in one step.
+    // The rows are staged in a temporary table, which blocks no writer, and moved by one statement.
     this.#loads += 1;
     const staged = `temp.staged_${table}_${this.#loads}`;
     try {
@@ -134,16 +124,17 @@ class SqliteDatabase implements Database {
       let batch: Row[] = [];
       for await (const row of rows) {
         batch.push(row);
-        if (batch.length === LOAD_ROWS_AT_ONCE) {
+        if (batch.length === STAGED_AT_ONCE) {
           stage(batch);
           batch = [];
         }
       }
       stage(batch);
       const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
-      return await this.#attempt(() => {
-        this.#commits += 1;
-        return Number(this.#connection.prepare(move).run().changes);
+      return await this.#retryWhileBusy(() => {
+        const { changes } = this.#connection.prepare(move).run();
+        this.#commits.increment();
+        return Number(changes);
       });
     } catch (error) {
       throw explain(error, this.#file);
@@ -158,7 +149,7 @@ class SqliteDatabase implements Database {
   ): Promise<T> {
     const begin = kind === 'snapshot' ? 'begin deferred' : 'begin immediate';
     try {
-      await whenFree(() => this.#connection.exec(begin));
+      await retryWhileBusy(() => this.#connection.exec(begin));
       const result = await work({
         read: async (sql, ...values) => this.#connection.run(sql, values),
         insert: async (table, columns, rows) => {
@@ -180,8 +171,8 @@ class SqliteDatabase implements Database {
           ]);
         },
       });
-      this.#commits += 1;
       this.#connection.exec('commit');
+      this.#commits.increment();
       return result;
     } catch (error) {
       if (this.#connection.isTransaction) this.#connection.exec('rollback');
@@ -189,7 +180,6 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** Fills an empty file with a copy of one moment. */
   async copyTo(file: string): Promise<void> {
     try {
       this.#connection.prepare('vacuum into ?').run(file);
@@ -199,34 +189,34 @@ class SqliteDatabase implements Database {
   }
 
   async check(): Promise<void> {
-    await this.#attempt(() => {
+    await this.#retryWhileBusy(() => {
       this.#checkIdentity();
       return this.#connection.run('select 1', []);
     });
   }
 
   async close(): Promise<void> {
-    // Trips are in order: after the last, all are done.
+    // Writes are committed in their order, so after the last one all are settled.
     await this.#lastWrite;
-    await this.#thread?.close();
+    await this.#writer?.close();
     this.#connection.close();
   }
 
-  /** Of one moment. One after the other they take half the time that they take between answers. */
+  /** All reads in one transaction; docs/performance.md has what it saves. */
   async #readAll(reads: readonly Statement[]): Promise<(Row[] | Promise<Row[]>)[]> {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
     try {
       return this.#connection.transact('deferred', () => reads.map(read));
     } catch {
-      // One of them cannot be answered, or none just now.
-      return reads.map((one) => this.#attempt(() => read(one)));
+      // One of them is wrong, or the database is busy: each is executed alone and gets its own outcome.
+      return reads.map((one) => this.#retryWhileBusy(() => read(one)));
     }
   }
 
-  async #send(writes: readonly Write[]): Promise<Outcome<Row[][]>[]> {
+  async #commit(writes: readonly Write[]): Promise<Outcome<Row[][]>[]> {
     try {
-      const written = this.#thread
-        ? await this.#thread.send(writes)
+      const written = this.#writer
+        ? await this.#writer.commit(writes)
         : writeAll(this.#connection, writes);
       return written.map((one) =>
         'failure' in one ? { error: explain(toError(one), this.#file) } : { result: one },
@@ -234,13 +224,12 @@ class SqliteDatabase implements Database {
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      // What comes after the answers must see what was written.
-      this.#commits += 1;
-      this.#turnVersion = undefined;
+      // A read after the answer must see what was written, which may be the case after an error too.
+      this.#commits.increment();
     }
   }
 
-  /** SQLite goes on in a file that was removed or replaced, and all of that would be lost. */
+  /** SQLite keeps writing to a file that was removed or replaced, and those writes would be lost. */
   #checkIdentity(): void {
     const now = performance.now();
     if (now - this.#identifiedAt < IDENTITY_MS) return;
@@ -253,15 +242,15 @@ class SqliteDatabase implements Database {
     this.#identifiedAt = now;
   }
 
-  /** The work's result, at once when nobody is in the way. */
-  async #attempt<T>(work: () => T): Promise<T> {
+  /** The work's result, without a timer when no other process holds the lock. */
+  async #retryWhileBusy<T>(work: () => T): Promise<T> {
     try {
       return work();
     } catch (error) {
       if (!isBusy(error)) throw explain(error, this.#file);
     }
     try {
-      return await whenFree(work);
+      return await retryWhileBusy(work);
     } catch (error) {
       throw explain(error, this.#file);
     }
@@ -276,8 +265,8 @@ function toError({ failure, errcode }: { failure: string; errcode: number | unde
   return Object.assign(new Error(failure), errcode !== undefined && { errcode });
 }
 
-/** What tells this file from any other of that name; empty when there is none. */
-function findIdentity(file: string): string {
+/** What distinguishes this file from any other of the same name; undefined when there is none. */
+function findIdentity(file: string): string | undefined {
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats === undefined ? '' : `${stats.dev}:${stats.ino}`;
+  return stats && `${stats.dev}:${stats.ino}`;
 }

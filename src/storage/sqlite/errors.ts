@@ -1,9 +1,9 @@
-/** What node:sqlite throws, by its result code: what is worth another try, and the operator's words for the rest. */
+/** The errors of node:sqlite, by their result codes: which are retried, and what the operator is told of the others. */
 
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 
-/** How long a write waits for one of another process before it is `unavailable`. */
+/** How long a write waits for the lock of another process before it is `unavailable`. */
 export const BUSY_MS_MAX = 4_000;
 const BUSY_RETRY_MS = 5;
 
@@ -18,10 +18,10 @@ const CANTOPEN = 14;
 const NOTADB = 26;
 
 /**
- * The work's result, tried again while another process holds the lock. SQLite's own busy_timeout
- * would stop the whole event loop for as long.
+ * The work's result; it is retried while another process holds the lock, BUSY_MS_MAX at most. SQLite's
+ * own busy_timeout would block the event loop meanwhile.
  */
-export async function whenFree<T>(work: () => T): Promise<T> {
+export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   const deadline = performance.now() + BUSY_MS_MAX;
   for (;;) {
     try {
@@ -33,7 +33,7 @@ export async function whenFree<T>(work: () => T): Promise<T> {
   }
 }
 
-/** The primary code of an error of SQLite; undefined for any other error. */
+/** The primary result code of an error of SQLite; undefined for any other error. */
 export function findResultCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'errcode' in error)) return undefined;
   return Number(error.errcode) & 0xff;
@@ -45,12 +45,12 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** Whether pages contradict each other. */
+/** Whether SQLite found its file corrupt. */
 export function isDamage(error: unknown): boolean {
   return findResultCode(error) === CORRUPT;
 }
 
-/** An error of SQLite in the operator's words when there is something to do about it. */
+/** A PetstoreError for what the operator can do something about; any other error as it is. */
 export function explain(error: unknown, file: string): unknown {
   const message = EXPLANATIONS.get(findResultCode(error) ?? -1);
   if (message === undefined) return error;

@@ -1,19 +1,19 @@
-/** Whether a file is a petstore's database, and bringing it to this program's schema. Refuses, never repairs. */
+/** Checks that a file is a petstore's database, and migrates it to this program's schema. Refuses a damaged one, never repairs it. */
 
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import { APPLICATION_ID, SQLITE_MIGRATIONS } from '../migrations.ts';
+import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
-/** Earlier versions can lose commits when a WAL is reset (https://sqlite.org/wal.html#walresetbug). */
+/** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
 
-/** Above this a check of every page would hold up the start; SQLite then finds damage where it reads. */
+/** A larger file is not checked page by page, which would delay the start: SQLite then finds damage when it reads a page. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 const FILE_MAGIC = 'SQLite format 3\0';
 
-/** @throws PetstoreError `unavailable` when this SQLite is too old to be trusted. */
+/** @throws PetstoreError `unavailable` when this SQLite can lose commits. */
 export function checkVersion(connection: DatabaseSync): void {
   const version = String(connection.prepare('select sqlite_version() as version').get()?.version);
   if (isOlder(version, VERSION_MIN)) {
@@ -24,12 +24,12 @@ export function checkVersion(connection: DatabaseSync): void {
   }
 }
 
-/** Whether the dotted version comes before the other. */
+/** Whether one dotted version is older than the other. */
 export function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
-/** @throws PetstoreError `unavailable` when the file is there, not empty and no SQLite database. */
+/** @throws PetstoreError `unavailable` when the file exists, is not empty and is not an SQLite database. */
 export function checkFile(file: string): void {
   if (!existsSync(file)) return;
   if (!statSync(file).isFile()) {
@@ -55,15 +55,15 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
   if (applicationId !== APPLICATION_ID && !(applicationId === 0 && version === 0 && isEmpty)) {
     throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
   }
-  if (version > SQLITE_MIGRATIONS.length) {
+  if (version > MIGRATIONS.length) {
     throw new PetstoreError(
       'unavailable',
-      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${SQLITE_MIGRATIONS.length}`,
+      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
     );
   }
 }
 
-/** @throws PetstoreError `unavailable` when pages of the database contradict each other. */
+/** @throws PetstoreError `unavailable` when the pages of the database are inconsistent. */
 export function checkPages(connection: DatabaseSync, file: string): void {
   const bytes = Number(pragma(connection, 'page_count')) * Number(pragma(connection, 'page_size'));
   if (bytes <= CHECKED_BYTES_MAX && pragma(connection, 'quick_check(1)') !== 'ok') {
@@ -74,14 +74,14 @@ export function checkPages(connection: DatabaseSync, file: string): void {
   }
 }
 
-/** Takes the steps that are missing. To be called in a transaction that locks out other writers. */
+/** Executes the migrations that are missing. To be called in a transaction that blocks other writers. */
 export function migrate(connection: DatabaseSync, file: string): void {
-  // Another process may have been here since the first look.
+  // Another process may have migrated it since the first check.
   checkSchema(connection, file);
   const version = Number(pragma(connection, 'user_version'));
-  if (version === SQLITE_MIGRATIONS.length) return;
-  for (const step of SQLITE_MIGRATIONS.slice(version)) connection.exec(step);
-  connection.exec(`pragma user_version = ${SQLITE_MIGRATIONS.length}`);
+  if (version === MIGRATIONS.length) return;
+  for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+  connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
 }
 
 function pragma(connection: DatabaseSync, name: string): unknown {

@@ -1,14 +1,14 @@
-/** The thread that writes to SQLite: each message is one transaction and one sync of the disk, while the other thread reads. */
+/** The thread that writes to SQLite: each message is one transaction and one sync of the disk, while the main thread reads. */
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import type { Row, Statement } from '../engine.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { BUSY_MS_MAX, findResultCode } from './errors.ts';
 
-/** Statements that are written together or not at all. */
+/** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
 
-/** What a write came to, as it goes from thread to thread: an error would lose its code. */
+/** The outcome of a write as it is sent between threads, where an Error would lose its `errcode`. */
 export type Written = Row[][] | Failure;
 
 interface Failure {
@@ -16,23 +16,23 @@ interface Failure {
   readonly errcode: number | undefined;
 }
 
-/** All the writes in one transaction. One that fails leaves no trace, and the others stand. */
+/** Executes all the writes in one transaction. One that fails is undone alone. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
   return connection.transact('immediate', () => writes.map((write) => writeOne(connection, write)));
 }
 
 function writeOne(connection: SqliteConnection, write: Write): Written {
-  // A statement by itself needs no savepoint.
-  const isAlone = write.length === 1;
-  if (!isAlone) connection.run('savepoint one', []);
+  // SQLite undoes a single statement by itself, without a savepoint.
+  const isSingle = write.length === 1;
+  if (!isSingle) connection.run('savepoint one', []);
   try {
     const result = connection.runAll(write);
-    if (!isAlone) connection.run('release one', []);
+    if (!isSingle) connection.run('release one', []);
     return result;
   } catch (error) {
-    // Some failures, as a full disk, undo the whole transaction.
+    // Some errors, such as a full disk, have rolled back the whole transaction.
     if (!connection.isTransaction) throw error;
-    if (!isAlone) connection.exec('rollback to one; release one');
+    if (!isSingle) connection.exec('rollback to one; release one');
     return toFailure(error);
   }
 }
@@ -42,7 +42,7 @@ function toFailure(error: unknown): Failure {
 }
 
 if (!isMainThread) {
-  // This thread may wait inside SQLite: nobody else is on it.
+  // SQLite may block this thread while it waits for a lock: nothing else runs on it.
   const connection = new SqliteConnection(workerData, { timeout: BUSY_MS_MAX });
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {

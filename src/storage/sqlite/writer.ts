@@ -1,4 +1,4 @@
-/** The thread that writes, seen from the one that reads; what it does is in sqlite-writer.ts. */
+/** The writer: hands transactions to the thread that executes them (writer-thread.ts). */
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -6,44 +6,45 @@ import { PetstoreError } from '../../error.ts';
 import type { Write, Written } from './writer-thread.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
-const WRITER = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
+const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
 
 const ENDED = new PetstoreError('unavailable', 'the thread that writes has ended');
 
-export class SqliteThread {
+export class SqliteWriter {
   readonly #file: string;
-  #worker: Worker | undefined;
+  #thread: Worker | undefined;
 
+  /** @param file an absolute path. */
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** The outcomes of one transaction. To be called again only once it is settled. */
-  send(writes: readonly Write[]): Promise<readonly Written[]> {
-    this.#worker ??= this.#start();
-    const worker = this.#worker;
+  /** The outcomes of the writes of one transaction. To be called again only once it is settled. */
+  commit(writes: readonly Write[]): Promise<readonly Written[]> {
+    this.#thread ??= this.#start();
+    const thread = this.#thread;
     return new Promise((resolve, reject) => {
       const fail = (reason: unknown) => reject(reason instanceof Error ? reason : ENDED);
-      worker.once('error', fail).once('exit', fail);
-      worker.once('message', (written) => {
-        worker.off('error', fail).off('exit', fail);
+      thread.once('error', fail).once('exit', fail);
+      thread.once('message', (written) => {
+        thread.off('error', fail).off('exit', fail);
         resolve(written);
       });
-      worker.postMessage(writes);
+      thread.postMessage(writes);
     });
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate();
+    await this.#thread?.terminate();
   }
 
-  /** It starts with the first write; one that broke is replaced by the next. */
+  /** The thread starts with the first write; after a failure the next write starts a new one. */
   #start(): Worker {
-    const worker = new Worker(WRITER, { workerData: this.#file });
+    const thread = new Worker(THREAD, { workerData: this.#file });
     const forget = () => {
-      if (this.#worker === worker) this.#worker = undefined;
+      if (this.#thread === thread) this.#thread = undefined;
     };
-    worker.once('error', forget).once('exit', forget);
-    return worker;
+    thread.once('error', forget).once('exit', forget);
+    return thread;
   }
 }

@@ -1,0 +1,24 @@
+/** `petstore serve`: runs the service. */
+
+import type { Command } from 'commander';
+import type { ServeOptions } from '../../service/service.ts';
+import { serveOptions } from '../options.ts';
+import { examples } from '../output.ts';
+
+export function addServe(program: Command): void {
+  const command = program.command('serve').description('run the service');
+  for (const option of serveOptions()) command.addOption(option);
+  command
+    .addHelpText(
+      'after',
+      examples(
+        'petstore serve --port 0',
+        'PETSTORE_PORT=80 petstore serve --environment production --host 0.0.0.0 --base-url https://petstore.test/v1',
+      ),
+    )
+    .action(async (options: ServeOptions) => {
+      // Loading Fastify takes longer than most commands, so only those that need it do.
+      const { serve } = await import('../../service/serve.ts');
+      await serve(options);
+    });
+}

@@ -1,0 +1,31 @@
+/** Opens a store for one command. */
+
+import { PetstoreError } from '../error.ts';
+import { isMemoryAddress } from '../storage/address.ts';
+import { openStore } from '../storage/open.ts';
+import type { Store } from '../store.ts';
+
+export interface StoreOptions {
+  readonly database: string;
+}
+
+/** @param create whether a store that does not exist is created; only a command that adds to it may. */
+export async function withStore(
+  { database }: StoreOptions,
+  { create }: { create: boolean },
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  refuseMemory(database);
+  const store = await openStore(database, { create });
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** @throws PetstoreError `bad_request` for a database in memory, which would end with the command. */
+export function refuseMemory(database: string): void {
+  if (!isMemoryAddress(database)) return;
+  throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
+}

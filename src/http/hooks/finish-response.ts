@@ -1,0 +1,63 @@
+/** The last hook of every answer: the headers that all carry, the log line of the request, and when it is sent. */
+
+import type {
+  HookHandlerDoneFunction as Done,
+  FastifyBaseLogger,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify';
+import { CONSTANT_HEADERS } from '../headers.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** When its headers were parsed, by `performance.now`. */
+    startedAt: number;
+  }
+}
+
+/**
+ * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together.
+ *
+ * @param isStopping whether the service is stopping: then each connection ends with its answer.
+ */
+export function createFinishResponse(log: FastifyBaseLogger, isStopping: () => boolean) {
+  return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
+    if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
+    reply.header('x-request-id', request.id);
+    if (reply.getHeader('content-type') === 'application/json; charset=utf-8') {
+      reply.header('content-type', 'application/json');
+    }
+    if (isStopping()) reply.header('connection', 'close');
+    log.info({
+      method: request.method,
+      route: request.routeOptions.url,
+      status: reply.statusCode,
+      ms: Math.round((performance.now() - request.startedAt) * 1000) / 1000,
+      requestId: request.id,
+      keyId: request.keyId,
+    });
+    // An error is sent at once: later in this turn the parser may refuse the rest of the request.
+    if (reply.statusCode >= 400) done();
+    else
+      endOfTurn()
+        .then(() => done())
+        .catch(done);
+  };
+}
+
+let turn: Promise<void> | undefined;
+
+/**
+ * Resolves when this turn of the event loop ends. The answers of a turn are then sent one right after
+ * the other: the code that sends them stays in the processor's caches, and the first write wakes a
+ * client that waits for several of them.
+ */
+function endOfTurn(): Promise<void> {
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
+}

@@ -1,0 +1,142 @@
+/** The OpenAPI document, made from the schemas of the routes. */
+
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { Environment } from '../api-key.ts';
+import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
+import { STATUSES } from './errors.ts';
+import {
+  BODY_BYTES_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_SECONDS_MAX,
+  REQUEST_SECONDS_MAX,
+} from './limits.ts';
+
+export interface OpenApiOptions {
+  readonly environment: Environment;
+  /** The outside address of the service up to `/v1`, or empty. */
+  readonly base: string;
+}
+
+/** Stands for the address of an environment that this service is not; nothing is at `.test` (RFC 6761). */
+export const PLACEHOLDERS: Readonly<Record<Environment, string>> = {
+  production: 'https://petstore.test/v1',
+  staging: 'https://staging.petstore.test/v1',
+};
+
+const DESCRIPTION = `Keeps the pets of a store: list them, add one, get one.
+
+## Get a key
+
+Every operation needs an API key. The operator of the service makes one with
+\`petstore keys create --name NAME\`; it is shown once. Send it with every request:
+
+    Authorization: Bearer <API_KEY>
+
+A key of staging does not open production, and a key of production does not open staging.
+
+## Read every page
+
+\`GET /pets\` answers with up to \`limit\` pets, by \`id\`, ascending. While there are more, the answer
+carries the address of the next page:
+
+    Link: </v1/pets?limit=20&cursor=…>; rel="next"
+
+Follow it until an answer has none: you read every pet once, whatever is added meanwhile.
+The \`cursor\` is opaque: take it as it comes.
+
+## Handle errors
+
+Every error is JSON with a \`code\` for the program, a \`message\` for the person who can fix it, and
+the \`status\` of the answer. After a 503 try again when \`Retry-After\` says; to report an error, give
+its \`X-Request-Id\`. More codes may be added.
+
+| status | code |
+| --- | --- |
+${Object.entries(STATUSES)
+  .map(([code, status]) => `| ${status} | \`${code}\` |`)
+  .join('\n')}
+
+## Stay within the limits
+
+| what | limit |
+| --- | --- |
+| pets on a page | 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when \`limit\` is not given |
+| \`name\` | 1 to ${NAME_CODE_POINTS_MAX} Unicode code points |
+| \`id\`, \`categoryId\` | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
+| body | ${BODY_BYTES_MAX / 1024} KiB |
+| request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
+| time for a request to arrive | ${REQUEST_SECONDS_MAX} s, its headers ${HEADER_SECONDS_MAX} s |
+
+## Deprecated
+
+\`GET /pets/{petId}\` is to be removed on 5 December 2030, as its answers say in \`Deprecation\` and
+\`Sunset\`. Use \`GET /pets\` with the \`status\` filter instead. Parts marked \`x-stability: beta\` may
+still change.
+`;
+
+/** Adds `app.swagger()`, the document of the routes that are added from now on. */
+export async function addOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Petstore',
+        version: '1.0.0',
+        description: DESCRIPTION,
+        contact: { name: 'The operator of this service' },
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: describeServers(options),
+      tags: [{ name: 'animals', description: 'The pets of the store.' }],
+      security: [{ bearerAuth: [] }],
+      components: {
+        securitySchemes: {
+          bearerAuth: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'The API key: `petstore keys create` makes one.',
+          },
+        },
+      },
+    },
+    stripBasePath: false,
+    transform: ({ schema, url }) => ({ schema, url: url.replace(/^\/v1/, '') }),
+    transformObject: (made) => {
+      const document = 'openapiObject' in made ? made.openapiObject : made.swaggerObject;
+      liftStability(document);
+      return document;
+    },
+    refResolver: { buildLocalReference: (json) => String(json.$id) },
+  });
+}
+
+/** Moves `x-stability` from a schema to its parameter or header, where @fastify/swagger does not put it. */
+function liftStability(part: unknown): void {
+  if (typeof part !== 'object' || part === null) return;
+  const { schema } = part as { schema?: Record<string, unknown> };
+  if (schema !== undefined && 'x-stability' in schema) {
+    Object.assign(part, { 'x-stability': schema['x-stability'] });
+    delete schema['x-stability'];
+  }
+  for (const member of Object.values(part)) liftStability(member);
+}
+
+/** Both environments of the interface: first the one of this service, at its real address. */
+function describeServers({ environment, base }: OpenApiOptions) {
+  const servers = [
+    { is: 'production', variable: 'base_url', description: 'Production' } as const,
+    { is: 'staging', variable: 'staging_base_url', description: 'Staging' } as const,
+  ].map(({ is, variable, description }) => ({
+    url: `{${variable}}`,
+    description:
+      is === environment ? description : `${description}; ask its operator for the address`,
+    variables: {
+      [variable]: {
+        default: is === environment ? `${base}/v1` : PLACEHOLDERS[is],
+        description: 'Ends with the path segment v1.',
+      },
+    },
+  }));
+  return environment === 'staging' ? servers.reverse() : servers;
+}

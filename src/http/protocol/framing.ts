@@ -1,0 +1,32 @@
+/** Refuses requests whose end or host two servers could read differently (RFC 9112, request smuggling). */
+
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { PetstoreError } from '../../error.ts';
+
+/** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
+
+/**
+ * The hook that refuses what Node's parser accepts and RFC 9112 sections 3.2 (Host) and 6.1
+ * (Transfer-Encoding) do not. Repeated fields arrive joined by a comma, which neither check accepts.
+ */
+export function rejectAmbiguousFraming(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: Done,
+): void {
+  const { httpVersionMinor } = request.raw;
+  const { host, 'transfer-encoding': coding } = request.headers;
+  if (host === undefined ? httpVersionMinor !== 0 : !HOST.test(host)) {
+    reply.header('connection', 'close');
+    throw new PetstoreError('bad_request', 'Host must be given once, as host or host:port');
+  }
+  if (coding !== undefined && (coding !== 'chunked' || httpVersionMinor === 0)) {
+    reply.header('connection', 'close');
+    throw new PetstoreError(
+      'bad_request',
+      'Transfer-Encoding must be chunked, given once and in HTTP/1.1',
+    );
+  }
+  done();
+}

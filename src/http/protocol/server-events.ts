@@ -1,0 +1,37 @@
+/** The events of node:http's server that would bypass the application: Expect, CONNECT, idle connections. */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import { PetstoreError } from '../../error.ts';
+import { sendErrorInOrder } from './raw-error.ts';
+
+/**
+ * Routes the server's events to the application or answers them in the Error shape.
+ *
+ * @returns what closes the connections on which no byte was received: Node 24 counts them as busy and
+ *   would wait for them at the stop.
+ */
+export function handleServerEvents(server: Server, log: FastifyBaseLogger): () => void {
+  // By default Node drops the header fields above 2,000, and a second Host or Authorization with them.
+  server.maxHeadersCount = 0;
+  const asRequest = (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response);
+  // By default Node sends 100 Continue before the key is checked, and 417 without a body.
+  server.on('checkContinue', asRequest);
+  server.on('checkExpectation', asRequest);
+  server.on('connect', (_request, stream) => {
+    const socket = stream as Socket;
+    // Node has removed its listeners from this socket: an error without a listener ends the process.
+    socket.on('error', () => socket.destroy());
+    sendErrorInOrder(socket, new PetstoreError('method_not_allowed', 'CONNECT is not served'), log);
+  });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  };
+}

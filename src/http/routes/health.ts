@@ -1,0 +1,20 @@
+/** `/livez` and `/readyz`: whether the process lives, and whether it can serve requests. */
+
+import type { FastifyInstance } from 'fastify';
+import { PetstoreError } from '../../error.ts';
+import type { Store } from '../../store.ts';
+
+/** @param isStopping whether the service is stopping: then `/readyz` is 503. */
+export function addHealthRoutes(
+  app: FastifyInstance,
+  store: Store,
+  isStopping: () => boolean,
+): void {
+  const hidden = { schema: { hide: true } };
+  app.get('/livez', hidden, async () => ({ status: 'ok' }));
+  app.get('/readyz', hidden, async () => {
+    if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
+    await store.check();
+    return { status: 'ok' };
+  });
+}

@@ -1,0 +1,23 @@
+/** The OpenAPI document as a text, without a service that listens. */
+
+import pino from 'pino';
+import { createApp } from '../http/app.ts';
+import { PLACEHOLDERS } from '../http/openapi.ts';
+import { openStore } from '../storage/open.ts';
+
+/** The document of production, as it is committed in openapi.json. */
+export async function createDocument(): Promise<string> {
+  const store = await openStore('sqlite::memory:', { create: true });
+  const app = await createApp({
+    store,
+    log: pino({ level: 'silent' }),
+    environment: 'production',
+    baseUrl: PLACEHOLDERS.production,
+    corsOrigin: ['*'],
+    retireGetPet: false,
+  });
+  const document = JSON.stringify(app.swagger(), null, 2);
+  await app.close();
+  await store.close();
+  return document;
+}

@@ -1,0 +1,31 @@
+/** What `serve` says of keys when it starts: nothing, how to make one, or the first key itself. */
+
+import { createApiKey, getKeyState } from '../api-key.ts';
+import { describeAddress } from '../storage/address.ts';
+import type { Store } from '../store.ts';
+import { toUrlHost } from './listener.ts';
+import type { ServeOptions } from './service.ts';
+
+/** The lines to print. In staging the first start makes a key; in production no key is ever printed. */
+export async function describeFirstKey(
+  { environment, host, database }: ServeOptions,
+  port: number,
+  store: Store,
+): Promise<string[]> {
+  const now = Date.now();
+  const keys = (await store.keys.list()).filter((key) => key.environment === environment);
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
+  if (environment === 'production' || keys.length > 0) {
+    return [
+      `No ${environment} key is active. To make one:`,
+      `  petstore keys create --name NAME --environment ${environment} --database ${describeAddress(database)}`,
+    ];
+  }
+  const { text, newKey } = createApiKey({ name: 'first', environment }, now);
+  await store.keys.add(newKey);
+  const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
+  return [
+    'The first key, which is shown only now, and how to use it:',
+    `  curl -H 'Authorization: Bearer ${text}' http://${reachable}:${port}/v1/pets`,
+  ];
+}

@@ -1,0 +1,28 @@
+/** What a service is started with, and what it is once it runs. */
+
+import type { Environment } from '../api-key.ts';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The options of `petstore serve`, by the names that they have on the command line. */
+export interface ServeOptions {
+  /** The address of the store. */
+  readonly database: string;
+  readonly databaseConnections: number;
+  readonly host: string;
+  readonly port: number;
+  readonly workers: number;
+  readonly environment: Environment;
+  readonly baseUrl?: string;
+  readonly logLevel: LogLevel;
+  readonly corsOrigin: readonly string[];
+  readonly retireGetPet: boolean;
+}
+
+/** A service that listens, in this process or in workers. */
+export interface Service {
+  readonly port: number;
+  /** Resolves when the requests in flight are answered and the last process has ended. */
+  stop(): Promise<void>;
+}

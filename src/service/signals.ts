@@ -1,0 +1,25 @@
+/** SIGTERM and SIGINT: the first one stops the service in order, a later one at once. */
+
+/** Signals within this time of the first count as the same: npm passes a Ctrl-C on that the terminal has sent too. */
+const SAME_SIGNAL_MS = 1_000;
+
+/** @param stop stops the service; resolves to false when the process cannot exit by itself. */
+export function stopOnSignal(stop: () => Promise<boolean>): void {
+  let stoppingAt: number | undefined;
+  const onSignal = async () => {
+    if (stoppingAt !== undefined) {
+      if (performance.now() - stoppingAt > SAME_SIGNAL_MS) kill();
+      return;
+    }
+    stoppingAt = performance.now();
+    if (await stop()) process.exit(0);
+    kill();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+/** `process.exit` would wait for a write to a pipe that nobody reads. */
+function kill(): void {
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,108 @@
+/** A connection to PostgreSQL: prepared statements, transactions, and the check that its server takes writes. */
+
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { PetstoreError } from '../../error.ts';
+import type { Row, SqlValue } from '../engine.ts';
+import { explain } from './errors.ts';
+import type { Hosts } from './hosts.ts';
+
+/** From the call to its result or its failure. A request makes two calls at most. */
+export const ANSWER_MS_MAX = 900;
+/** Half of it, so that there is time to try a second host. */
+export const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
+
+/** Reads int8 as bigint, and every other type as the driver does. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (type: number, format?: 'text' | 'binary') =>
+    type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format),
+};
+
+/** The events by which the driver reports the end of a connection. */
+const END_EVENTS = ['error', 'errorMessage', 'end'];
+
+/** Connects to the current host. */
+export class Connection extends pg.Client {
+  readonly #statements = new Map<string, { name: string; text: string }>();
+  /** A pooler may share one session between connections, so the names of statements differ between them. */
+  readonly #prefix = randomUUID();
+  readonly #tryNextHost: () => void;
+  /** When its server last responded, by `performance.now`. */
+  lastResponseAt = 0;
+
+  constructor(hosts: Hosts) {
+    const config = hosts.current;
+    super({
+      application_name: 'petstore',
+      ...config,
+      types: TYPES,
+      keepAlive: true,
+      statement_timeout: ANSWER_MS_MAX,
+    });
+    this.#tryNextHost = () => hosts.tryNext(config);
+    // An end before it is connected means that the host does not accept connections.
+    for (const event of END_EVENTS) this.connection.once(event, this.#tryNextHost);
+    this.once('connect', () => {
+      this.lastResponseAt = performance.now();
+      for (const event of END_EVENTS) this.connection.off(event, this.#tryNextHost);
+    });
+  }
+
+  /** The rows of a statement, which is prepared at its first use. */
+  run(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = { name: `${this.#prefix}/${this.#statements.size}`, text: toText(sql) };
+      this.#statements.set(sql, statement);
+    }
+    return this.#query(statement, values);
+  }
+
+  /** The rows of a statement, without preparing it. */
+  runUnprepared(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    return this.#query({ text: toText(sql) }, values);
+  }
+
+  async #query(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
+    const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
+    try {
+      const { rows } = await this.query<SqlValue[]>(query);
+      this.lastResponseAt = performance.now();
+      return rows;
+    } catch (error) {
+      throw explain(error);
+    }
+  }
+
+  /** The work's result, in one transaction. */
+  async transact<T>(begin: string, work: () => Promise<T>): Promise<T> {
+    await this.runUnprepared(begin);
+    try {
+      const result = await work();
+      await this.runUnprepared('commit');
+      return result;
+    } catch (error) {
+      // When this fails too, the connection has ended, and the server rolls back by itself.
+      await this.runUnprepared('rollback').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** @throws PetstoreError `unavailable` when the server takes no writes; the next connection is to the next host then. */
+  async checkWritable(): Promise<void> {
+    const query = { text: 'show transaction_read_only', query_timeout: CONNECT_MS_MAX };
+    const [row] = await this.#query(query, []);
+    if (row?.[0] === 'off') return;
+    this.#tryNextHost();
+    throw new PetstoreError('unavailable', 'the database is read-only');
+  }
+}
+
+/** The statement with the driver's placeholders: `$1`, `$2`, … */
+function toText(sql: string): string {
+  let index = 0;
+  return sql.replaceAll('?', () => {
+    index += 1;
+    return `$${index}`;
+  });
+}

@@ -1,0 +1,46 @@
+/** The schema of PostgreSQL as numbered steps. A step that was released is never changed; a new one is added. */
+
+/**
+ * The step at index 0 leads from an empty database to schema 1, and so on. While replicas are replaced
+ * one by one, the release before still runs on the new schema, so a step must not break it.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  create table petstore_schema (version bigint not null);
+  insert into petstore_schema values (0);
+
+  -- the greatest id that each table ever had
+  create table counters (name text primary key, value bigint not null);
+  insert into counters values ('pets', 0), ('api_keys', 0);
+
+  create table pets (
+    id bigint primary key,
+    name text collate "C" not null,
+    category_id bigint not null,
+    status text collate "C"
+  );
+  create index pets_status on pets (status, id);
+
+  create table api_keys (
+    id bigint primary key,
+    digest bytea not null unique,
+    name text collate "C" not null,
+    environment text not null,
+    created_at bigint not null,
+    expires_at bigint,
+    last_used_at bigint,
+    revoked_at bigint,
+    rotated_at bigint
+  );
+  `,
+  `
+  create table idempotency_keys (
+    api_key_id bigint not null,
+    name text collate "C" not null,
+    created_at bigint not null,
+    pet_id bigint unique,
+    primary key (api_key_id, name)
+  );
+  create index idempotency_keys_created_at on idempotency_keys (created_at);
+  `,
+];

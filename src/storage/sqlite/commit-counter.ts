@@ -1,0 +1,42 @@
+/** The commit counter of a database: a number that changes with every commit, of this process or another. */
+
+import type { StatementSync } from 'node:sqlite';
+import type { SqliteConnection } from './connection.ts';
+
+export class CommitCounter {
+  readonly #dataVersion: StatementSync;
+  /** Commits of this process, which `data_version` does not count. */
+  #ownCommits = 0;
+  /** What `data_version` was in this turn of the event loop. */
+  #turnVersion: number | undefined;
+
+  constructor(connection: SqliteConnection) {
+    this.#dataVersion = connection.prepare('pragma data_version');
+  }
+
+  /**
+   * The counter. A commit of this process changes it at once, one of another process by the next turn
+   * of the event loop. NaN, which equals nothing, when it cannot be read: the read that follows then
+   * reports the error.
+   */
+  read(): number {
+    if (this.#turnVersion === undefined) {
+      try {
+        this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
+      } catch {
+        return Number.NaN;
+      }
+      setImmediate(() => {
+        this.#turnVersion = undefined;
+      });
+    }
+    // Neither ever decreases, so the sum changes whenever one of them does.
+    return this.#turnVersion + this.#ownCommits;
+  }
+
+  /** To be called after a commit of this process, before it is acknowledged. */
+  increment(): void {
+    this.#ownCommits += 1;
+    this.#turnVersion = undefined;
+  }
+}

@@ -1,0 +1,73 @@
+/** The address of a store: what it names, whether that is in memory, and that no secret of it is shown. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
+
+describe('parseAddress', () => {
+  for (const [address, expected] of [
+    ['sqlite:store.db', { kind: 'sqlite', file: 'store.db' }],
+    ['sqlite:a:b\nc.db', { kind: 'sqlite', file: 'a:b\nc.db' }],
+    ['sqlite::memory:', { kind: 'sqlite', file: ':memory:' }],
+    ['postgres://h/pets', { kind: 'postgres', url: 'postgres://h/pets' }],
+    ['postgresql://h/pets', { kind: 'postgres', url: 'postgresql://h/pets' }],
+  ] as const) {
+    test(`parseAddress › ${JSON.stringify(address)} › is ${expected.kind}`, () => {
+      assert.deepEqual(parseAddress(address), expected);
+    });
+  }
+
+  for (const address of ['', 'sqlite:', 'store.db', 'mysql://rex:s3cr3t@h/db', 'SQLITE:store.db']) {
+    test(`parseAddress › ${JSON.stringify(address)} › is refused without repeating it`, () => {
+      assert.throws(() => parseAddress(address), {
+        ...{ name: 'PetstoreError', code: 'bad_request' },
+        message:
+          'the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME',
+      });
+    });
+  }
+});
+
+test('isMemoryAddress › of each kind › is true of memory alone', () => {
+  assert.equal(isMemoryAddress('sqlite::memory:'), true);
+  for (const address of ['sqlite:memory', 'sqlite:./:memory:', 'postgres://h/:memory:', '', 'x']) {
+    assert.equal(isMemoryAddress(address), false, address);
+  }
+});
+
+describe('describeAddress', () => {
+  for (const [address, shown] of [
+    ['sqlite:pets@home?.db', 'sqlite:pets@home?.db'],
+    ['postgres://h/pets', 'postgres://h/pets'],
+    ['postgresql://rex:p@a:1,[::1]:2/pets?sslmode=require', 'postgresql://a:1,[::1]:2/pets'],
+    ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],
+    ['postgres://h/pets?user=rex&password=s@p', 'postgres://'],
+    ['postgres://rex:p@s@h/pets', 'postgres://'],
+    ['postgresql:rex:p@h/pets', 'postgresql://'],
+    ['mysql://rex:p@h/pets', ''],
+    ['rex:p@h/pets', ''],
+    ['', ''],
+  ] as const) {
+    test(`describeAddress › ${address} › is ${shown || 'not shown'}`, () => {
+      assert.equal(describeAddress(address), shown);
+    });
+  }
+
+  test('describeAddress › any login and options, escaped or not › are not shown', () => {
+    const special = fc.constantFrom(...'@/?#:%&=, \n', '%40', '%2F', '//', 'é', '\u{1f436}');
+    // No part of another text holds a piece of it.
+    const secret = fc.array(special).map((parts) => `s3cr3t${parts.join('s3cr3t')}s3cr3t`);
+    const writing = fc.constantFrom(encodeURIComponent, (text: string) => text);
+    fc.assert(
+      fc.property(secret, secret, secret, writing, (user, password, option, write) => {
+        for (const login of [`${write(user)}:${write(password)}@`, `${write(user)}@`]) {
+          const query = `?password=${write(option)}&options=${write(option)}`;
+          const shown = describeAddress(`postgres://${login}h:1,g/pets${query}`);
+          assert.doesNotMatch(shown, /s3cr3t/);
+          if (write === encodeURIComponent) assert.equal(shown, 'postgres://h:1,g/pets');
+        }
+      }),
+    );
+  });
+});
