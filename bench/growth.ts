@@ -1,11 +1,11 @@
-/** Works in which the service is asked the same with few animals and with many. */
+/** Works in which the service is asked the same with few pets and with many. */
 
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { type Contender, takeTurns } from './measure.ts';
-import type { Bench, Work } from './scenario.ts';
+import type { Bench, Scenario } from './scenario.ts';
 import { program, startBesideLoad, startPetstore } from './servers.ts';
-import { check, type Question, toLoad } from './workloads.ts';
+import { check, toLoad, type Workload } from './workloads.ts';
 
 const FEW = 1_000;
 /** The most time that an answer takes, of that with few. */
@@ -15,38 +15,38 @@ export interface Growth {
   readonly name: string;
   readonly title: string;
   readonly many: number;
-  readonly toQuestion: (animals: number) => Question;
+  readonly toWorkload: (pets: number) => Workload;
   /**
-   * Whether another process commits to both files all the time. All pages of few animals fit in
+   * Whether another process commits to both files all the time. All pages of few pets fit in
    * the memory, so without it a kept page would be compared with one that is read.
    */
   readonly isWritten?: boolean;
 }
 
-export function grow(growth: Growth): Work {
+export function grow(growth: Growth): Scenario {
   return {
     name: growth.name,
     title: growth.title,
     unit: 'requests/s',
     // So many times as many requests are so many times the time of one.
-    bars: [{ of: describe(FEW), beside: describe(growth.many), atMost: TIME_RATIO_MAX }],
+    thresholds: [{ of: describe(FEW), beside: describe(growth.many), atMost: TIME_RATIO_MAX }],
     run: (bench) => run(growth, bench),
   };
 }
 
-async function run({ many, toQuestion, isWritten }: Growth, { stores, pace }: Bench) {
+async function run({ many, toWorkload, isWritten }: Growth, { datasets, pace }: Bench) {
   await using stack = new AsyncDisposableStack();
   const files: string[] = [];
   const contenders: Contender[] = [];
-  for (const animals of [FEW, many]) {
-    const { file, ...store } = await stores.create(animals);
-    const server = stack.use(await startPetstore({ file, ...store }));
-    const question = toQuestion(animals);
-    await check(question, server);
+  for (const pets of [FEW, many]) {
+    const { file, ...dataset } = await datasets.create(pets);
+    const server = stack.use(await startPetstore({ file, ...dataset }));
+    const workload = toWorkload(pets);
+    await check(workload, server);
     files.push(file);
-    const asked = toLoad(question, server, CLIENTS, stores.folder);
+    const asked = toLoad(workload, server, CLIENTS, datasets.folder);
     contenders.push({
-      name: describe(animals),
+      name: describe(pets),
       measure: async (seconds) => (await load(server, asked, seconds)).perSecond,
     });
   }
@@ -54,6 +54,6 @@ async function run({ many, toQuestion, isWritten }: Growth, { stores, pace }: Be
   return await takeTurns(contenders, pace);
 }
 
-function describe(animals: number): string {
-  return `${animals.toLocaleString('en')} animals`;
+function describe(pets: number): string {
+  return `${pets.toLocaleString('en')} pets`;
 }

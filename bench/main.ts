@@ -2,21 +2,21 @@
  * The whole bench: each server in turns on one core, the load and PostgreSQL on another. Needs
  * Linux, two cores, wrk, PostgreSQL, and npm for what it is compared with.
  *
- * Usage: npm run bench [-- [--short] [--only NAME,…] [--rounds N] [--seconds N] [--growth ANIMALS] [RESULTS.json]]
+ * Usage: npm run bench [-- [--short] [--only NAME,…] [--rounds N] [--seconds N] [--growth PETS] [RESULTS.json]]
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Stores } from './datasets.ts';
-import { judge, type Result, toMarkdown } from './report.ts';
-import { createWorks } from './scenarios.ts';
+import { Datasets } from './datasets.ts';
+import { evaluate, type Result, toMarkdown } from './report.ts';
+import { createScenarios } from './scenarios.ts';
 import { stayOnLoadCore } from './servers.ts';
 
 const { values, positionals } = parseArgs({
   options: {
-    /** To see that all of it works: its figures mean nothing. */
+    /** To see that all of it scenarios: its figures mean nothing. */
     short: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
@@ -33,30 +33,30 @@ const pace = {
 const growth = parseCount(values.growth) ?? (values.short ? 100_000 : 1_000_000);
 const [file = join(import.meta.dirname, '../.cache/bench-results.json')] = positionals;
 
-const all = createWorks(growth);
+const all = createScenarios(growth);
 const names = values.only?.split(',') ?? all.map(({ name }) => name);
-const unknown = names.find((name) => all.every((work) => work.name !== name));
+const unknown = names.find((name) => all.every((scenario) => scenario.name !== name));
 if (unknown !== undefined) {
   const known = all.map(({ name }) => name).join(', ');
-  throw new Error(`there is no work ${unknown}: there are ${known}`);
+  throw new Error(`there is no scenario ${unknown}: there are ${known}`);
 }
 
 stayOnLoadCore();
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
-await using stores = new Stores();
+await using datasets = new Datasets();
 mkdirSync(dirname(file), { recursive: true });
 const machine = { node: process.version, cpu: cpus()[0]?.model };
 console.log(`# ${Object.values(machine).join(', ')}: ${describe()}\n`);
 const results: Result[] = [];
-for (const work of all.filter(({ name }) => names.includes(name))) {
+for (const scenario of all.filter(({ name }) => names.includes(name))) {
   try {
-    const result = judge(work, await work.run({ stores, pace }));
+    const result = evaluate(scenario, await scenario.run({ datasets, pace }));
     results.push(result);
     console.log(toMarkdown(result));
   } catch (error) {
     process.exitCode = 1;
-    console.error(`${work.name} failed:`, error);
+    console.error(`${scenario.name} failed:`, error);
   }
   writeFileSync(file, `${JSON.stringify({ machine, pace, growth, results }, undefined, 2)}\n`);
 }

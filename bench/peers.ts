@@ -1,9 +1,9 @@
-/** What people use instead: bare frameworks and mock servers with a list of the same animals in memory. */
+/** What people use instead: bare frameworks and mock servers with a list of the same pets in memory. */
 
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeAnimals } from './datasets.ts';
+import { writePets } from './datasets.ts';
 import { program, type Server, start } from './servers.ts';
 
 const PACKAGES = ['express@5.3.0', 'json-server@0.17.4', '@stoplight/prism-cli@5.16.0'];
@@ -25,10 +25,10 @@ function install(): void {
   execFileSync('npm', [...options, '--no-fund', '--loglevel=error', ...PACKAGES]);
 }
 
-/** Starts it with animals from id 1, in its default settings but for its log: it writes none. */
-export function startPeer(peer: Peer, folder: string, animals: number): Promise<Server> {
+/** Starts it with pets from id 1, in its default settings but for its log: it writes none. */
+export function startPeer(peer: Peer, folder: string, pets: number): Promise<Server> {
   install();
-  const file = writeAnimals(folder, animals);
+  const file = writePets(folder, pets);
   switch (peer) {
     case 'Fastify':
       return start({ args: (port) => [program('fastify'), port, file] });
@@ -49,11 +49,11 @@ export function startPeer(peer: Peer, folder: string, animals: number): Promise<
   }
 }
 
-/** Our document, whose example of a list is the animals. */
-function writeDocument(folder: string, animals: string): string {
+/** Our document, whose example of a list is the pets. */
+function writeDocument(folder: string, pets: string): string {
   const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8'));
   const { content } = document.paths['/pets'].get.responses['200'];
-  content['application/json'].example = JSON.parse(readFileSync(animals, 'utf8')).pets;
+  content['application/json'].example = JSON.parse(readFileSync(pets, 'utf8')).pets;
   const file = join(folder, 'openapi.json');
   writeFileSync(file, JSON.stringify(document));
   return file;

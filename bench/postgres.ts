@@ -5,27 +5,27 @@ import { promisify } from 'node:util';
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { takeTurns } from './measure.ts';
-import type { Work } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 import { program, SERVER_CORE, startPetstore } from './servers.ts';
 import { check, getAnywhere, listPages, toLoad } from './workloads.ts';
 
-const ANIMALS = 1_000;
-const QUESTIONS = { list: listPages(ANIMALS), get: getAnywhere(ANIMALS) };
+const PETS = 1_000;
+const WORKLOADS = { list: listPages(PETS), get: getAnywhere(PETS) };
 
-export function besideDriver(kind: keyof typeof QUESTIONS, title: string): Work {
+export function besideDriver(kind: keyof typeof WORKLOADS, title: string): Scenario {
   return {
     name: `postgres-${kind}`,
     title,
     unit: 'requests/s',
-    bars: [{ of: 'petstore on PostgreSQL', beside: 'driver', atLeast: 0.6 }],
-    async run({ stores, pace }) {
-      const store = await stores.createInPostgres(ANIMALS);
-      await using server = await startPetstore(store);
-      const question = QUESTIONS[kind];
-      await check(question, server);
-      const asked = toLoad(question, server, CLIENTS, stores.folder);
+    thresholds: [{ of: 'petstore on PostgreSQL', beside: 'driver', atLeast: 0.6 }],
+    async run({ datasets, pace }) {
+      const dataset = await datasets.createInPostgres(PETS);
+      await using server = await startPetstore(dataset);
+      const workload = WORKLOADS[kind];
+      await check(workload, server);
+      const asked = toLoad(workload, server, CLIENTS, datasets.folder);
       const contenders = [
-        { name: 'driver', measure: (seconds: number) => runDriver(store.address, kind, seconds) },
+        { name: 'driver', measure: (seconds: number) => runDriver(dataset.address, kind, seconds) },
         {
           name: 'petstore on PostgreSQL',
           measure: async (seconds: number) => (await load(server, asked, seconds)).perSecond,
@@ -37,7 +37,7 @@ export function besideDriver(kind: keyof typeof QUESTIONS, title: string): Work 
 }
 
 async function runDriver(address: string, kind: string, seconds: number): Promise<number> {
-  const args = [program('driver'), address, kind, String(seconds), String(ANIMALS)];
+  const args = [program('driver'), address, kind, String(seconds), String(PETS)];
   const command = ['-c', SERVER_CORE, process.execPath, ...args];
   const { stdout } = await promisify(execFile)('taskset', command);
   return Number(stdout);

@@ -2,34 +2,34 @@
 
 import type { Figures } from './measure.ts';
 import { median, ratio, spread } from './measure.ts';
-import type { Bar, Work } from './scenario.ts';
+import type { Scenario, Threshold } from './scenario.ts';
 
-/** A work with what came out. */
+/** A scenario with what came out. */
 export interface Result {
   readonly name: string;
   readonly title: string;
   readonly unit: string;
   readonly figures: Figures;
-  readonly bars: readonly Judged[];
+  readonly thresholds: readonly Evaluated[];
 }
 
-interface Judged extends Bar {
+interface Evaluated extends Threshold {
   readonly figure: number;
   readonly holds: boolean;
 }
 
-export function judge({ name, title, unit, bars }: Work, figures: Figures): Result {
-  const judged = bars.map((bar) => {
-    const { of, beside, atLeast = 0, atMost = Number.POSITIVE_INFINITY } = bar;
+export function evaluate({ name, title, unit, thresholds }: Scenario, figures: Figures): Result {
+  const evaluated = thresholds.map((threshold) => {
+    const { of, beside, atLeast = 0, atMost = Number.POSITIVE_INFINITY } = threshold;
     const own = figures[of] ?? [];
     const figure = beside === undefined ? median(own) : ratio(own, figures[beside] ?? []);
-    return { ...bar, figure, holds: figure >= atLeast && figure <= atMost };
+    return { ...threshold, figure, holds: figure >= atLeast && figure <= atMost };
   });
-  return { name, title, unit, figures, bars: judged };
+  return { name, title, unit, figures, thresholds: evaluated };
 }
 
-/** The work's tables: its figures, and its bars. */
-export function toMarkdown({ name, title, unit, figures, bars }: Result): string {
+/** The scenario's tables: its figures, and its thresholds. */
+export function toMarkdown({ name, title, unit, figures, thresholds }: Result): string {
   const [[firstName, first] = ['', []]] = Object.entries(figures);
   const rows = Object.entries(figures).map(([contender, own]) => [
     contender,
@@ -37,7 +37,7 @@ export function toMarkdown({ name, title, unit, figures, bars }: Result): string
     `${Math.round(100 * spread(own))} %`,
     round(ratio(own, first)),
   ]);
-  const judged = bars.map(({ of, beside, atLeast, atMost, figure, holds }) => [
+  const evaluated = thresholds.map(({ of, beside, atLeast, atMost, figure, holds }) => [
     beside === undefined ? of : `${of} / ${beside}`,
     round(figure),
     atLeast === undefined ? `at most ${atMost}` : `at least ${atLeast}`,
@@ -46,7 +46,7 @@ export function toMarkdown({ name, title, unit, figures, bars }: Result): string
   return [
     `## ${title} (\`${name}\`)\n`,
     toTable(['', `${unit}, median`, 'spread', `of ${firstName}`], rows),
-    ...(judged.length > 0 ? [toTable(['', 'is', 'bar', ''], judged)] : []),
+    ...(evaluated.length > 0 ? [toTable(['', 'is', 'threshold', ''], evaluated)] : []),
   ].join('\n');
 }
 

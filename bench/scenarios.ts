@@ -1,25 +1,25 @@
-/** The table of all works, with the bars that the service has to take; how each is measured is in the files beside. */
+/** The table of all scenarios, with the thresholds that the service has to take; how each is measured is in the files beside. */
 
 import { type Comparison, compare } from './compare.ts';
 import { grow } from './growth.ts';
 import { readsWhileCreates } from './latency.ts';
 import { besideDriver } from './postgres.ts';
-import type { Work } from './scenario.ts';
+import type { Scenario } from './scenario.ts';
 import { toMemory, toStart } from './start.ts';
 import { create, getAnywhere, listAnywhere, listFirst, listPages } from './workloads.ts';
 
 const SOME = 10_000;
-const SERVICES = ['limit', 'petstore', 'petstore on PostgreSQL', 'naive'] as const;
+const SERVICES = ['baseline', 'petstore', 'petstore on PostgreSQL', 'naive'] as const;
 
 const COMPARISONS: readonly Comparison[] = [
   {
     name: 'list',
     title: 'List of 20, again and again',
-    animals: 20,
-    question: listFirst,
+    pets: 20,
+    workload: listFirst,
     servers: [...SERVICES, 'Fastify', 'Express', 'json-server', 'Prism'],
-    bars: [
-      { of: 'petstore', beside: 'limit', atLeast: 0.65 },
+    thresholds: [
+      { of: 'petstore', beside: 'baseline', atLeast: 0.65 },
       { of: 'petstore', beside: 'Fastify', atLeast: 0.8 },
       { of: 'petstore', beside: 'Express', atLeast: 1.8 },
       { of: 'petstore', beside: 'json-server', atLeast: 5 },
@@ -33,79 +33,79 @@ const COMPARISONS: readonly Comparison[] = [
   {
     name: 'list-after-write',
     title: 'List of 20 right after a write',
-    animals: SOME,
-    question: listPages(SOME),
-    servers: ['limit', 'petstore', 'naive'],
+    pets: SOME,
+    workload: listPages(SOME),
+    servers: ['baseline', 'petstore', 'naive'],
     isWritten: true,
-    bars: [{ of: 'petstore', beside: 'limit', atLeast: 0.35 }],
+    thresholds: [{ of: 'petstore', beside: 'baseline', atLeast: 0.35 }],
   },
   {
     name: 'get',
-    title: 'Get, of many animals',
-    animals: SOME,
-    question: getAnywhere(SOME),
+    title: 'Get, of many pets',
+    pets: SOME,
+    workload: getAnywhere(SOME),
     servers: SERVICES,
-    bars: [{ of: 'petstore', beside: 'limit', atLeast: 0.55 }],
+    thresholds: [{ of: 'petstore', beside: 'baseline', atLeast: 0.55 }],
   },
   ...[1, 8, 64, 256].map((clients) => ({
     name: `create-${clients}`,
     title: `Create, on the disk before the answer; clients: ${clients}`,
-    animals: 20,
-    question: create,
+    pets: 20,
+    workload: create,
     servers: SERVICES,
     clients,
-    bars:
+    thresholds:
       clients === 64
         ? [
-            { of: 'petstore', beside: 'limit', atLeast: 0.35 },
+            { of: 'petstore', beside: 'baseline', atLeast: 0.35 },
             { of: 'petstore', beside: 'naive', atLeast: 5 },
           ]
         : [],
   })),
   {
     name: 'walk',
-    title: `All pages of ${SOME.toLocaleString('en')} animals`,
-    animals: SOME,
-    question: listPages(SOME),
+    title: `All pages of ${SOME.toLocaleString('en')} pets`,
+    pets: SOME,
+    workload: listPages(SOME),
     servers: SERVICES,
     isWalked: true,
-    bars: [],
+    thresholds: [],
   },
   ...[1, 10, 100, 1_000].map((clients) => ({
     name: `connections-${clients}`,
     title: `List of 20 with a link to the next page; connections: ${clients}`,
-    animals: SOME,
-    question: listFirst,
-    servers: ['limit', 'petstore'] as const,
+    pets: SOME,
+    workload: listFirst,
+    servers: ['baseline', 'petstore'] as const,
     clients,
-    bars: [],
+    thresholds: [],
   })),
 ];
 
-/** All of them; those on growth go up to so many animals. */
-export function createWorks(many: number): readonly Work[] {
+/** All of them; those on growth go up to so many pets. */
+export function createScenarios(many: number): readonly Scenario[] {
   return [
     ...COMPARISONS.map(compare),
     readsWhileCreates,
-    grow({ name: 'growth-list', title: 'List, the first page', many, toQuestion: () => listFirst }),
+    grow({ name: 'growth-list', title: 'List, the first page', many, toWorkload: () => listFirst }),
     grow({
       name: 'growth-list-anywhere',
       title: 'List, a page from anywhere, right after a write',
       many,
-      toQuestion: (animals) => listAnywhere(animals),
+      toWorkload: (pets) => listAnywhere(pets),
       isWritten: true,
     }),
     grow({
       name: 'growth-list-status',
       title: 'List of a status, a page from anywhere, right after a write',
       many,
-      toQuestion: (animals) => listAnywhere(animals, 'sold'),
+      toWorkload: (pets) => listAnywhere(pets, 'sold'),
       isWritten: true,
     }),
-    grow({ name: 'growth-get', title: 'Get, from anywhere', many, toQuestion: getAnywhere }),
+    grow({ name: 'growth-get', title: 'Get, from anywhere', many, toWorkload: getAnywhere }),
     toStart(many),
     toMemory(many),
     besideDriver('list', 'List of different pages on PostgreSQL'),
-    besideDriver('get', 'Get, of many animals on PostgreSQL'),
+    besideDriver('get', 'Get, of many pets on PostgreSQL'),
   ];
 }

@@ -5,14 +5,14 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MAIN } from '../test/support/program.ts';
 import { findFreePort } from '../test/support/socket.ts';
-import type { Store } from './datasets.ts';
+import type { Dataset } from './datasets.ts';
 
 /** The service and all its threads; the load, PostgreSQL and this process have the other. */
 export const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
-export const MAIN = join(import.meta.dirname, '../src/cli/main.ts');
 const START_MS_MAX = 60_000;
 const POLL_MS = 2;
 
@@ -54,7 +54,7 @@ export function program(name: string): string {
 }
 
 /** The service as it is by default; its log is written, to nowhere. */
-export function startPetstore({ address, key }: Store): Promise<Server> {
+export function startPetstore({ address, key }: Dataset): Promise<Server> {
   return start({
     args: (port) => [MAIN, 'serve', '--port', port, '--database', address],
     readyPath: '/readyz',
@@ -63,7 +63,7 @@ export function startPetstore({ address, key }: Store): Promise<Server> {
   });
 }
 
-export function startNaive({ file, key }: Store): Promise<Server> {
+export function startNaive({ file, key }: Dataset): Promise<Server> {
   return start({
     args: (port) => [program('naive'), port, file],
     readyPath: '/readyz',
@@ -73,7 +73,7 @@ export function startNaive({ file, key }: Store): Promise<Server> {
 }
 
 /** The limit, which sends these answers by their methods. */
-export function startLimit(
+export function startBaseline(
   folder: string,
   answers: Readonly<Record<string, Answer>>,
 ): Promise<Server> {

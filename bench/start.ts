@@ -3,7 +3,7 @@
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
 import { takeTurns } from './measure.ts';
-import type { Bench, Work } from './scenario.ts';
+import type { Bench, Scenario } from './scenario.ts';
 import { readMemoryMiB, startPetstore } from './servers.ts';
 import { create, getAnywhere, listAnywhere, toLoad } from './workloads.ts';
 
@@ -11,16 +11,16 @@ const START_MS_MAX = 1_000;
 const MEMORY_MIB_MAX = 150;
 
 /** From the start of the process to the first 200 of /readyz. */
-export function toStart(animals: number): Work {
+export function toStart(pets: number): Scenario {
   return {
     name: 'start',
-    title: `Start with ${animals.toLocaleString('en')} animals`,
+    title: `Start with ${pets.toLocaleString('en')} pets`,
     unit: 'ms',
-    bars: [{ of: 'petstore', atMost: START_MS_MAX }],
-    async run({ stores, pace }) {
-      const store = await stores.create(animals);
+    thresholds: [{ of: 'petstore', atMost: START_MS_MAX }],
+    async run({ datasets, pace }) {
+      const dataset = await datasets.create(pets);
       const measure = async () => {
-        await using server = await startPetstore(store);
+        await using server = await startPetstore(dataset);
         return server.startMs;
       };
       return await takeTurns([{ name: 'petstore', measure }], pace);
@@ -28,26 +28,26 @@ export function toStart(animals: number): Work {
   };
 }
 
-export function toMemory(animals: number): Work {
+export function toMemory(pets: number): Scenario {
   return {
     name: 'memory',
-    title: `Resident memory with ${animals.toLocaleString('en')} animals`,
+    title: `Resident memory with ${pets.toLocaleString('en')} pets`,
     unit: 'MiB',
     // Under load Node's collector takes what it finds; the table shows where it ends.
-    bars: [{ of: 'after the start', atMost: MEMORY_MIB_MAX }],
-    run: (bench) => runMemory(animals, bench),
+    thresholds: [{ of: 'after the start', atMost: MEMORY_MIB_MAX }],
+    run: (bench) => runMemory(pets, bench),
   };
 }
 
-async function runMemory(animals: number, { stores, pace }: Bench) {
+async function runMemory(pets: number, { datasets, pace }: Bench) {
   const figures = { 'after the start': [], 'after load': [], 'the most': [] } as {
     [name in 'after the start' | 'after load' | 'the most']: number[];
   };
   for (let round = 0; round < pace.rounds; round += 1) {
-    await using server = await startPetstore(await stores.create(animals));
+    await using server = await startPetstore(await datasets.create(pets));
     figures['after the start'].push(readMemoryMiB(server, 'VmRSS'));
-    for (const question of [listAnywhere(animals), getAnywhere(animals), create]) {
-      await load(server, toLoad(question, server, CLIENTS, stores.folder), pace.seconds);
+    for (const workload of [listAnywhere(pets), getAnywhere(pets), create]) {
+      await load(server, toLoad(workload, server, CLIENTS, datasets.folder), pace.seconds);
     }
     figures['after load'].push(readMemoryMiB(server, 'VmRSS'));
     figures['the most'].push(readMemoryMiB(server, 'VmHWM'));

@@ -1,4 +1,4 @@
-/** A bare Express with the animals of a file in memory: no key, no checks, no log. */
+/** A bare Express with the pets of a file in memory: no key, no checks, no log. */
 
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';

@@ -1,4 +1,4 @@
-/** A bare Fastify with the animals of a file in memory: no key, no checks, no log. */
+/** A bare Fastify with the pets of a file in memory: no key, no checks, no log. */
 
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';

@@ -1,7 +1,7 @@
--- Adds animals; with an argument, each client pauses for so many milliseconds between two.
+-- Adds pets; with an argument, each client pauses for so many milliseconds between two.
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
-wrk.body = '{"name":"Animal 1","categoryId":1,"status":"available"}'
+wrk.body = '{"name":"Pet 1","categoryId":1,"status":"available"}'
 
 function init(args)
   if args[1] then
