@@ -1,4 +1,4 @@
-/** Who may import whom in src/, read from the import lines themselves; what the code does is not tested here. */
+/** Who may import whom in src/, type imports included, and that no imports of src/ or bench/ form a circle. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -6,9 +6,9 @@ import { join, posix } from 'node:path';
 import { test } from 'node:test';
 import manifest from '../package.json' with { type: 'json' };
 
-const SRC = join(import.meta.dirname, '../src');
+const ROOT = join(import.meta.dirname, '..');
 
-/** An import, export-from or import() with its clause, and a file that is run beside (a worker). */
+/** An import, export-from or import() with its clause, and a file that is started as a thread. */
 const IMPORTS = [
   /^\s*(?:import|export)\s(?<clause>[^;'"]*?)\sfrom\s+'(?<from>[^']+)'/gm,
   /^\s*import\s+'(?<from>[^']+)'/gm,
@@ -22,79 +22,162 @@ const HIDDEN_IMPORT = /\bimport\(\s*[^\s']|\brequire\(|\bcreateRequire\b|\bimpor
 /** Block comments that begin a line, and line comments: a `//` within a string has no space before. */
 const COMMENTS = /^\s*\/\*[\s\S]*?\*\/|(?:^|\s)\/\/\s.*$/gm;
 
-/** A folder of src/, or the root. */
-type World = 'root' | 'http' | 'storage' | 'service' | 'cli';
+const DRIVERS = /^(?:node:sqlite|pg(?:-.*)?)$/;
+const FRAMEWORK = /^(?:@?fastify|@scalar|node:http)/;
 
-/** What the files of each world may import beside their own world; packages by their names. */
-const MAY_IMPORT: Readonly<Record<World, (target: string) => boolean>> = {
-  root: (target) => target === 'node:crypto' || target === 'node:zlib',
-  http: (target) => target === 'root' || (isLibrary(target) && !isDatabase(target)),
-  storage: (target) => target === 'root' || (isLibrary(target) && !isFramework(target)),
-  service: () => true,
+/**
+ * For each folder, what its files may import; a folder that is not listed follows the one that it is
+ * in. `target` is a path from src/, or the name of a package.
+ */
+const RULES: Readonly<Record<string, (target: string, file: string) => boolean>> = {
+  '': (target) => isRoot(target) || target === 'node:crypto' || target === 'node:zlib',
+  http: (target) => isRoot(target) || isIn('http', target) || isPackage(target, DRIVERS),
+  'http/protocol': (target) =>
+    RULES.http?.(target, '') === true &&
+    !isIn('http/routes', target) &&
+    !isIn('http/hooks', target) &&
+    !/^(?:store|pet)\.ts$/.test(target),
+  storage: (target, file) =>
+    isRoot(target) ||
+    isPackage(target, FRAMEWORK) ||
+    (file === 'storage/open.ts'
+      ? isIn('storage', target)
+      : isIn('storage', target) && !isEngine(target)),
+  'storage/sqlite': (target) =>
+    isRoot(target) ||
+    isPackage(target, FRAMEWORK) ||
+    (isIn('storage', target) && !isIn('storage/postgres', target)),
+  'storage/postgres': (target) =>
+    isRoot(target) ||
+    isPackage(target, FRAMEWORK) ||
+    (isIn('storage', target) && !isIn('storage/sqlite', target)),
+  service: (target) => !isIn('cli', target),
   cli: () => true,
+  'cli/commands': (target) => !isIn('cli/commands', target),
 };
 
-const sources = globSync('**/*.ts', { cwd: SRC }).map((file) => {
-  const text = readFileSync(join(SRC, file), 'utf8');
-  const path = file.replaceAll('\\', '/');
-  return { file: path, world: worldOf(path), text, code: text.replace(COMMENTS, '') };
-});
+const sources = readSources('src');
+const benchSources = readSources('bench');
+const imports = sources.flatMap(findImports);
 
-const imports = sources.flatMap(({ file, world, code }) =>
-  IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)]).map(({ groups = {} }) => {
+function readSources(folder: string) {
+  return globSync('**/*.ts', { cwd: join(ROOT, folder) }).map((found) => {
+    const file = found.replaceAll('\\', '/');
+    const text = readFileSync(join(ROOT, folder, file), 'utf8');
+    return { file, text, code: text.replace(COMMENTS, '') };
+  });
+}
+
+function findImports({ file, code }: { file: string; code: string }) {
+  return IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)]).map(({ groups = {} }) => {
     const { from = '', clause = '' } = groups;
-    const target = from.startsWith('.') ? worldOf(posix.join(posix.dirname(file), from)) : from;
-    return { file, world, from, clause, target, line: `${file} imports ${from}` };
-  }),
-);
-
-/** The root, or the first folder: `..` for what is not in src/ at all. */
-function worldOf(path: string): string {
-  const [folder = '', ...rest] = path.split('/');
-  return rest.length === 0 ? 'root' : folder;
+    const target = from.startsWith('.') ? posix.join(posix.dirname(file), from) : from;
+    return { file, from, clause, target, line: `${file} imports ${from}` };
+  });
 }
 
-function isWorld(folder: string): folder is World {
-  return Object.hasOwn(MAY_IMPORT, folder);
+function isRoot(target: string): boolean {
+  return /^[^/:@.]+\.ts$/.test(target);
 }
 
-function isLibrary(target: string): boolean {
-  return !isWorld(target) && target !== '..';
+function isIn(folder: string, target: string): boolean {
+  return target.startsWith(`${folder}/`);
 }
 
-function isDatabase(target: string): boolean {
-  return /^(?:node:sqlite|pg(?:-.*)?)$/.test(target);
+function isEngine(target: string): boolean {
+  return isIn('storage/sqlite', target) || isIn('storage/postgres', target);
 }
 
-function isFramework(target: string): boolean {
-  return /^(?:@?fastify|@scalar|node:http)/.test(target);
+function isPackage(target: string, except: RegExp): boolean {
+  return !target.endsWith('.ts') && !target.startsWith('..') && !except.test(target);
 }
 
-function filesWhose(pattern: RegExp, where: (world: string) => boolean = () => true): string[] {
-  const found = sources.filter(({ world, code }) => where(world) && pattern.test(code));
+/** The rule of the innermost folder that has one. */
+function isAllowed(file: string, target: string): boolean {
+  let folder = posix.dirname(file);
+  while (folder !== '.' && !Object.hasOwn(RULES, folder)) folder = posix.dirname(folder);
+  return RULES[folder === '.' ? '' : folder]?.(target, file) === true;
+}
+
+/** The files of the first circle of imports, in order; empty when there is none. */
+function findCircle(files: readonly { file: string; code: string }[]): string[] {
+  const targets = new Map(
+    files.map((source) => [source.file, findImports(source).map(({ target }) => target)]),
+  );
+  const done = new Set<string>();
+  function visit(file: string, path: readonly string[]): string[] {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+    if (done.has(file)) return [];
+    for (const target of targets.get(file) ?? []) {
+      const circle = visit(target, [...path, file]);
+      if (circle.length > 0) return circle;
+    }
+    done.add(file);
+    return [];
+  }
+  for (const { file } of files) {
+    const circle = visit(file, []);
+    if (circle.length > 0) return circle;
+  }
+  return [];
+}
+
+function filesWhose(pattern: RegExp, where: (file: string) => boolean = () => true): string[] {
+  const found = sources.filter(({ file, code }) => where(file) && pattern.test(code));
   return found.map(({ file }) => file);
 }
 
 test('src › read by this test › has files whose imports are seen', () => {
   assert.ok(imports.some(({ line }) => line === 'pet.ts imports ./json.ts'));
+  assert.ok(imports.some(({ target }) => target === 'storage/postgres/engine.ts'));
   assert.deepEqual(filesWhose(HIDDEN_IMPORT), []);
 });
 
-test('src › each folder › is one of the worlds of the table', () => {
-  assert.deepEqual(
-    filesWhose(/^/, (world) => !isWorld(world)),
-    [],
-  );
+test('src › each folder › is the root or one of http, storage, service and cli', () => {
+  const folders = new Set(sources.map(({ file }) => file.split('/').slice(0, -1)[0] ?? ''));
+  assert.deepEqual([...folders].sort(), ['', 'cli', 'http', 'service', 'storage']);
 });
 
-test('src › each import › is one that the table allows', () => {
-  const forbidden = imports.filter(
-    ({ world, target }) => target !== world && !(isWorld(world) && MAY_IMPORT[world](target)),
-  );
+test('src › each import › is one that the rules allow', () => {
+  const forbidden = imports.filter(({ file, target }) => !isAllowed(file, target));
   assert.deepEqual(
     forbidden.map(({ line }) => line),
     [],
   );
+});
+
+for (const [file, target] of [
+  ['pet.ts', 'http/errors.ts'],
+  ['pet.ts', 'node:fs'],
+  ['http/app.ts', 'storage/open.ts'],
+  ['http/app.ts', 'pg'],
+  ['http/protocol/body.ts', 'http/routes/pets.ts'],
+  ['http/protocol/body.ts', 'store.ts'],
+  ['storage/copy.ts', 'http/errors.ts'],
+  ['storage/copy.ts', 'fastify'],
+  ['storage/backup.ts', 'storage/sqlite/engine.ts'],
+  ['storage/sqlite/engine.ts', 'storage/postgres/engine.ts'],
+  ['storage/postgres/engine.ts', 'storage/sqlite/engine.ts'],
+  ['service/serve.ts', 'cli/options.ts'],
+  ['cli/commands/pets.ts', 'cli/commands/keys.ts'],
+] as const) {
+  test(`the rules › ${file} importing ${target} › is not allowed`, () => {
+    assert.equal(isAllowed(file, target), false);
+  });
+}
+
+for (const [folder, files] of Object.entries({ src: sources, bench: benchSources })) {
+  test(`${folder} › all imports, of types too › form no circle`, () => {
+    assert.deepEqual(findCircle(files), []);
+  });
+}
+
+test('findCircle › three files in a circle beside others › is that circle', () => {
+  const files = Object.entries({ a: 'b', b: 'c', c: 'd', d: 'b' }).map(([file, target]) => ({
+    file: `${file}.ts`,
+    code: `import type { X } from './${target}.ts';`,
+  }));
+  assert.deepEqual(findCircle(files), ['b.ts', 'c.ts', 'd.ts', 'b.ts']);
 });
 
 test('src › each package that is imported › is a dependency of package.json', () => {
@@ -110,18 +193,15 @@ test('src › each package that is imported › is a dependency of package.json'
 });
 
 test('the root of src › node:zlib › is imported for crc32 alone', () => {
-  const zlib = imports.filter(({ world, from }) => world === 'root' && from === 'node:zlib');
+  const zlib = imports.filter(({ file, from }) => isRoot(file) && from === 'node:zlib');
   assert.deepEqual(
     zlib.filter(({ clause }) => clause !== '{ crc32 }').map(({ line }) => line),
     [],
   );
 });
 
-test('the root of src › process › is not known', () => {
-  assert.deepEqual(
-    filesWhose(/\bprocess\b/, (world) => world === 'root'),
-    [],
-  );
+test('the root of src › process › is not used', () => {
+  assert.deepEqual(filesWhose(/\bprocess\b/, isRoot), []);
 });
 
 test('src › process.env › is read by cli/options.ts alone', () => {
