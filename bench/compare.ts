@@ -1,4 +1,4 @@
-/** Works in which several servers are asked the same. */
+/** Scenarios in which several servers get the same requests. */
 
 import assert from 'node:assert/strict';
 import type { Dataset, Datasets } from './datasets.ts';
@@ -27,7 +27,7 @@ export interface Comparison {
   readonly workload: Workload;
   readonly servers: readonly Kind[];
   readonly clients?: number;
-  /** Whether another process commits to the files all the time. */
+  /** Whether another process keeps committing to the files. */
   readonly isWritten?: boolean;
   /** Whether the links from page to page are followed once, before anything is measured. */
   readonly isWalked?: boolean;
@@ -45,7 +45,7 @@ async function run(comparison: Comparison, { datasets, pace }: Bench) {
   const files: string[] = [];
   const contenders: Contender[] = [];
   for (const kind of servers) {
-    const dataset = await createStore(kind, pets, datasets);
+    const dataset = await createDataset(kind, pets, datasets);
     const server = await startKind(kind, comparison, { dataset, datasets });
     stack.use(server);
     if (kind !== 'baseline') await check(workload, server);
@@ -60,8 +60,8 @@ async function run(comparison: Comparison, { datasets, pace }: Bench) {
   return await takeTurns(contenders, pace);
 }
 
-/** Where the pets of such a server are; undefined when they are in its memory. */
-async function createStore(
+/** The dataset of such a server; undefined when it keeps its pets in memory. */
+async function createDataset(
   kind: Kind,
   pets: number,
   datasets: Datasets,
@@ -81,7 +81,7 @@ async function startKind(
   return kind === 'naive' ? startNaive(dataset) : startPetstore(dataset);
 }
 
-/** Starts a limit that sends the bytes which a service with so many pets answers to the workloads. */
+/** Starts a baseline that sends the bytes with which a service of that many pets answers the workloads. */
 export async function startBaselineOf(
   workloads: readonly Workload[],
   pets: number,
@@ -93,11 +93,11 @@ export async function startBaselineOf(
     await check(workload, petstore);
     answers[workload.method] = await fetchAnswer(workload, petstore);
   }
-  const limit = await startBaseline(datasets.folder, answers);
+  const baseline = await startBaseline(datasets.folder, answers);
   for (const workload of workloads) {
-    assert.deepEqual(await fetchAnswer(workload, limit), answers[workload.method]);
+    assert.deepEqual(await fetchAnswer(workload, baseline), answers[workload.method]);
   }
-  return limit;
+  return baseline;
 }
 
 interface Asked {
@@ -107,7 +107,7 @@ interface Asked {
   readonly datasets: Datasets;
 }
 
-/** Requests per second. Creates must also be found in the dataset afterwards. */
+/** Requests per second. For creates also checks that the dataset has the pets afterwards. */
 async function ask(
   workload: Workload,
   { server, dataset, clients, datasets }: Asked,
@@ -118,7 +118,7 @@ async function ask(
   const { requests, perSecond } = await load(server, asked, seconds);
   if (dataset !== undefined && before !== undefined) {
     const added = (await dataset.countPets()) - before;
-    // The last ones of this turn and of the one before were cut off before their answers.
+    // wrk stops without waiting for the last answers, of this turn and of the one before.
     const isRight = added >= requests && added <= requests + 2 * clients;
     assert(isRight, `${server.url} added ${added} pets in ${requests} requests`);
   }

@@ -1,4 +1,4 @@
-/** The datasets: files and databases with so many pets and a key; who serves them is not known here. */
+/** The datasets: files of SQLite and databases of PostgreSQL with a number of pets and a key. */
 
 import { execFileSync } from 'node:child_process';
 import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,13 +12,13 @@ import { MAIN } from '../test/support/program.ts';
 
 export interface Dataset {
   readonly address: string;
-  /** Of SQLite; empty for PostgreSQL. */
+  /** The file of SQLite; empty for PostgreSQL. */
   readonly file: string;
   readonly key: string;
   countPets(): Promise<number>;
 }
 
-/** A pet as answers have it. */
+/** A pet of an answer. */
 export interface DatasetPet {
   readonly id: number;
   readonly name: string;
@@ -26,7 +26,7 @@ export interface DatasetPet {
   readonly status: PetStatus;
 }
 
-/** The pet with this id; the statuses take turns. */
+/** The pet with this id; its status depends on the id. */
 export function createPet(id: number): DatasetPet {
   const status = PET_STATUSES[id % PET_STATUSES.length] as PetStatus;
   return { id, name: `Pet ${id}`, categoryId: id % 50, status };
@@ -34,7 +34,7 @@ export function createPet(id: number): DatasetPet {
 
 const ROWS_AT_ONCE = 10_000;
 
-/** Makes datasets in a folder that goes with it. */
+/** Makes datasets, in a temporary folder that is removed at the end. */
 export class Datasets implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
   readonly #originals = new Map<number, Dataset>();
@@ -45,7 +45,7 @@ export class Datasets implements AsyncDisposable {
     process.on('exit', () => rmSync(this.folder, { recursive: true, force: true }));
   }
 
-  /** A new file of so many pets, with the ids from 1. */
+  /** A new file with that many pets, whose ids count from 1. */
   async create(pets: number): Promise<Dataset> {
     let original = this.#originals.get(pets);
     if (original === undefined) {
@@ -59,7 +59,7 @@ export class Datasets implements AsyncDisposable {
     return toSqlite(copy, original.key);
   }
 
-  /** The same in a new database of PostgreSQL, whose commits reach the disk. */
+  /** The same in a new database of PostgreSQL, which syncs its commits to the disk. */
   async createInPostgres(pets: number): Promise<Dataset> {
     this.#cluster ??= await startCluster({ durable: true });
     this.#count += 1;
@@ -82,7 +82,7 @@ export class Datasets implements AsyncDisposable {
     await this.#cluster?.[Symbol.asyncDispose]();
   }
 
-  /** The key of the dataset that it made. */
+  /** Imports the pets, and returns the text of a key that it makes. */
   async #fill(address: string, pets: number): Promise<string> {
     const csv = join(this.folder, 'pets.csv');
     await writeCsv(csv, pets);
@@ -92,7 +92,7 @@ export class Datasets implements AsyncDisposable {
   }
 }
 
-/** What a command of the service says. */
+/** The standard output of a command of the service. */
 function petstore(...args: string[]): string {
   return execFileSync(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -126,7 +126,7 @@ async function writeCsv(file: string, pets: number): Promise<void> {
   }
 }
 
-/** What a server with so many pets in memory reads. */
+/** A JSON file with that many pets, for a server that keeps them in memory. */
 export function writePets(folder: string, count: number): string {
   const file = join(folder, `${count}.json`);
   const pets = Array.from({ length: count }, (_, n) => createPet(n + 1));

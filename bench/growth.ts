@@ -1,4 +1,4 @@
-/** Works in which the service is asked the same with few pets and with many. */
+/** Scenarios in which the service gets the same requests with few pets and with many. */
 
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
@@ -8,7 +8,7 @@ import { program, startBesideLoad, startPetstore } from './servers.ts';
 import { check, toLoad, type Workload } from './workloads.ts';
 
 const FEW = 1_000;
-/** The most time that an answer takes, of that with few. */
+/** The most time that an answer may take, as a share of the time with few pets. */
 const TIME_RATIO_MAX = 1.2;
 
 export interface Growth {
@@ -17,8 +17,8 @@ export interface Growth {
   readonly many: number;
   readonly toWorkload: (pets: number) => Workload;
   /**
-   * Whether another process commits to both files all the time. All pages of few pets fit in
-   * the memory, so without it a kept page would be compared with one that is read.
+   * Whether another process keeps committing to both files. The page cache holds all pages of few
+   * pets, so without it a cached page would be compared with one that is read.
    */
   readonly isWritten?: boolean;
 }
@@ -28,7 +28,7 @@ export function grow(growth: Growth): Scenario {
     name: growth.name,
     title: growth.title,
     unit: 'requests/s',
-    // So many times as many requests are so many times the time of one.
+    // The ratio of two rates is the inverse of the ratio of the times.
     thresholds: [{ of: describe(FEW), beside: describe(growth.many), atMost: TIME_RATIO_MAX }],
     run: (bench) => run(growth, bench),
   };

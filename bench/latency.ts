@@ -1,7 +1,7 @@
-/** The scenario that looks at how long lists take while pets are added. */
+/** The scenario that measures the latency of lists while pets are added. */
 
 import { CLIENTS, startBaselineOf } from './compare.ts';
-import { type Load, load } from './load.ts';
+import { type LoadOptions, load } from './load.ts';
 import { takeTurns } from './measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
 import { type Server, startPetstore } from './servers.ts';
@@ -10,8 +10,8 @@ import { create, listFirst, toLoad } from './workloads.ts';
 const PETS = 20;
 const CREATORS = 64;
 /**
- * Between two creates of a client: 64 of them then ask for some 3,000 a second. Without it their
- * scenario alone would fill the core, and lists would wait for the core and not for the disk.
+ * Between two creates of a client: 64 clients then send about 3,000 a second. Without it creates would
+ * use the whole core, and lists would wait for the core and not for the disk.
  */
 const PAUSE_MS = 20;
 /** The creates start before the lists and end after them. */
@@ -26,11 +26,11 @@ export const readsWhileCreates: Scenario = {
 };
 
 async function run({ datasets, pace }: Bench) {
-  await using limit = await startBaselineOf([listFirst, create], PETS, datasets);
+  await using baseline = await startBaselineOf([listFirst, create], PETS, datasets);
   await using petstore = await startPetstore(await datasets.create(PETS));
-  const creates: Load = { clients: CREATORS, path: '/pets', script: ['create.lua'] };
-  const paused: Load = { ...creates, script: ['create.lua', String(PAUSE_MS)] };
-  const contenders = Object.entries({ limit, petstore }).flatMap(([name, server]) => {
+  const creates: LoadOptions = { clients: CREATORS, path: '/pets', script: ['create.lua'] };
+  const paused: LoadOptions = { ...creates, script: ['create.lua', String(PAUSE_MS)] };
+  const contenders = Object.entries({ baseline, petstore }).flatMap(([name, server]) => {
     const lists = toLoad(listFirst, server, CLIENTS, datasets.folder);
     const rows = { alone: undefined, creates: paused, 'creates without a pause': creates };
     return Object.entries(rows).map(([row, beside]) => ({
@@ -43,7 +43,7 @@ async function run({ datasets, pace }: Bench) {
 
 async function measureP99(
   server: Server,
-  { lists, beside }: { readonly lists: Load; readonly beside: Load | undefined },
+  { lists, beside }: { readonly lists: LoadOptions; readonly beside: LoadOptions | undefined },
   seconds: number,
 ): Promise<number> {
   const creating = beside && load(server, beside, seconds + 1);

@@ -1,32 +1,36 @@
-/** The load: wrk beside the servers, with scripts of its own; every request of it must succeed. */
+/** The load: runs wrk, with the scripts in wrk/; every request must succeed. */
 
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Server } from './servers.ts';
 
-/** One thread, since it has one core. */
+/** One thread: the load has one core. */
 const THREADS = 1;
 const TIMEOUT_SECONDS = 10;
 
-export interface Load {
-  /** How many ask at a time, each its next request once it is answered. */
+export interface LoadOptions {
+  /** The number of connections; each sends its next request once the one before is answered. */
   readonly clients: number;
-  /** What comes after the server's address; left out with a script that says so itself. */
+  /** The path after the server's address; left out with a script that sets it. */
   readonly path?: string;
   /** A file in wrk/, and its arguments. */
   readonly script?: readonly [name: string, ...args: string[]];
 }
 
-export interface Loaded {
+export interface LoadResult {
   readonly requests: number;
   readonly perSecond: number;
-  /** The latency that 99 of 100 requests kept. */
+  /** The 99th percentile of the latency. */
   readonly p99Ms: number;
 }
 
 /** @throws Error when a request failed: no answer, or a status of 400 or more. */
-export async function load(server: Server, load: Load, seconds: number): Promise<Loaded> {
+export async function load(
+  server: Server,
+  load: LoadOptions,
+  seconds: number,
+): Promise<LoadResult> {
   const { clients, path = '', script: [script, ...args] = [] } = load;
   const { stdout } = await promisify(execFile)('wrk', [
     ...['--threads', String(THREADS), '--connections', String(clients)],

@@ -1,6 +1,6 @@
 /**
- * The whole bench: each server in turns on one core, the load and PostgreSQL on another. Needs
- * Linux, two cores, wrk, PostgreSQL, and npm for what it is compared with.
+ * The whole bench: each server in turns on one core, the load and PostgreSQL on the other. Needs Linux,
+ * two cores, wrk, PostgreSQL, and npm for the servers that it compares with.
  *
  * Usage: npm run bench [-- [--short] [--only NAME,…] [--rounds N] [--seconds N] [--growth PETS] [RESULTS.json]]
  */
@@ -16,7 +16,7 @@ import { stayOnLoadCore } from './servers.ts';
 
 const { values, positionals } = parseArgs({
   options: {
-    /** To see that all of it scenarios: its figures mean nothing. */
+    /** One round of 1 s, to check that every scenario runs; the figures mean nothing. */
     short: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },

@@ -1,6 +1,6 @@
-/** Figures of several contenders, in turns, and what they come to; what they do is not known here. */
+/** Measures several contenders in turns, and the median, spread and ratio of their figures. */
 
-/** How long it all takes. */
+/** How often and how long is measured. */
 export interface Pace {
   readonly rounds: number;
   /** Of each turn. */
@@ -14,10 +14,10 @@ export interface Contender {
   measure(seconds: number): Promise<number>;
 }
 
-/** The figures of each, in the order of the rounds. */
+/** The figures of each contender, in the order of the rounds. */
 export type Figures = Readonly<Record<string, readonly number[]>>;
 
-/** Measures each in each round, and the other way round in every second one: the machine drifts. */
+/** Measures each contender in each round; every second round is in reverse order, since the machine's speed drifts. */
 export async function takeTurns(
   contenders: readonly Contender[],
   { rounds, seconds, warmSeconds }: Pace,
@@ -45,12 +45,12 @@ export function median(figures: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** From the least to the most, as a share of the median. */
+/** The difference between the greatest and the least, as a share of the median. */
 export function spread(figures: readonly number[]): number {
   return (Math.max(...figures) - Math.min(...figures)) / median(figures);
 }
 
-/** The median of the ratios of each round, whose two figures met the same machine. */
+/** The median of the ratios of each round; the two figures of a round were measured close together. */
 export function ratio(figures: readonly number[], beside: readonly number[]): number {
   return median(figures.map((figure, round) => figure / (beside[round] ?? Number.NaN)));
 }

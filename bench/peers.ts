@@ -17,7 +17,7 @@ export type Peer = (typeof PEERS)[number];
 
 let isInstalled = false;
 
-/** None is a dependency: nothing else here needs them. */
+/** Installs the peers apart from the dependencies, which only the bench needs. */
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;
@@ -25,7 +25,7 @@ function install(): void {
   execFileSync('npm', [...options, '--no-fund', '--loglevel=error', ...PACKAGES]);
 }
 
-/** Starts it with pets from id 1, in its default settings but for its log: it writes none. */
+/** Starts a peer with pets from id 1 and its default settings, except that it writes no log. */
 export function startPeer(peer: Peer, folder: string, pets: number): Promise<Server> {
   install();
   const file = writePets(folder, pets);
@@ -43,13 +43,13 @@ export function startPeer(peer: Peer, folder: string, pets: number): Promise<Ser
       const bin = join(modules, '@stoplight/prism-cli/dist/index.js');
       const document = writeDocument(folder, file);
       const args = (port: string) => [bin, 'mock', '-v', 'silent', '-p', port, document];
-      // It demands some key, as the document says, and does not look at it.
+      // Prism wants a key, as the document says, and accepts any.
       return start({ args, prefix: '', key: 'any' });
     }
   }
 }
 
-/** Our document, whose example of a list is the pets. */
+/** The OpenAPI document with the pets as the example of a list. */
 function writeDocument(folder: string, pets: string): string {
   const document = JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8'));
   const { content } = document.paths['/pets'].get.responses['200'];

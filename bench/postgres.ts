@@ -1,4 +1,4 @@
-/** Works in which the service on PostgreSQL stands beside its own queries through the bare driver. */
+/** Scenarios that compare the service on PostgreSQL with its own queries through the bare driver. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

@@ -1,10 +1,10 @@
-/** The figures as tables of Markdown and as JSON. */
+/** The figures against their thresholds, as tables of Markdown and as JSON. */
 
 import type { Figures } from './measure.ts';
 import { median, ratio, spread } from './measure.ts';
 import type { Scenario, Threshold } from './scenario.ts';
 
-/** A scenario with what came out. */
+/** A scenario with its figures. */
 export interface Result {
   readonly name: string;
   readonly title: string;
@@ -28,7 +28,7 @@ export function evaluate({ name, title, unit, thresholds }: Scenario, figures: F
   return { name, title, unit, figures, thresholds: evaluated };
 }
 
-/** The scenario's tables: its figures, and its thresholds. */
+/** The scenario's two tables: its figures, and its thresholds. */
 export function toMarkdown({ name, title, unit, figures, thresholds }: Result): string {
   const [[firstName, first] = ['', []]] = Object.entries(figures);
   const rows = Object.entries(figures).map(([contender, own]) => [

@@ -1,4 +1,4 @@
-/** What a scenario is: something that is measured and the thresholds that it has to take. Which there are is in scenarios.ts. */
+/** A scenario: something that is measured, and the thresholds that its figures must keep. */
 
 import type { Datasets } from './datasets.ts';
 import type { Figures, Pace } from './measure.ts';
@@ -17,7 +17,7 @@ export interface Scenario {
   run(bench: Bench): Promise<Figures>;
 }
 
-/** What the figure of a contender must be, by itself or as a share of another's. */
+/** What a contender's figure must be, by itself or as a ratio to another's. */
 export interface Threshold {
   readonly of: string;
   readonly beside?: string;

@@ -1,4 +1,4 @@
-/** The table of all scenarios, with the thresholds that the service has to take; how each is measured is in the files beside. */
+/** The table of all scenarios, with their thresholds. */
 
 import { type Comparison, compare } from './compare.ts';
 import { grow } from './growth.ts';
@@ -26,10 +26,10 @@ const COMPARISONS: readonly Comparison[] = [
       { of: 'petstore', beside: 'Prism', atLeast: 20 },
     ],
   },
-  // Nothing can be kept: each request is for another page than the 499 before it, and another
-  // process commits about once per answer, after which SQLite itself reads its file anew. To send
-  // the writes through the service instead would measure creates. The limit meets the same
-  // requests, and the other process takes its share of the load's core then too.
+  // No page is in the cache: each request is for another page than the 499 before it, and another
+  // process commits about once per answer, after which SQLite's own page cache is stale too. Writes
+  // through the service instead would measure creates. The baseline gets the same requests, while
+  // the other process takes its share of the load's core.
   {
     name: 'list-after-write',
     title: 'List of 20 right after a write',
@@ -82,7 +82,7 @@ const COMPARISONS: readonly Comparison[] = [
   })),
 ];
 
-/** All of them; those on growth go up to so many pets. */
+/** All scenarios; those on growth go up to `many` pets. */
 export function createScenarios(many: number): readonly Scenario[] {
   return [
     ...COMPARISONS.map(compare),

@@ -1,4 +1,4 @@
-/** The servers: each a process of its own on one core. What they are asked is not known here. */
+/** The servers: how each is started, as a process on a core of its own. */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,10 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAIN } from '../test/support/program.ts';
-import { findFreePort } from '../test/support/socket.ts';
+import { type Answer, findFreePort } from '../test/support/socket.ts';
 import type { Dataset } from './datasets.ts';
 
-/** The service and all its threads; the load, PostgreSQL and this process have the other. */
+/** For the server and all its threads; the load, PostgreSQL and this process share the other core. */
 export const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
@@ -25,26 +25,19 @@ export interface Server extends AsyncDisposable {
   readonly startMs: number;
 }
 
-/** What the limit sends. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 interface Program {
   /** The arguments of Node. */
   readonly args: (port: string) => readonly string[];
-  /** What it answers, whatever with, once it is ready. */
+  /** A path that it answers with a status below 500 once it is ready. */
   readonly readyPath?: string;
-  /** What stands before `/pets`. */
+  /** The path before `/pets`. */
   readonly prefix?: string;
   readonly key?: string;
-  /** Whether it writes its log to standard error, which is thrown away then. */
+  /** Whether its log goes to standard error, which is then discarded. */
   readonly isLogging?: boolean;
 }
 
-/** Keeps this process, and what it starts, on the core of the load. */
+/** Pins this process, and those that it starts, to the core of the load. */
 export function stayOnLoadCore(): void {
   execFileSync('taskset', ['-acp', LOAD_CORE, String(process.pid)]);
 }
@@ -53,7 +46,7 @@ export function program(name: string): string {
   return join(import.meta.dirname, 'programs', `${name}.ts`);
 }
 
-/** The service as it is by default; its log is written, to nowhere. */
+/** The service with its default options; its log is written and discarded. */
 export function startPetstore({ address, key }: Dataset): Promise<Server> {
   return start({
     args: (port) => [MAIN, 'serve', '--port', port, '--database', address],
@@ -72,7 +65,7 @@ export function startNaive({ file, key }: Dataset): Promise<Server> {
   });
 }
 
-/** The limit, which sends these answers by their methods. */
+/** The baseline, which sends one of these answers for each method. */
 export function startBaseline(
   folder: string,
   answers: Readonly<Record<string, Answer>>,
@@ -82,7 +75,7 @@ export function startBaseline(
   return start({ args: (port) => [program('baseline'), port, file] });
 }
 
-/** Starts a program of this Node on the server's core and waits for its first answer. */
+/** Starts a program on the server's core and waits for its first answer. */
 export async function start(options: Program): Promise<Server> {
   const { args, readyPath = '/', prefix = '/v1', key = '', isLogging = false } = options;
   const port = await findFreePort();
@@ -99,13 +92,13 @@ export async function start(options: Program): Promise<Server> {
   return { url: url + prefix, key, pid: child.pid ?? 0, startMs, ...stopping(child) };
 }
 
-/** Starts a program beside the load; one that ends by itself ends the bench. */
+/** Starts a program on the core of the load; if it ends by itself, so does the bench. */
 export function startBesideLoad(args: readonly string[]): AsyncDisposable {
   const child = spawnNode(LOAD_CORE, args, 'inherit');
   const onExit = () => {
     throw new Error(`it ended: node ${args.join(' ')}`);
   };
-  child.once('exit', () => running.delete(child));
+  child.once('exit', onExit);
   const { [Symbol.asyncDispose]: stop } = stopping(child);
   return {
     [Symbol.asyncDispose]() {
@@ -115,7 +108,7 @@ export function startBesideLoad(args: readonly string[]): AsyncDisposable {
   };
 }
 
-/** What the kernel says of a process's memory: `VmRSS`, or `VmHWM` for the most it ever was. */
+/** The resident memory of a process: `VmRSS` now, `VmHWM` at most so far. */
 export function readMemoryMiB({ pid }: Server, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;

@@ -1,4 +1,4 @@
-/** Works of one service by itself: how long it takes to start, and how much memory it takes. */
+/** Scenarios of the service alone: the time of its start, and its memory. */
 
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
@@ -33,7 +33,7 @@ export function toMemory(pets: number): Scenario {
     name: 'memory',
     title: `Resident memory with ${pets.toLocaleString('en')} pets`,
     unit: 'MiB',
-    // Under load Node's collector takes what it finds; the table shows where it ends.
+    // Without a threshold for the memory under load, which depends on when Node collects its garbage.
     thresholds: [{ of: 'after the start', atMost: MEMORY_MIB_MAX }],
     run: (bench) => runMemory(pets, bench),
   };

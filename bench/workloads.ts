@@ -1,25 +1,26 @@
-/** What servers are asked, and the right answer to each; who is asked, and how fast, is not known here. */
+/** The requests that servers get, and the right answer to each. */
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCursor } from '../src/http/cursor.ts';
+import type { Answer } from '../test/support/socket.ts';
 import { createPet, type DatasetPet } from './datasets.ts';
-import type { Load } from './load.ts';
-import type { Answer, Server } from './servers.ts';
+import type { LoadOptions } from './load.ts';
+import type { Server } from './servers.ts';
 
 const PAGE = 20;
-/** How many different requests there are at most. */
+/** The most different requests of a workload. */
 const DIFFERENT_MAX = 10_000;
 const NEW_PET = { name: 'Pet 1', categoryId: 1, status: 'available' };
 
-/** What is asked of a server with so many pets. */
+/** Requests to a server with a certain number of pets. */
 export interface Workload {
   readonly method: 'GET' | 'POST';
-  /** In the order in which they are asked, over and over. */
+  /** In the order in which they are requested, over and over. */
   readonly paths: readonly string[];
-  /** The right answer to the path at that place; the one to a create has an id besides. */
-  toExpected(place: number): unknown;
+  /** The right answer to the path of that index; the answer to a create has an id too. */
+  toExpected(index: number): unknown;
 }
 
 export const listFirst: Workload = {
@@ -35,9 +36,9 @@ export function listPages(pets: number): Workload {
   return listAfter(Array.from({ length: Math.floor(pets / PAGE) }, (_, page) => page * PAGE));
 }
 
-/** Pages from anywhere; of one status only, if it is given. */
+/** Pages that begin anywhere, of one status if it is given. */
 export function listAnywhere(pets: number, status?: DatasetPet['status']): Workload {
-  // A page of one status reaches three times as far.
+  // A page of one status spans three times as many ids.
   return listAfter(listNumbers(pets - 4 * PAGE), status);
 }
 
@@ -46,7 +47,7 @@ export function getAnywhere(pets: number): Workload {
   return {
     method: 'GET',
     paths: ids.map((id) => `/pets/${id}`),
-    toExpected: (place) => createPet(ids[place] ?? 0),
+    toExpected: (index) => createPet(ids[index] ?? 0),
   };
 }
 
@@ -55,7 +56,7 @@ function listAfter(afters: readonly number[], status?: DatasetPet['status']): Wo
   return {
     method: 'GET',
     paths: afters.map((after) => `/pets?cursor=${createCursor(BigInt(after))}${filter}`),
-    toExpected: (place) => toPage(afters[place] ?? 0, status),
+    toExpected: (index) => toPage(afters[index] ?? 0, status),
   };
 }
 
@@ -68,7 +69,7 @@ function toPage(after: number, status?: DatasetPet['status']): DatasetPet[] {
   return page;
 }
 
-/** Numbers below the end, each as likely, the same ones in each run. */
+/** Random numbers below `end`, the same ones in each run. */
 function listNumbers(end: number): number[] {
   let state = 1;
   return Array.from({ length: DIFFERENT_MAX }, () => {
@@ -77,8 +78,13 @@ function listNumbers(end: number): number[] {
   });
 }
 
-/** The workload as wrk asks it of that server. */
-export function toLoad(workload: Workload, server: Server, clients: number, folder: string): Load {
+/** How wrk sends the workload to that server. */
+export function toLoad(
+  workload: Workload,
+  server: Server,
+  clients: number,
+  folder: string,
+): LoadOptions {
   const { method, paths } = workload;
   if (method === 'POST') return { clients, path: '/pets', script: ['create.lua'] };
   if (paths.length === 1) return { clients, path: paths[0] ?? '' };
@@ -89,11 +95,11 @@ export function toLoad(workload: Workload, server: Server, clients: number, fold
   return { clients, script: ['paths.lua', file] };
 }
 
-/** Asks once, and compares the first and the last answers with the right ones. */
+/** Sends the first and the last request, and compares their answers with the right ones. */
 export async function check(workload: Workload, server: Server): Promise<void> {
   const { method, paths, toExpected } = workload;
-  for (const place of new Set([0, paths.length - 1])) {
-    const { status, headers, body } = await request(server, method, paths[place] ?? '');
+  for (const index of new Set([0, paths.length - 1])) {
+    const { status, headers, body } = await request(server, method, paths[index] ?? '');
     assert.equal(status, method === 'POST' ? 201 : 200, `${server.url}: ${body}`);
     assert.match(headers['content-type'] ?? '', /^application\/json\b/, server.url);
     const value = JSON.parse(body);
@@ -101,7 +107,7 @@ export async function check(workload: Workload, server: Server): Promise<void> {
       assert(value.id > 0, server.url);
       delete value.id;
     }
-    assert.deepEqual(value, toExpected(place), server.url);
+    assert.deepEqual(value, toExpected(index), server.url);
   }
 }
 
@@ -120,13 +126,13 @@ async function request(server: Server, method: string, path: string): Promise<An
     ...(method === 'POST' && { body: JSON.stringify(NEW_PET) }),
   });
   const headers = Object.fromEntries(
-    // Node's own, which it writes itself.
+    // Node adds these by itself.
     [...answer.headers].filter(([name]) => !['date', 'connection', 'keep-alive'].includes(name)),
   );
   return { status: answer.status, headers, body: await answer.text() };
 }
 
-/** Follows the links of a list to its end, and fails unless each pet was met once. */
+/** Follows the links of a list to its end, and fails unless it had each pet once. */
 export async function walk(server: Server, pets: number): Promise<void> {
   let met = 0;
   let path: string | undefined = '/pets';

@@ -1,8 +1,8 @@
-/** The limit: bare node:http that sends the bytes it was given for a method, whatever is asked. */
+/** The baseline: bare node:http that sends one given answer for each method, whatever the path. */
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { Answer } from '../servers.ts';
+import type { Answer } from '../../test/support/socket.ts';
 
 const [port, file = ''] = process.argv.slice(2);
 const NO_ANSWER: Answer = { status: 404, headers: {}, body: '' };

@@ -1,4 +1,4 @@
-/** The limit on PostgreSQL: the service's own queries through the bare driver, whose answers nobody sends on. */
+/** The baseline on PostgreSQL: queries as the service has them, through the bare driver, without HTTP. */
 
 import pg from 'pg';
 
@@ -7,7 +7,7 @@ const CONNECTIONS = 10;
 
 const [address = '', kind = '', seconds, pets] = process.argv.slice(2);
 
-/** As src/storage/pets.ts has them. */
+/** The same as one query for each request; the service batches them (src/storage/postgres/pet-queries.ts). */
 const QUERIES: Readonly<Record<string, string>> = {
   get: 'select id, name, category_id, status from pets where id = $1',
   list: 'select id, name, category_id, status from pets where id > $1 order by id limit $2 + 0',

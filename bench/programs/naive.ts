@@ -1,4 +1,4 @@
-/** The service over a naive store: a statement and a commit for each request, in its one thread, and nothing is kept. */
+/** The service on a naive store: one statement and one commit for each request, in one thread, without a cache. */
 
 import { DatabaseSync } from 'node:sqlite';
 import { createApp } from '../../src/http/app.ts';
@@ -9,7 +9,7 @@ import type { PetStore } from '../../src/store.ts';
 
 const [port, file = ''] = process.argv.slice(2);
 
-// Its keys are the service's own.
+// Keys are read as in the service.
 const store = await openStore(`sqlite:${file}`, { create: false });
 const database = new DatabaseSync(file, { readBigInts: true });
 database.exec('pragma synchronous = full');

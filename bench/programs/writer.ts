@@ -1,18 +1,18 @@
-/** Commits to databases of SQLite, one after the other, all the time; nothing that is served changes. */
+/** Keeps committing to databases of SQLite, without a change to what is served. */
 
 import { DatabaseSync } from 'node:sqlite';
 
-/** Shorter than the answer to a list takes. */
+/** Shorter than a list takes. */
 const PAUSE_MS = 0.05;
-/** With fewer, a page could be asked for twice between two of them, and be kept. */
+/** With fewer, the same page could be requested twice between two commits, and come from the cache. */
 const COMMITS_PER_SECOND_MIN = 200;
 const BUSY_MS_MAX = 5_000;
 
 const writes = process.argv.slice(2).map((file) => {
   const database = new DatabaseSync(file, { timeout: BUSY_MS_MAX });
-  // The disk is not what is measured.
+  // The disk is not measured here.
   database.exec('pragma synchronous = off');
-  // SQLite commits nothing when a value stays what it was.
+  // An update that changes no value would commit nothing.
   return database.prepare('update api_keys set last_used_at = coalesce(last_used_at, 0) + 1');
 });
 const clock = new Int32Array(new SharedArrayBuffer(4));

@@ -1,4 +1,4 @@
--- Adds pets; with an argument, each client pauses for so many milliseconds between two.
+-- Adds pets; with an argument, each client pauses for that many milliseconds between two creates.
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"
 wrk.body = '{"name":"Pet 1","categoryId":1,"status":"available"}'

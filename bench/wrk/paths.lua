@@ -1,4 +1,4 @@
--- Asks for the paths in a file, line by line, over and over.
+-- Requests the paths in a file, line by line, over and over.
 local requests, at = {}, 0
 
 function init(args)
