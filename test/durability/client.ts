@@ -11,14 +11,14 @@ const PAUSE_MS = 20;
 const PATIENCE_MS = 10_000;
 
 /** What is asked; `ports` may change while somebody asks. */
-export interface Target {
+export interface ClientTarget {
   readonly random: Random;
   readonly key: string;
   readonly ports: readonly number[];
 }
 
 /** Where a page is, and what it is a page of. */
-export interface Place {
+export interface PageLocation {
   readonly path: string;
   readonly after: number;
   readonly limit: number;
@@ -28,7 +28,7 @@ export interface Place {
 /** The answers that no service should give, in words. */
 export type Wrong = string[];
 
-export function createClient(target: Target, history: History, wrong: Wrong) {
+export function createClient(target: ClientTarget, history: History, wrong: Wrong) {
   const authorization = `Bearer ${target.key}`;
 
   /** The answer; undefined for none and for 503, after which the work may be done or not. */
@@ -46,7 +46,7 @@ export function createClient(target: Target, history: History, wrong: Wrong) {
   }
 
   /** The first page of a list. */
-  function toFirst(limit: number, status?: string): Place {
+  function toFirst(limit: number, status?: string): PageLocation {
     const filter = status === undefined ? '' : `&status=${status}`;
     return { path: `/v1/pets?limit=${limit}${filter}`, after: 0, limit, status };
   }
@@ -54,7 +54,7 @@ export function createClient(target: Target, history: History, wrong: Wrong) {
   async function readPage({
     path,
     ...place
-  }: Place): Promise<{ page: Page; next: Place | undefined } | undefined> {
+  }: PageLocation): Promise<{ page: Page; next: PageLocation | undefined } | undefined> {
     const from = performance.now();
     const answer = await ask({ path }, [200]);
     if (answer === undefined) return undefined;
@@ -104,14 +104,14 @@ export function createClient(target: Target, history: History, wrong: Wrong) {
     },
 
     /** The place of the page behind it, when there is one. */
-    async list(place: Place): Promise<Place | undefined> {
+    async list(place: PageLocation): Promise<PageLocation | undefined> {
       const read = await readPage(place);
       if (read !== undefined) history.pages.push(read.page);
       return read?.next;
     },
 
     /** All pages, of which each is asked for until it is answered; the place of the last one. */
-    async walk(first: Place): Promise<Place> {
+    async walk(first: PageLocation): Promise<PageLocation> {
       const pages: Page[] = [];
       let place = first;
       for (;;) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, createClient, type Place } from './client.ts';
+import { type Client, createClient, type PageLocation } from './client.ts';
 import { describeReady, tally } from './crash.ts';
 import { createHistory } from './history.ts';
 import { findViolations } from './history-checker.ts';
@@ -42,7 +42,7 @@ function startClients(subject: Subject, client: Client) {
 
   async function run(place: number): Promise<void> {
     // Where the list ended: the page that changes with each create.
-    let tail: Place = client.toFirst(20);
+    let tail: PageLocation = client.toFirst(20);
     for (let count = 0; !isStopped; count += 1) {
       const chance = random();
       if (chance < 0.45) await create(`client ${place} ${count}`);

@@ -156,7 +156,7 @@ describe('docs paths', () => {
   }
 });
 
-interface Target {
+interface DocsTarget {
   /** Up to and without `/v1`. */
   readonly url: string;
   readonly key: string;
@@ -165,7 +165,7 @@ interface Target {
 /** Gives the page the key, and opens its form for an operation. */
 async function openClient(
   page: Page,
-  { url, key }: Target,
+  { url, key }: DocsTarget,
   method: string,
   title: string,
 ): Promise<Locator> {
@@ -205,7 +205,7 @@ async function addPet(pet: object): Promise<void> {
 }
 
 /** A service of its own behind a proxy that takes the path away, as one shop's site would have it. */
-async function startProxied(path: string): Promise<Target & AsyncDisposable> {
+async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable> {
   let port = 0;
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '' } = incoming;

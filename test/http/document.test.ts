@@ -12,7 +12,7 @@ import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
 
-interface Operation {
+interface DocumentOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly deprecated?: boolean;
@@ -20,10 +20,10 @@ interface Operation {
   readonly security?: unknown;
   readonly parameters?: readonly Record<string, unknown>[];
   readonly requestBody?: unknown;
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, DocumentResponse>>;
 }
 
-interface Response {
+interface DocumentResponse {
   readonly headers?: object;
   readonly links?: object;
   readonly content: {
@@ -40,7 +40,7 @@ interface Document {
   readonly security: unknown;
   readonly tags: readonly { name: string }[];
   readonly servers: readonly { url: string; variables: Record<string, { default: string }> }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, { properties?: object; required?: string[] }>>;
     readonly securitySchemes: Readonly<Record<string, { type: string; scheme: string }>>;
@@ -55,7 +55,7 @@ const { body: served } = await send(port, { path: '/openapi.json' });
 const document: Document = JSON.parse(served);
 const { schemas } = document.components;
 
-function getOperation(method: string, path: string): Operation {
+function getOperation(method: string, path: string): DocumentOperation {
   const operation = document.paths[path]?.[method];
   assert.ok(operation !== undefined, `${method} ${path} is documented`);
   return operation;

@@ -98,13 +98,13 @@ async function isOpen(port: number): Promise<boolean> {
   }
 }
 
-interface Pet {
+interface PetJson {
   readonly id: number;
   readonly name: string;
 }
 
 /** Each request on a connection of its own: nginx may close one that is idle just when it is used again. */
-class Client {
+class PetClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
 
@@ -125,20 +125,20 @@ class Client {
     return fetch(`${this.#url}/v1/pets`, { method: 'POST', headers: this.#headers, body });
   }
 
-  async add(name: string): Promise<Pet> {
+  async add(name: string): Promise<PetJson> {
     const answer = await this.post(JSON.stringify({ name, categoryId: 1 }));
     assert.equal(answer.status, 201);
-    return (await answer.json()) as Pet;
+    return (await answer.json()) as PetJson;
   }
 
   /** All pets, by the pages that the service serves. */
-  async list(): Promise<Pet[]> {
-    const pets: Pet[] = [];
+  async list(): Promise<PetJson[]> {
+    const pets: PetJson[] = [];
     let path: string | undefined = '/v1/pets?limit=100';
     while (path !== undefined) {
       const answer = await this.get(path);
       assert.equal(answer.status, 200);
-      pets.push(...((await answer.json()) as Pet[]));
+      pets.push(...((await answer.json()) as PetJson[]));
       path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
     }
     return pets;
@@ -157,7 +157,7 @@ describe('load balancer', () => {
   let cluster: Cluster | undefined;
   const replicas: RunningService[] = [];
   let balancer: Balancer | undefined;
-  let client: Client;
+  let client: PetClient;
   let env: { PETSTORE_DATABASE: string };
 
   before(async () => {
@@ -170,7 +170,7 @@ describe('load balancer', () => {
     replicas.push(await startService([], { cwd, env }), await startService([], { cwd, env }));
     const [one, two] = replicas as [RunningService, RunningService];
     balancer = await startBalancer([one.port, two.port]);
-    client = new Client(balancer.url, one.key);
+    client = new PetClient(balancer.url, one.key);
   });
   after(async () => {
     await balancer?.[Symbol.asyncDispose]();
@@ -212,8 +212,8 @@ describe('load balancer', () => {
     const created = await runProgram(['keys', 'create', '--name', 'shop'], { cwd, env });
     const key = created.stdout.trim();
     const id = /^Key (\d+) /.exec(created.stderr)?.[1] ?? '';
-    const outside = new Client(balancer?.url ?? '', key);
-    const places = [outside, ...replicas.map(({ url }) => new Client(url, key))];
+    const outside = new PetClient(balancer?.url ?? '', key);
+    const places = [outside, ...replicas.map(({ url }) => new PetClient(url, key))];
     const ask = async () =>
       Promise.all(places.map(async (place) => (await place.get('/v1/pets?limit=1')).status));
     assert.deepEqual(await ask(), [200, 200, 200]);
@@ -241,7 +241,7 @@ describe('load balancer', () => {
       for (let count = 0; !isOver; count += 1) {
         const name = `${prefix} ${count}`;
         const answer = await client.post(JSON.stringify({ name, categoryId: 1 }));
-        const body = (await answer.json()) as Pet & { code?: string };
+        const body = (await answer.json()) as PetJson & { code?: string };
         if (answer.status === 201) {
           assert.ok(!added.has(body.id));
           added.set(body.id, name);
@@ -280,7 +280,7 @@ describe('load balancer', () => {
     const replica = await startService([], { cwd, env });
     replicas.push(replica);
     await using balancer = await startBalancer([replicas[0]?.port ?? 0, replica.port]);
-    client = new Client(balancer.url, replicas[0]?.key ?? '');
+    client = new PetClient(balancer.url, replicas[0]?.key ?? '');
     const unsure = await loadWhile(t, async () => {
       await balancer.takeOut(replica.port);
       await stop(replica);
@@ -289,7 +289,7 @@ describe('load balancer', () => {
   });
 
   test('load balancer › a replica is stopped under load › no more fails than was on its way', async (t: TestContext) => {
-    client = new Client(balancer?.url ?? '', replicas[0]?.key ?? '');
+    client = new PetClient(balancer?.url ?? '', replicas[0]?.key ?? '');
     const unsure = await loadWhile(t, () => stop(replicas[1]));
     assert.ok(unsure.length <= CLIENTS, `${unsure.length} creates were refused`);
   });
@@ -315,7 +315,7 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     const one = await listenInVain();
     const two = await listenInVain();
     await using balancer = await startBalancer([one.port, two.port]);
-    const client = new Client(balancer.url, 'x');
+    const client = new PetClient(balancer.url, 'x');
     assert.equal((await client.post('{}')).status, 503);
     assert.equal(one.count() + two.count(), 1);
     assert.equal((await client.get('/v1/pets')).status, 503);

@@ -16,7 +16,7 @@ const POLL_MS = 20;
 export const OPERATIONS = ['create', 'list', 'get', 'ready'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
-interface Answer {
+interface RecordedAnswer {
   readonly replica: number;
   readonly operation: Operation;
   readonly startedAt: number;
@@ -45,7 +45,7 @@ export function startLoad(
   { services, key, created }: Replicas,
   { prefix, clients = 1 }: LoadOptions,
 ) {
-  const answers: Answer[] = [];
+  const answers: RecordedAnswer[] = [];
   const violations: string[] = [];
   const ids = [...created.keys()];
   let isStopped = false;
@@ -175,7 +175,7 @@ export function startLoad(
   };
 }
 
-export type Load = ReturnType<typeof startLoad>;
+export type RunningLoad = ReturnType<typeof startLoad>;
 
 /** What is not as it must be in an answer 503. */
 function findWrong(answer: Response, text: string): string | undefined {

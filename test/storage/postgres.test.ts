@@ -31,7 +31,7 @@ const ANSWER_MS_MAX = 1_000;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
-interface Place extends AsyncDisposable {
+interface EmptyDatabase extends AsyncDisposable {
   readonly address: string;
   query(sql: string): Promise<Record<string, unknown>[]>;
   open(options?: {
@@ -42,7 +42,7 @@ interface Place extends AsyncDisposable {
 }
 
 /** An empty database; its stores are closed at the end. */
-async function createPlace(): Promise<Place> {
+async function createEmptyDatabase(): Promise<EmptyDatabase> {
   const { address, drop } = await createTestDatabase();
   const opened: Store[] = [];
   return {
@@ -60,7 +60,7 @@ async function createPlace(): Promise<Place> {
   };
 }
 
-function listTables({ query }: Place): Promise<Record<string, unknown>[]> {
+function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]> {
   return query(
     'select table_name, column_name from information_schema.columns where table_schema = current_schema() order by 1, 2',
   );
@@ -80,49 +80,51 @@ function listMessages(error: unknown): string[] {
 describe('openStore on postgresql', { concurrency: 4 }, () => {
   for (const query of ['', SERIALIZABLE]) {
     test(`openStore on postgresql › ten at once on an empty database ${query} › make one schema`, async () => {
-      await using place = await createPlace();
-      const stores = await Promise.all(Array.from({ length: 10 }, () => place.open({ query })));
+      await using database = await createEmptyDatabase();
+      const stores = await Promise.all(Array.from({ length: 10 }, () => database.open({ query })));
       await Promise.all(stores.map((store) => store.pets.add(REX)));
-      assert.deepEqual(await place.query('select version from petstore_schema'), [
+      assert.deepEqual(await database.query('select version from petstore_schema'), [
         { version: String(MIGRATIONS.length) },
       ]);
-      assert.deepEqual(await place.query('select count(*)::int as count from pets'), [
+      assert.deepEqual(await database.query('select count(*)::int as count from pets'), [
         { count: 10 },
       ]);
     });
   }
 
   test('openStore on postgresql › a newer schema › is refused and left', async () => {
-    await using place = await createPlace();
-    await (await place.open()).pets.add(REX);
-    await place.query('update petstore_schema set version = 99; drop table api_keys');
-    const before = await listTables(place);
-    await assert.rejects(place.open(), {
+    await using database = await createEmptyDatabase();
+    await (await database.open()).pets.add(REX);
+    await database.query('update petstore_schema set version = 99; drop table api_keys');
+    const before = await listTables(database);
+    await assert.rejects(database.open(), {
       ...UNAVAILABLE,
       message: `the database is of a newer petstore: its schema is 99, this program knows up to ${MIGRATIONS.length}`,
     });
-    assert.deepEqual(await listTables(place), before);
-    assert.deepEqual(await place.query('select version from petstore_schema'), [{ version: '99' }]);
+    assert.deepEqual(await listTables(database), before);
+    assert.deepEqual(await database.query('select version from petstore_schema'), [
+      { version: '99' },
+    ]);
   });
 
   test('openStore on postgresql › an empty database that is not to be made › is refused and left', async () => {
-    await using place = await createPlace();
-    await assert.rejects(place.open({ create: false }), {
+    await using database = await createEmptyDatabase();
+    await assert.rejects(database.open({ create: false }), {
       ...UNAVAILABLE,
       message: 'there is no petstore in this database: serve, keys create or pets import makes one',
     });
-    assert.deepEqual(await listTables(place), []);
+    assert.deepEqual(await listTables(database), []);
   });
 
   test('openStore on postgresql › tables of another program › are refused and left', async () => {
-    await using place = await createPlace();
-    await place.query(`create table pets (owner text); insert into pets values ('Ann')`);
-    await assert.rejects(place.open(), {
+    await using database = await createEmptyDatabase();
+    await database.query(`create table pets (owner text); insert into pets values ('Ann')`);
+    await assert.rejects(database.open(), {
       ...UNAVAILABLE,
       message: 'the database has tables of another program: use a database or a schema of its own',
     });
-    assert.deepEqual(await listTables(place), [{ table_name: 'pets', column_name: 'owner' }]);
-    assert.deepEqual(await place.query('select owner from pets'), [{ owner: 'Ann' }]);
+    assert.deepEqual(await listTables(database), [{ table_name: 'pets', column_name: 'owner' }]);
+    assert.deepEqual(await database.query('select owner from pets'), [{ owner: 'Ann' }]);
   });
 
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';
@@ -320,19 +322,19 @@ describe('parseHosts', () => {
 
 describe('texts', () => {
   test('texts › any names › have the same order on both engines', async () => {
-    await using place = await createPlace();
+    await using database = await createEmptyDatabase();
     const sqlite = await openSqlite(':memory:', { create: true });
-    const postgres = await openPostgres(place.address, { create: true, databaseConnections: 1 });
+    const postgres = await openPostgres(database.address, { create: true, databaseConnections: 1 });
     try {
       await fc.assert(
         fc.asyncProperty(fc.array(name, { minLength: 2, maxLength: 50 }), async (names) => {
           const orders = [];
-          for (const database of [sqlite, postgres]) {
-            await database.write({ sql: 'delete from pets', values: [] });
-            await createPetStore(database).addAll(
+          for (const engine of [sqlite, postgres]) {
+            await engine.write({ sql: 'delete from pets', values: [] });
+            await createPetStore(engine).addAll(
               ReadableStream.from(names.map((name) => ({ name, categoryId: 1n }))),
             );
-            orders.push(await database.read('select name from pets order by name'));
+            orders.push(await engine.read('select name from pets order by name'));
           }
           assert.deepEqual(orders[1], orders[0]);
         }),
@@ -355,10 +357,10 @@ function createTrigger(table: string, statement: string): string {
 
 describe('conflicts', () => {
   test('conflicts › serializable stores that add and rotate at once › all succeed', async () => {
-    await using place = await createPlace();
+    await using database = await createEmptyDatabase();
     const stores = [
-      await place.open({ query: SERIALIZABLE }),
-      await place.open({ query: SERIALIZABLE }),
+      await database.open({ query: SERIALIZABLE }),
+      await database.open({ query: SERIALIZABLE }),
     ];
     const keys = await Promise.all(stores.map((store) => store.keys.add(createNewKey())));
     const working = Array.from({ length: 30 }, (_, index) => stores[index % 2]?.pets.add(REX));
@@ -376,27 +378,27 @@ describe('conflicts', () => {
 
   for (const code of ['40001', '40P01']) {
     test(`conflicts › ${code} without an end › is unavailable after five tries`, async () => {
-      await using place = await createPlace();
-      const { pets } = await place.open();
-      await place.query(
+      await using database = await createEmptyDatabase();
+      const { pets } = await database.open();
+      await database.query(
         createTrigger('pets', `perform nextval('tries'); raise sqlstate '${code}';`),
       );
       await assert.rejects(pets.add(REX), {
         ...UNAVAILABLE,
         message: 'the database is changed by too many at once',
       });
-      assert.deepEqual(await place.query('select last_value::int as tries from tries'), [
+      assert.deepEqual(await database.query('select last_value::int as tries from tries'), [
         { tries: 5 },
       ]);
     });
   }
 
   test('conflicts › 40P01 twice › is tried again, in one statement and in several', async () => {
-    await using place = await createPlace();
-    const { pets, keys } = await place.open();
+    await using database = await createEmptyDatabase();
+    const { pets, keys } = await database.open();
     const { id } = await keys.add(createNewKey());
     const twice = `if nextval('tries') % 3 <> 0 then raise sqlstate '40P01'; end if;`;
-    await place.query(
+    await database.query(
       `${createTrigger('pets', twice)};
       create trigger conflict before insert on api_keys for each row execute function conflict()`,
     );
@@ -406,11 +408,11 @@ describe('conflicts', () => {
   });
 
   test('conflicts › an old request that is claimed while another takes old ones away › is kept', async () => {
-    await using place = await createPlace();
-    const { pets } = await place.open();
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
     const request = { keyId: 1, key: 'nightly', at: 1 };
     await pets.addOnce(REX, request);
-    const other = new pg.Client({ connectionString: place.address });
+    const other = new pg.Client({ connectionString: database.address });
     await other.connect();
     const at = 1 + IDEMPOTENCY_MS;
     await other.query(`begin; update idempotency_keys set created_at = ${at}`);
@@ -424,7 +426,7 @@ describe('conflicts', () => {
 });
 
 /** Another session that holds all pets, until it is told to let go. */
-async function lockPets({ address }: Place): Promise<() => Promise<void>> {
+async function lockPets({ address }: EmptyDatabase): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: address });
   await client.connect();
   await client.query('begin; lock table pets in access exclusive mode');
@@ -449,9 +451,9 @@ async function assertWorks(pets: PetStore): Promise<void> {
 
 describe('limits of time', () => {
   test('limits of time › pets that another session locks › are unavailable within a second, and then there', async () => {
-    await using place = await createPlace();
-    const { pets } = await place.open();
-    const letGo = await lockPets(place);
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    const letGo = await lockPets(database);
     try {
       await assertUnavailable([
         pets.add(REX),
@@ -465,9 +467,9 @@ describe('limits of time', () => {
   });
 
   test('limits of time › more calls than connections, all blocked › are unavailable within a second', async () => {
-    await using place = await createPlace();
-    const { pets, keys } = await place.open({ databaseConnections: 2 });
-    const letGo = await lockPets(place);
+    await using database = await createEmptyDatabase();
+    const { pets, keys } = await database.open({ databaseConnections: 2 });
+    const letGo = await lockPets(database);
     try {
       await assertUnavailable([
         ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
@@ -480,12 +482,12 @@ describe('limits of time', () => {
   });
 
   test('limits of time › connections that the server ends › fail the calls under way at most', async () => {
-    await using place = await createPlace();
-    const { pets } = await place.open();
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
     const isUnavailable = (error: { code: unknown }) => assert.equal(error.code, 'unavailable');
     for (let round = 0; round < 5; round += 1) {
       const calls = Array.from({ length: 20 }, () => pets.add(REX).then(() => {}, isUnavailable));
-      await place.query(
+      await database.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`,
       );
@@ -500,25 +502,25 @@ describe('plans', () => {
   const USES = 10;
 
   test('plans › of an empty store, then 10,000 pets and keys › never read a whole table', async () => {
-    await using place = await createPlace();
-    const database = await openPostgres(place.address, { create: true, databaseConnections: 1 });
+    await using database = await createEmptyDatabase();
+    const engine = await openPostgres(database.address, { create: true, databaseConnections: 1 });
     try {
-      const pets = createPetStore(database);
-      const keys = createKeyStore(database);
+      const pets = createPetStore(engine);
+      const keys = createKeyStore(engine);
       for (let use = 0; use < USES; use += 1) {
         await pets.list({ limit: 20 });
         await pets.list({ limit: 20, status: 'sold' });
         await pets.find(1n);
         await keys.find(randomBytes(32));
       }
-      const statements = await database.read(
+      const statements = await engine.read(
         `select name, statement from pg_prepared_statements
         where statement like 'select%' and cardinality(parameter_types) > 0`,
       );
       const explainAll = async () => {
         for (const [prepared, statement] of statements) {
           for (const values of toValues(String(statement))) {
-            const rows = await database.read(`explain execute "${prepared}"(${values})`);
+            const rows = await engine.read(`explain execute "${prepared}"(${values})`);
             const plan = rows.join('\n');
             const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
             assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
@@ -527,7 +529,7 @@ describe('plans', () => {
         }
       };
       assert.equal(statements.length, 4);
-      await place.query(
+      await database.query(
         `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
           from generate_series(1, 10000) as id;
         insert into api_keys (id, digest, name, environment, created_at)
@@ -535,10 +537,10 @@ describe('plans', () => {
           from generate_series(1, 10000) as id`,
       );
       await explainAll();
-      await place.query('analyze pets; analyze api_keys');
+      await database.query('analyze pets; analyze api_keys');
       await explainAll();
     } finally {
-      await database.close();
+      await engine.close();
     }
   });
 

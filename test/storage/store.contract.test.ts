@@ -23,20 +23,20 @@ import { int64, newPet, status } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
-interface Engine {
+interface EngineCase {
   readonly name: string;
   /** Whether what one store keeps is there for the next one at the same address. */
   readonly persists: boolean;
   /** A place for a new store; the folder is removed after the test. */
-  readonly create: (folder: string) => Promise<Place>;
+  readonly create: (folder: string) => Promise<StorePlace>;
 }
 
-interface Place {
+interface StorePlace {
   readonly address: string;
   readonly drop?: () => Promise<void>;
 }
 
-const ENGINES: readonly Engine[] = [
+const ENGINES: readonly EngineCase[] = [
   {
     name: 'sqlite file',
     persists: true,
@@ -58,7 +58,7 @@ interface TestStore extends AsyncDisposable {
   readonly openAgain: () => Promise<Store>;
 }
 
-async function openNew(engine: Engine): Promise<TestStore> {
+async function openNew(engine: EngineCase): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   const { address, drop } = await engine.create(folder);
   const opened: Store[] = [];

@@ -134,7 +134,7 @@ function findAccount(): Account | undefined {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-interface Place {
+interface ClusterPlace {
   readonly bin: string;
   readonly folder: string;
   readonly data: string;
@@ -163,7 +163,7 @@ function waitUntilGone(folder: string): void {
   }
 }
 
-function createCluster(place: Place): Cluster {
+function createCluster(place: ClusterPlace): Cluster {
   const { folder, port } = place;
   const url = (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`;
   leftovers.set(folder, undefined);
@@ -199,7 +199,7 @@ function createCluster(place: Place): Cluster {
 }
 
 /** Starts the server until it accepts connections; one whose predecessor lives on, again and again. */
-async function startServer(place: Place, url: string): Promise<ChildProcess> {
+async function startServer(place: ClusterPlace, url: string): Promise<ChildProcess> {
   const deadline = Date.now() + START_MS_MAX;
   let server = spawnServer(place);
   for (;;) {
@@ -219,7 +219,7 @@ async function startServer(place: Place, url: string): Promise<ChildProcess> {
   }
 }
 
-function spawnServer({ bin, folder, data, port, account, settings }: Place): ChildProcess {
+function spawnServer({ bin, folder, data, port, account, settings }: ClusterPlace): ChildProcess {
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, ...settings };
   const command = [
     ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : []),
