@@ -1,4 +1,4 @@
-/** Random pets for the property tests, valid and invalid ones. What is expected of them is said in the tests. */
+/** Random pets for the property tests, valid and invalid ones. */
 
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../src/int64.ts';

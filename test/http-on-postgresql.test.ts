@@ -1,4 +1,4 @@
-/** The contract with clients once more, on PostgreSQL; the tests themselves are in http/. */
+/** Runs the tests of http/ once more, on PostgreSQL. */
 
 import { globSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Which digits are an int64, and which; where they come from is tested elsewhere. */
+/** Which digits are an int64, and which int64 they are. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

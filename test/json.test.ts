@@ -1,4 +1,4 @@
-/** What JSON text is taken and how exactly; what its values mean is tested elsewhere. */
+/** Which JSON text is accepted, and that no digit of it is lost. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Which pets are taken and which refused, field by field; how JSON is read is tested elsewhere. */
+/** Which values are pets, field by field. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -105,7 +105,7 @@ for (const space of WHITE_SPACE) {
   });
 }
 
-test('NAME_PATTERN › with the length in code points › judges every well-formed name as parseNewPet does', () => {
+test('NAME_PATTERN › with the length in code points › accepts the well-formed names that parseNewPet accepts', () => {
   const pattern = new RegExp(NAME_PATTERN, 'u');
   const wellFormed = fc
     .oneof(name, invalidName, fc.string({ unit: 'binary' }))

@@ -1,4 +1,4 @@
-/** The command `backup` of the real program, beside a service that is being written to. */
+/** `petstore backup` of the real program, while a service writes to the store. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The command `copy`: what the real program says and how it ends; what is copied is tested in storage/copy.test.ts. */
+/** `petstore copy` of the real program: its output and its exit status. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

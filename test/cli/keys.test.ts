@@ -1,4 +1,4 @@
-/** The commands `keys …` of the real program: what goes to which stream, and what is kept. */
+/** `petstore keys …` of the real program: its output, and what it changes in the store. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

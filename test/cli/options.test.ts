@@ -1,4 +1,4 @@
-/** Every option's bad values, its variable and its help, with the real program where words and exit status count. */
+/** The options of the command line: their variables, their bad values and their help. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Pet files: what is read, what is refused at which line, and that what is written reads back. */
+/** Pet files: what is read, what is refused at which line, and that what is written can be read back. */
 
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The commands `pets import` and `pets export` on a real store, and what they say on standard error. */
+/** `petstore pets import` and `export` on a real store, and their progress. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

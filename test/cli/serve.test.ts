@@ -1,4 +1,4 @@
-/** What the options of `petstore serve` change in the real program; how they are judged is in config.test.ts. */
+/** What the options of `petstore serve` change in the real program. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** One client of a service: each call is one operation, noted in a history; when to ask what is not known here. */
+/** A client of a service: each method is one operation, which it records in a history. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sent, send } from '../support/request.ts';

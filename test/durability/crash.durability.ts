@@ -1,4 +1,4 @@
-/** kill -9 at random moments amid creates: every acknowledged pet is there, once, as it was asked for. */
+/** kill -9 at random moments during creates: every acknowledged pet is stored once, as it was sent. */
 
 import { test } from 'node:test';
 import { crash } from './crash.ts';

@@ -1,4 +1,4 @@
-/** Creates by many clients, amid which a service is struck again and again; what it was and what it keeps is judged by its history. */
+/** Runs creates of many clients while processes are killed, and checks the history against the database. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';

@@ -1,4 +1,4 @@
-/** A disk that is full under SQLite: creates are refused, reads go on, and all is well once there is room. */
+/** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** That the judge of histories complains of each wrong that it is there to find; no service runs here. */
+/** The history checker finds every violation that it is written for; no service runs here. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Whether one store that loses nothing could have answered as a history says; who asked is not known here. */
+/** The history checker: finds in a history what no correct store could have answered. */
 
 import type { Create, History, Page, StoredPet, Walk } from './history.ts';
 
@@ -22,10 +22,10 @@ export function findViolations(history: History): string[] {
     }
   }
   for (const page of [...history.pages, ...history.walks.flatMap(({ pages }) => pages)]) {
-    violations.push(...judgePage(page, all));
+    violations.push(...checkPage(page, all));
   }
-  for (const walk of history.walks) violations.push(...judgeWalk(walk, all));
-  violations.push(...judgeOrder(all));
+  for (const walk of history.walks) violations.push(...checkWalk(walk, all));
+  violations.push(...checkOrder(all));
   return violations;
 }
 
@@ -74,14 +74,14 @@ function collect(history: History, violations: string[]): Map<number, Known> {
  * A page has, up to its last pet, all that there ever are, since none comes to be seen before one
  * of a smaller id; and behind it, when it is the last page, nobody knew of one.
  */
-function judgePage(page: Page, all: readonly Known[]): string[] {
+function checkPage(page: Page, all: readonly Known[]): string[] {
   const violations: string[] = [];
   const { after, limit, status, hasNext } = page;
   const shown = page.pets.map(({ id }) => id);
   const what = `the page of ${limit} behind ${after}`;
   if (shown.length > limit) violations.push(`too long: ${what} has ${shown.length}`);
   if (hasNext && shown.length < limit) violations.push(`cut short: ${what} has ${shown.length}`);
-  violations.push(...judgeAscent([after, ...shown], what));
+  violations.push(...checkAscent([after, ...shown], what));
   const last = shown.at(-1) ?? after;
   const seen = new Set(shown);
   for (let at = findAfter(all, after); at < all.length; at += 1) {
@@ -102,7 +102,7 @@ function judgePage(page: Page, all: readonly Known[]): string[] {
 }
 
 /** Each pet that was there when the walk began is met, and none twice. */
-function judgeWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
+function checkWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
   const met = pages.flatMap(({ pets }) => pets.map(({ id }) => id));
   const from = pages[0]?.from ?? 0;
   const seen = new Set(met);
@@ -111,11 +111,11 @@ function judgeWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
   );
   return [
     ...missed.map((pet) => `lost or stale: a walk did not meet ${describe(pet)}`),
-    ...judgeAscent(met, 'a walk'),
+    ...checkAscent(met, 'a walk'),
   ];
 }
 
-function judgeAscent(ids: readonly number[], what: string): string[] {
+function checkAscent(ids: readonly number[], what: string): string[] {
   return ids.flatMap((id, index) => {
     const before = ids[index - 1] ?? -1;
     return id > before ? [] : [`out of order: ${what} has ${id} after ${before}`];
@@ -123,7 +123,7 @@ function judgeAscent(ids: readonly number[], what: string): string[] {
 }
 
 /** Whoever knew of a pet before he asked for another gets a greater id. */
-function judgeOrder(all: readonly Known[]): string[] {
+function checkOrder(all: readonly Known[]): string[] {
   const violations: string[] = [];
   const known = all.toSorted((a, b) => a.to - b.to);
   let greatest: Known | undefined;

@@ -1,4 +1,4 @@
-/** What clients see of each other's work through any process, with kills in between; history.ts says what they may see. */
+/** Histories of many clients and processes, with kills between them, have no violation. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

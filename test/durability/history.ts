@@ -1,4 +1,4 @@
-/** What clients asked and were answered; whether it may be so is told by judge.ts. */
+/** A history: the requests of clients with their answers and times. */
 
 /** Times are in milliseconds of one clock. */
 interface Answered {

@@ -1,4 +1,4 @@
-/** Random numbers that come again with the same seed; what they decide is not known here. */
+/** Random numbers that are the same for the same seed. */
 
 import { randomInt } from 'node:crypto';
 

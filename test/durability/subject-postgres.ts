@@ -1,4 +1,4 @@
-/** Services on a PostgreSQL that can be struck; the clients do not know of it. */
+/** Services on PostgreSQL whose processes can be killed. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A service on a file of SQLite that can be struck; the clients do not know of it. */
+/** A service on SQLite whose processes can be killed. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** A service that can be struck and comes back, whatever engine it is on; who asks it is not known here. */
+/** What the crash tests need of a service: where it is, how to kill it, and what it has stored. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

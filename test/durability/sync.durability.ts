@@ -1,4 +1,4 @@
-/** Each 201 leaves after the sync of its own row, by the system calls of the real program on SQLite. */
+/** Each 201 is sent after the sync of its own row, by the system calls of the real program on SQLite. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/** What strace saw of the creates: whether each answer left after the sync of its own row; who created is not known here. */
+/** Reads the trace of strace: whether each answer was sent after the sync of its own row. */
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';

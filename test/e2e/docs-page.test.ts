@@ -1,4 +1,4 @@
-/** The pages that need no key, in a real browser; what the operations answer is not tested here. */
+/** The pages that need no key, in a real browser. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

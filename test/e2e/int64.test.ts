@@ -1,4 +1,4 @@
-/** The whole of int64, digit for digit, through every way in and out of the program. */
+/** The whole range of int64, digit for digit, through every way into and out of the program. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';

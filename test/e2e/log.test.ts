@@ -1,4 +1,4 @@
-/** What the service logs, what it never logs, and that it outlives its readers. */
+/** What the service logs, what it never logs, and that it outlives the readers of its log. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

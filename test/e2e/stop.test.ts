@@ -1,4 +1,4 @@
-/** How the program stops: what becomes of requests and connections, and with which status it exits. */
+/** How the program stops: its requests, its connections, and its exit status. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Several processes on one port, on both engines: that they are one service, and what becomes of it when one of them ends. */
+/** Several processes on one port, on both engines: they are one service, and one that ends is replaced. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

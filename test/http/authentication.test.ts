@@ -1,4 +1,4 @@
-/** Who is let in, what the others are told, and that nothing comes before the key; the key's format is tested elsewhere. */
+/** Which requests are let in, what the others are answered, and that the key is checked first. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -44,7 +44,7 @@ for (const [what, authorization, challenge] of [
   ['with an expired key', `Bearer ${expired}`, INVALID],
   ['with a revoked key', `Bearer ${revoked}`, INVALID],
   ['with a key of the other environment', `Bearer ${otherEnvironment}`, INVALID],
-  ['with a key that is kept for the other environment', `Bearer ${issuedForStaging}`, INVALID],
+  ['with a key that is stored for the other environment', `Bearer ${issuedForStaging}`, INVALID],
   ['with something behind the key', `Bearer ${key} x`, INVALID],
   ['with a comma behind the key', `Bearer ${key},`, INVALID],
   ['with the key in another case', `Bearer ${key.toUpperCase()}`, INVALID],

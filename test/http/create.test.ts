@@ -1,4 +1,4 @@
-/** `POST /v1/pets`: which bodies are taken, in which media types and sizes, and what is answered. */
+/** `POST /v1/pets`: which bodies are accepted, in which media types and sizes, and the answers. */
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';

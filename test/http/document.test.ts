@@ -1,4 +1,4 @@
-/** The OpenAPI document: it is the one that is committed, says what the interface says, and judges as the service does. */
+/** The OpenAPI document: it is the committed one, agrees with the interface, and accepts what the service accepts. */
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -252,7 +252,7 @@ function isDescribed(name: string, value: unknown): boolean {
 
 /**
  * Pets, nearly pets, and anything. JSON Schema cannot say: that an integer is an int64 and
- * judged on its digits (so numbers here are those that a double holds, within 2^53), and that half
+ * checked on its digits (so numbers here are those that a double holds, within 2^53), and that half
  * a surrogate pair is no character (so names here are well-formed).
  */
 const json = fc

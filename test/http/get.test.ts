@@ -1,4 +1,4 @@
-/** `GET /v1/pets/{petId}`: which ids are ids, and how it says that it is deprecated, overdue or retired. */
+/** `GET /v1/pets/{petId}`: which ids are valid, and its deprecation, sunset and retirement. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** The headers that every answer carries, the request's id, and what pages of other origins may do. */
+/** The headers of every answer, the request id, and cross-origin requests. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Whether the service lives and is ready, and how it stops without losing an answer. */
+/** `/livez`, `/readyz`, and a stop that loses no answer. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

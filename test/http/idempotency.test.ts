@@ -1,4 +1,4 @@
-/** `Idempotency-Key` of `POST /v1/pets`: what sending a create again does, and which keys are taken. */
+/** `Idempotency-Key` of `POST /v1/pets`: what a repeated create does, and which keys are valid. */
 
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';

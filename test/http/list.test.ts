@@ -1,4 +1,4 @@
-/** `GET /v1/pets`: its parameters, its pages and the way from one to the next. */
+/** `GET /v1/pets`: its parameters, its pages and the links between them. */
 
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -249,7 +249,7 @@ test('GET /v1/pets › by two services on one database, posted to in turns › h
     await using other = await startTestApp({ store: await openStore(address, { create: true }) });
     const acknowledged: number[] = [];
     for (let round = 0; round < 50; round += 1) {
-      // In turns, since a service's own write would make it forget what it kept.
+      // In turns: a service's own write would empty its page cache.
       const writer = round % 2 === 0 ? one : other;
       const { status, body } = await send(writer.port, {
         method: 'POST',

@@ -1,4 +1,4 @@
-/** What the log holds of a request and of a failure, and what it and the answer must not tell. */
+/** What the log holds of a request and of an error, and what neither it nor the answer may hold. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Every method on every path, and the paths that are near one: nothing is served by accident. */
+/** Every method on every path, and on paths that are almost one: nothing is served by accident. */
 
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';

@@ -1,4 +1,4 @@
-/** What the HTTP parser refuses, byte by byte: each refusal has the Error shape, and the connection is closed. */
+/** What the HTTP parser refuses, byte by byte: each answer has the Error shape, and the connection is closed. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

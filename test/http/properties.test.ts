@@ -1,4 +1,4 @@
-/** What holds of every pet that goes from a socket to the disk and back, and of every text that is no pet. */
+/** Properties of every pet on its way from a socket to the disk and back, and of every text that is not a pet. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

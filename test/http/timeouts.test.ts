@@ -1,4 +1,4 @@
-/** Requests that do not come to their end: each is answered 408 in time. These tests take half a minute. */
+/** Requests that never end: each is answered 408 in time. These tests take half a minute. */
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** A database that goes away in each way that can be made on one machine, under load; cut networks are in network.outage.ts. */
+/** A database that goes away under load, in each way that one machine allows. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -122,7 +122,7 @@ async function createUntilRefused(): Promise<void> {
       replicas.created.set(await petstore.create(service, replicas.key, name), name);
     }
   } catch {
-    // What refusals look like is judged by the load.
+    // The load checks what refusals look like.
   }
 }
 

@@ -1,4 +1,4 @@
-/** One outage under load, from its beginning to the service's return; what the outage is is the tests' matter. */
+/** Runs one outage under load, from its beginning until the service answers again. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -24,7 +24,7 @@ export interface OutageCase {
   readonly expectedOfSecond?: Expected;
 }
 
-/** Asks the replicas before, in and after the outage, and judges all that they did. */
+/** Sends requests to the replicas before, in and after the outage, and checks all answers. */
 export async function endure(
   t: TestContext,
   replicas: Replicas,

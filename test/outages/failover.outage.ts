@@ -1,4 +1,4 @@
-/** A primary that is killed under creates, and its synchronous standby that takes its place. */
+/** A primary that is killed during creates, and its synchronous standby that replaces it. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

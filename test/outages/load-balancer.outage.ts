@@ -1,4 +1,4 @@
-/** Two replicas on one PostgreSQL behind nginx, as deploy/ has it: seen from outside they are one service. */
+/** Two replicas on one PostgreSQL behind nginx, configured as in deploy/: to a client they are one service. */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

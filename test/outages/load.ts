@@ -1,4 +1,4 @@
-/** Clients that ask replicas without end and judge each answer; when the database is away is the tests' matter. */
+/** Clients that send requests to replicas without a pause, and check each answer. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -167,7 +167,7 @@ export function startLoad(
       }
     },
 
-    /** Resolves when the last answer was judged. */
+    /** Resolves when the last answer was checked. */
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(running);

@@ -1,4 +1,4 @@
-/** A namespace with a network of its own, whose way to the database can be cut; what runs in it is not known here. */
+/** A network namespace whose connection to the database can be cut. */
 
 import { execFileSync } from 'node:child_process';
 

@@ -1,4 +1,4 @@
-/** In which order pets come to be seen through two replicas, when commits take their time. */
+/** The order in which pets become visible through two replicas while commits take time. */
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

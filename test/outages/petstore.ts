@@ -1,4 +1,4 @@
-/** A real PostgreSQL and replicas of the real program on it, and what must be true of them at the end; it puts no load on them. */
+/** A real PostgreSQL with replicas of the real program, and the checks of their data at the end. */
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Two replicas whose database is restarted again and again amid creates, lists and gets. */
+/** Two replicas whose database is restarted again and again during creates, lists and gets. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

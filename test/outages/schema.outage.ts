@@ -1,4 +1,4 @@
-/** Databases that cannot be opened as they are, on a server of its own: encodings, logins and rights are not PGlite's. */
+/** Databases that cannot be opened, on a server with encodings, logins and rights, which PGlite lacks. */
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';

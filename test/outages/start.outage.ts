@@ -1,4 +1,4 @@
-/** Ten replicas that start at once on an empty database. */
+/** Ten replicas that start at the same time on an empty database. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** How lines reach a file or a pipe, whatever its reader does; FIFOs and files are real ones. */
+/** How lines reach a file or a pipe, whatever its reader does; with real files and FIFOs. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

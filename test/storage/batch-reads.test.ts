@@ -1,4 +1,4 @@
-/** Which questions share a trip to the database, and that no answer is older than a write; store.contract.test.ts has what is answered. */
+/** Which reads share a query, and that no answer is older than an acknowledged write. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -16,37 +16,37 @@ import { queryOnce } from '../support/postgres-cluster.ts';
 const REX = { name: 'Rex', categoryId: 1n };
 
 describe('batchReads', () => {
-  test('batchReads › questions of one turn, asked in several steps › share one trip and each has its answer', async () => {
-    const trips: (readonly number[])[] = [];
-    const double = batchReads(async (questions: readonly number[]) => {
-      trips.push(questions);
-      return questions.map((question) => 2 * question);
+  test('batchReads › requests of one turn, made in several steps › are one batch, and each has its result', async () => {
+    const batches: (readonly number[])[] = [];
+    const double = batchReads(async (requests: readonly number[]) => {
+      batches.push(requests);
+      return requests.map((request) => 2 * request);
     });
     const later = Promise.resolve().then(() => double(3));
     assert.deepEqual(await Promise.all([double(1), double(2), double(1), later]), [2, 4, 2, 6]);
-    assert.deepEqual(trips, [[1, 2, 1, 3]]);
+    assert.deepEqual(batches, [[1, 2, 1, 3]]);
     assert.equal(await double(1), 2);
-    assert.deepEqual(trips, [[1, 2, 1, 3], [1]]);
+    assert.deepEqual(batches, [[1, 2, 1, 3], [1]]);
   });
 
-  test('batchReads › a question while a trip is under way › is another trip', async () => {
-    let trips = 0;
-    const count = batchReads(async (questions: readonly string[]) => {
-      trips += 1;
-      const trip = trips;
+  test('batchReads › a request while a batch is read › is in another batch', async () => {
+    let batches = 0;
+    const count = batchReads(async (requests: readonly string[]) => {
+      batches += 1;
+      const batch = batches;
       await nextTurn();
-      return questions.map(() => trip);
+      return requests.map(() => batch);
     });
     const first = count('first');
     await nextTurn();
     assert.deepEqual(await Promise.all([count('second'), first]), [2, 1]);
   });
 
-  test('batchReads › a trip that fails › fails all its questions and no other', async () => {
+  test('batchReads › a batch that fails › fails all its requests and no other', async () => {
     let fails = true;
-    const ask = batchReads(async (questions: readonly number[]) => {
+    const ask = batchReads(async (requests: readonly number[]) => {
       if (fails) throw new Error('away');
-      return questions;
+      return requests;
     });
     const settled = await Promise.allSettled([ask(1), ask(2)]);
     assert.deepEqual(
@@ -89,8 +89,8 @@ async function openCounted(): Promise<Counted> {
   };
 }
 
-describe('trips on postgresql', () => {
-  test('trips on postgresql › pets of one turn, unknown and twice › are one query and each is the right one', async () => {
+describe('batches on postgresql', () => {
+  test('batches on postgresql › pets of one turn, unknown and twice › are one query and each is the right one', async () => {
     await using store = await openCounted();
     const [rex, tom] = [await store.pets.add(REX), await store.pets.add({ ...REX, name: 'Tom' })];
     const ids = [2n, 99n, 1n, 2n, -(2n ** 63n), 2n ** 63n - 1n];
@@ -99,7 +99,7 @@ describe('trips on postgresql', () => {
     assert.equal(store.reads.length, 1);
   });
 
-  test('trips on postgresql › lists of one turn › are one query, and another one with a status', async () => {
+  test('batches on postgresql › lists of one turn › are one query, and another one with a status', async () => {
     await using store = await openCounted();
     for (const status of ['sold', 'pending', 'sold'] as const) {
       await store.pets.add({ ...REX, status });
@@ -126,7 +126,7 @@ describe('trips on postgresql', () => {
     assert.equal(store.reads.length, 2);
   });
 
-  test('trips on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
+  test('batches on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
     await using store = await openCounted();
     const rex = await store.pets.add(REX);
     await queryOnce(store.address, 'alter table pets rename to away');
@@ -145,7 +145,7 @@ describe('trips on postgresql', () => {
     ['after a turn', nextTurn],
     ['after a timer', () => new Promise((resolve) => setTimeout(resolve, 1))],
   ] as const) {
-    test(`trips on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async () => {
+    test(`batches on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async () => {
       await using store = await openCounted();
       const writer = new pg.Client({ connectionString: store.address });
       await writer.connect();

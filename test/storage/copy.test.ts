@@ -1,4 +1,4 @@
-/** Copies of whole databases between the engines: that all is the same afterwards, or nothing was done. */
+/** Copies of whole databases between the engines: all is the same afterwards, or nothing was copied. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Which writes share a trip to the disk, what each hears of it and how much may wait; store.contract.test.ts has what is written. */
+/** Which writes share a commit, the outcome of each, and how many may wait. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -11,24 +11,24 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
-interface Trip {
+interface Commit {
   readonly writes: readonly number[];
   end(outcomes?: readonly Outcome<number>[]): Promise<void>;
   fail(error: Error): Promise<void>;
 }
 
-interface Shared {
+interface Grouped {
   readonly write: (write: number) => Promise<number>;
-  /** Those that were begun so far, each under way until it is ended. */
-  readonly trips: readonly Trip[];
+  /** The commits that were begun so far; each is under way until it is ended. */
+  readonly commits: readonly Commit[];
 }
 
-/** Writes of numbers, whose result is the double unless the end of the trip says otherwise. */
-function create(toBytes: (write: number) => number = () => 1): Shared {
-  const trips: Trip[] = [];
+/** Writes of numbers, whose result is the double unless `end` gives other outcomes. */
+function create(toBytes: (write: number) => number = () => 1): Grouped {
+  const commits: Commit[] = [];
   const write = groupCommit<number, number>((writes) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
-    trips.push({
+    commits.push({
       writes,
       async end(outcomes = writes.map((one) => ({ result: 2 * one }))) {
         resolve(outcomes);
@@ -41,10 +41,10 @@ function create(toBytes: (write: number) => number = () => 1): Shared {
     });
     return promise;
   }, toBytes);
-  return { write, trips };
+  return { write, commits };
 }
 
-/** What became of each so far: its result, its error's message, or `waits`. */
+/** The state of each write: its result, the message of its error, or `waits`. */
 function watch(writing: readonly Promise<number>[]): (number | string)[] {
   const seen: (number | string)[] = writing.map(() => 'waits');
   for (const [index, one] of writing.entries()) {
@@ -60,23 +60,23 @@ function watch(writing: readonly Promise<number>[]): (number | string)[] {
   return seen;
 }
 
-test('groupCommit › writes of one turn, in several steps › are one trip in their order, and hear of it after its end', async () => {
-  const { write, trips } = create();
+test('groupCommit › writes of one turn, in several steps › are one commit in their order, and settle after its end', async () => {
+  const { write, commits } = create();
   const seen = watch([write(3), write(1), write(3), Promise.resolve().then(() => write(2))]);
-  assert.equal(trips.length, 0);
+  assert.equal(commits.length, 0);
   await nextTurn();
   await nextTurn();
   assert.deepEqual(
-    trips.map(({ writes }) => writes),
+    commits.map(({ writes }) => writes),
     [[3, 1, 3, 2]],
   );
   assert.deepEqual(seen, ['waits', 'waits', 'waits', 'waits']);
-  await trips[0]?.end();
+  await commits[0]?.end();
   assert.deepEqual(seen, [6, 2, 6, 4]);
 });
 
-test('groupCommit › writes while a trip is under way › are the next trip together, and none is begun for nobody', async () => {
-  const { write, trips } = create();
+test('groupCommit › writes while a commit is under way › are the next commit together, and an empty one is never begun', async () => {
+  const { write, commits } = create();
   const seen = watch([write(1)]);
   await nextTurn();
   const later: (number | string)[][] = [];
@@ -84,46 +84,46 @@ test('groupCommit › writes while a trip is under way › are the next trip tog
     later.push(watch([write(one)]));
     await nextTurn();
   }
-  assert.equal(trips.length, 1);
-  await trips[0]?.end();
-  assert.deepEqual(trips[1]?.writes, [2, 3]);
+  assert.equal(commits.length, 1);
+  await commits[0]?.end();
+  assert.deepEqual(commits[1]?.writes, [2, 3]);
   assert.deepEqual([seen, ...later], [[2], ['waits'], ['waits']]);
-  await trips[1]?.end();
+  await commits[1]?.end();
   assert.deepEqual(later, [[4], [6]]);
-  assert.equal(trips.length, 2);
+  assert.equal(commits.length, 2);
   const last = watch([write(4)]);
   await nextTurn();
-  await trips[2]?.end();
+  await commits[2]?.end();
   assert.deepEqual(last, [8]);
 });
 
-test('groupCommit › outcomes of all kinds › come to each write by its place', async () => {
-  const { write, trips } = create();
+test('groupCommit › outcomes of all kinds › settle each write by its index', async () => {
+  const { write, commits } = create();
   const seen = watch([1, 2, 3, 4].map(write));
   await nextTurn();
   const bad = { error: new Error('bad') };
-  await trips[0]?.end([{ result: 7 }, bad, { result: 0 }]);
+  await commits[0]?.end([{ result: 7 }, bad, { result: 0 }]);
   assert.deepEqual(seen, [7, 'bad', 0, 'a write has no outcome']);
 });
 
-test('groupCommit › a trip that fails › fails what gathered meanwhile too, and the next write is another trip', async () => {
-  const { write, trips } = create();
+test('groupCommit › a commit that fails › fails what waited meanwhile too, and the next write is another commit', async () => {
+  const { write, commits } = create();
   const seen = watch([write(1), write(2)]);
   await nextTurn();
-  const gathered = watch([write(3)]);
-  await trips[0]?.fail(new Error('away'));
-  assert.deepEqual([...seen, ...gathered], ['away', 'away', 'away']);
+  const waiting = watch([write(3)]);
+  await commits[0]?.fail(new Error('away'));
+  assert.deepEqual([...seen, ...waiting], ['away', 'away', 'away']);
   const next = watch([write(4)]);
   await nextTurn();
   assert.deepEqual(
-    trips.map(({ writes }) => writes),
+    commits.map(({ writes }) => writes),
     [[1, 2], [4]],
   );
-  await trips[1]?.end();
+  await commits[1]?.end();
   assert.deepEqual(next, [8]);
 });
 
-test('groupCommit › a send that throws at once › is a failure like any other', async () => {
+test('groupCommit › a commit that throws at once › is a failure like any other', async () => {
   const write = groupCommit<number, number>(
     () => {
       throw new Error('no thread');
@@ -140,10 +140,10 @@ for (const [what, count, bytes] of [
   ['8 MiB', 8, WAITING_BYTES_MAX / 8],
 ] as const) {
   test(`groupCommit › more than ${what} that wait › is refused at once, the others are written`, async () => {
-    const { write, trips } = create(() => bytes);
+    const { write, commits } = create(() => bytes);
     const first = watch([write(0)]);
     await nextTurn();
-    // What is under way does not wait any more.
+    // The commit that is under way does not count as waiting.
     const waiting = watch(Array.from({ length: count }, (_, index) => write(index)));
     const over = watch([write(1)]);
     await assert.rejects(write(1), {
@@ -151,27 +151,27 @@ for (const [what, count, bytes] of [
       message: 'too many writes wait for the disk',
     });
     assert.deepEqual(over, ['too many writes wait for the disk']);
-    await trips[0]?.end();
+    await commits[0]?.end();
     assert.deepEqual(first, [0]);
-    // All wait no more, so there is room for as many.
+    // None of these waits any more, so there is room for as many.
     const more = watch(Array.from({ length: count }, (_, index) => write(index)));
-    await trips[1]?.end();
-    await trips[2]?.end();
+    await commits[1]?.end();
+    await commits[2]?.end();
     const doubles = Array.from({ length: count }, (_, index) => 2 * index);
     assert.deepEqual([waiting, more], [doubles, doubles]);
   });
 }
 
-test('groupCommit › a queue that was full when its trip failed › has room again', async () => {
-  const { write, trips } = create(() => WAITING_BYTES_MAX);
+test('groupCommit › a queue that was full when its commit failed › has room again', async () => {
+  const { write, commits } = create(() => WAITING_BYTES_MAX);
   const seen = watch([write(1)]);
   await nextTurn();
-  const gathered = watch([write(2), write(3)]);
-  await trips[0]?.fail(new Error('away'));
-  assert.deepEqual([...seen, ...gathered], ['away', 'away', 'too many writes wait for the disk']);
+  const waiting = watch([write(2), write(3)]);
+  await commits[0]?.fail(new Error('away'));
+  assert.deepEqual([...seen, ...waiting], ['away', 'away', 'too many writes wait for the disk']);
   const next = watch([write(4)]);
   await nextTurn();
-  await trips[1]?.end();
+  await commits[1]?.end();
   assert.deepEqual(next, [8]);
 });
 

@@ -1,4 +1,4 @@
-/** When a page is read, when it is kept and when it is forgotten; what a page holds is in store.contract.test.ts. */
+/** When a page is read, when it is cached and when it is dropped. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -8,11 +8,11 @@ import { createPageCache } from '../../src/storage/page-cache.ts';
 import type { JsonPage, PetQuery } from '../../src/store.ts';
 
 const UNITS_MAX = 8 * 1024 * 1024;
-/** No page costs less than this many bytes to keep, its name among them. */
+/** A cached page costs at least this many bytes, its name included. */
 const SMALL_PAGES_MAX = UNITS_MAX / 64;
 
-/** Pets in an array, whose version is their count. */
-class Shelf {
+/** Pets in an array, whose length is the commit counter. */
+class ArrayStore {
   readonly statuses: PetStatus[] = [];
   reads = 0;
   readonly list = createPageCache(
@@ -32,24 +32,24 @@ class Shelf {
   }
 }
 
-function createShelf(): Shelf {
-  const shelf = new Shelf();
-  for (let count = 0; count < 4; count += 1) shelf.statuses.push(...PET_STATUSES);
-  return shelf;
+function createArrayStore(): ArrayStore {
+  const store = new ArrayStore();
+  for (let count = 0; count < 4; count += 1) store.statuses.push(...PET_STATUSES);
+  return store;
 }
 
-/** Reads that end when they are told to, each with the version of its start. */
-class SlowShelf {
-  version = 1;
+/** Reads that end on demand; each returns the commit counter of its start. */
+class SlowStore {
+  commits = 1;
   readonly #reading: (() => void)[] = [];
   readonly list = createPageCache(
     () => {
       const { promise, resolve } = Promise.withResolvers<JsonPage>();
-      const page = { json: String(this.version) };
+      const page = { json: String(this.commits) };
       this.#reading.push(() => resolve(page));
       return promise;
     },
-    () => this.version,
+    () => this.commits,
   );
 
   /** Ends one read, of the first or of the last that is under way, and lets its reader go on. */
@@ -73,41 +73,41 @@ const query = fc.record(
 );
 
 describe('createPageCache', () => {
-  test('createPageCache › the same query while the version stands › reads once', async () => {
-    const shelf = createShelf();
-    const first = await shelf.list({ limit: 2, status: 'sold', after: 1n });
+  test('createPageCache › the same query without a commit between › reads once', async () => {
+    const store = createArrayStore();
+    const first = await store.list({ limit: 2, status: 'sold', after: 1n });
     for (let count = 0; count < 10; count += 1) {
-      assert.deepEqual(await shelf.list({ after: 1n, status: 'sold', limit: 2 }), first);
+      assert.deepEqual(await store.list({ after: 1n, status: 'sold', limit: 2 }), first);
     }
     assert.deepEqual(first, { json: '[3,6]', next: 6n });
-    assert.equal(shelf.reads, 1);
+    assert.equal(store.reads, 1);
   });
 
-  test('createPageCache › any queries › each has its own page and is read once', async () => {
+  test('createPageCache › any queries › each has its own page, which is read once', async () => {
     const queries = fc.uniqueArray(query, { selector: (one) => Object.entries(one).join() });
     await fc.assert(
       fc.asyncProperty(queries, async (asked) => {
-        const shelf = createShelf();
-        const plain = createShelf();
+        const store = createArrayStore();
+        const plain = createArrayStore();
         for (const one of [...asked, ...asked]) {
-          assert.deepEqual(await shelf.list(one), await plain.read(one));
+          assert.deepEqual(await store.list(one), await plain.read(one));
         }
-        assert.equal(shelf.reads, asked.length);
+        assert.equal(store.reads, asked.length);
       }),
     );
   });
 
-  test('createPageCache › another version › forgets every page', async () => {
-    const shelf = createShelf();
+  test('createPageCache › another commit counter › drops every page', async () => {
+    const store = createArrayStore();
     const queries = [{ limit: 20 }, { limit: 20, status: 'sold' as const }, { limit: 2 }];
-    for (const one of queries) await shelf.list(one);
-    shelf.statuses.push('sold');
-    for (const one of queries) assert.deepEqual(await shelf.list(one), await shelf.read(one));
+    for (const one of queries) await store.list(one);
+    store.statuses.push('sold');
+    for (const one of queries) assert.deepEqual(await store.list(one), await store.read(one));
     // Twice the plain reads, and each page once more.
-    assert.equal(shelf.reads, 9);
+    assert.equal(store.reads, 9);
   });
 
-  test('createPageCache › a read that fails › is not kept', async () => {
+  test('createPageCache › a read that fails › is not cached', async () => {
     let reads = 0;
     const list = createPageCache(
       async () => {
@@ -124,68 +124,68 @@ describe('createPageCache', () => {
 
 describe('createPageCache, written to while a page is read', () => {
   test('createPageCache › a write before the read ends › is seen by the next reader', async () => {
-    const shelf = new SlowShelf();
-    const early = shelf.list({ limit: 1 });
-    shelf.version = 2;
-    await shelf.end('first');
+    const store = new SlowStore();
+    const early = store.list({ limit: 1 });
+    store.commits = 2;
+    await store.end('first');
     assert.deepEqual(await early, { json: '1' });
-    const late = shelf.list({ limit: 1 });
-    await shelf.end('first');
+    const late = store.list({ limit: 1 });
+    await store.end('first');
     assert.deepEqual(await late, { json: '2' });
   });
 
   test('createPageCache › another reader between the write and the end of the read › is not shown the old page', async () => {
-    const shelf = new SlowShelf();
-    const early = shelf.list({ limit: 1 });
-    shelf.version = 2;
-    const late = shelf.list({ limit: 1 });
-    await shelf.end('first');
+    const store = new SlowStore();
+    const early = store.list({ limit: 1 });
+    store.commits = 2;
+    const late = store.list({ limit: 1 });
+    await store.end('first');
     assert.deepEqual(await early, { json: '1' });
-    const later = shelf.list({ limit: 1 });
-    await shelf.end('first');
-    await shelf.end('first');
+    const later = store.list({ limit: 1 });
+    await store.end('first');
+    await store.end('first');
     assert.deepEqual([await late, await later], [{ json: '2' }, { json: '2' }]);
   });
 
   test('createPageCache › an old read that ends last › does not take the place of the new page', async () => {
-    const shelf = new SlowShelf();
-    const early = shelf.list({ limit: 1 });
-    shelf.version = 2;
-    const late = shelf.list({ limit: 1 });
-    await shelf.end('last');
-    await shelf.end('last');
+    const store = new SlowStore();
+    const early = store.list({ limit: 1 });
+    store.commits = 2;
+    const late = store.list({ limit: 1 });
+    await store.end('last');
+    await store.end('last');
     assert.deepEqual([await early, await late], [{ json: '1' }, { json: '2' }]);
-    assert.deepEqual(await shelf.list({ limit: 1 }), { json: '2' });
+    assert.deepEqual(await store.list({ limit: 1 }), { json: '2' });
   });
 
-  test('createPageCache › any order of asking, writing and ending › no answer is older than its question', async () => {
+  test('createPageCache › any order of requests, commits and ends › no page is older than its request', async () => {
     const step = fc.oneof(
       fc.record({ limit: fc.constantFrom(1, 2) }),
       fc.constantFrom('write' as const, 'first' as const, 'last' as const),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const shelf = new SlowShelf();
+        const store = new SlowStore();
         const answers: Promise<void>[] = [];
         for (const one of steps) {
-          if (one === 'write') shelf.version += 1;
-          else if (typeof one === 'string') await shelf.end(one);
+          if (one === 'write') store.commits += 1;
+          else if (typeof one === 'string') await store.end(one);
           else {
-            const asked = shelf.version;
-            const page = Promise.resolve(shelf.list(one));
+            const asked = store.commits;
+            const page = Promise.resolve(store.list(one));
             answers.push(page.then(({ json }) => assert.ok(Number(json) >= asked, json)));
           }
         }
-        while (shelf.reading > 0) await shelf.end('first');
+        while (store.reading > 0) await store.end('first');
         await Promise.all(answers);
       }),
     );
   });
 });
 
-describe('createPageCache, asked for many pages', () => {
-  /** How many of the pages that were asked for are kept: the last ones, since all are forgotten at once. */
-  async function countKept(json: string, pages: number): Promise<number> {
+describe('createPageCache, many pages', () => {
+  /** How many of the pages that were read are cached: the last ones, since all are dropped at once. */
+  async function countCached(json: string, pages: number): Promise<number> {
     let reads = 0;
     const list = createPageCache(
       async () => {
@@ -196,28 +196,28 @@ describe('createPageCache, asked for many pages', () => {
     );
     const ask = (after: number) => list({ limit: 100, after: BigInt(after) });
     for (let after = 1; after <= pages; after += 1) await ask(after);
-    let kept = 0;
-    while (kept < pages) {
-      await ask(pages - kept);
+    let cached = 0;
+    while (cached < pages) {
+      await ask(pages - cached);
       if (reads > pages) break;
-      kept += 1;
+      cached += 1;
     }
-    return kept;
+    return cached;
   }
 
-  test('createPageCache › many large pages › keeps some, and no more than the most units', async () => {
+  test('createPageCache › many large pages › caches some, and not more than the limit', async () => {
     const units = UNITS_MAX / 16;
-    const kept = await countKept('x'.repeat(units), 100);
-    assert.ok(kept > 1 && kept <= 16, `${kept} pages`);
+    const cached = await countCached('x'.repeat(units), 100);
+    assert.ok(cached > 1 && cached <= 16, `${cached} pages`);
   });
 
-  test('createPageCache › a page larger than all that may be kept › pushes out the others', async () => {
-    const kept = await countKept('x'.repeat(UNITS_MAX + 1), 5);
-    assert.ok(kept <= 1, `${kept} pages`);
+  test('createPageCache › a page larger than the limit › replaces the others', async () => {
+    const cached = await countCached('x'.repeat(UNITS_MAX + 1), 5);
+    assert.ok(cached <= 1, `${cached} pages`);
   });
 
-  test('createPageCache › many empty pages › keeps some, and counts what each costs', async () => {
-    const kept = await countKept('[]', 2 * SMALL_PAGES_MAX);
-    assert.ok(kept > 1 && kept <= SMALL_PAGES_MAX, `${kept} pages`);
+  test('createPageCache › many empty pages › caches some, and counts the cost of each', async () => {
+    const cached = await countCached('[]', 2 * SMALL_PAGES_MAX);
+    assert.ok(cached > 1 && cached <= SMALL_PAGES_MAX, `${cached} pages`);
   });
 });

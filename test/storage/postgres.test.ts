@@ -1,4 +1,4 @@
-/** What only PostgreSQL has: how it is opened and addressed, conflicts, limits of time, plans; store.contract.test.ts has the rest. */
+/** What only PostgreSQL has: addresses, opening, conflicts, deadlines, query plans. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

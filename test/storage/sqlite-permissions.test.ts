@@ -1,4 +1,4 @@
-/** A database in a folder that may only be read; in a file of its own, since the whole process becomes another user. */
+/** A database in a folder without write permission; in a file of its own, since the whole process becomes another user. */
 
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What only SQLite has: its settings, its files and its locks. What a store promises is in store.contract.test.ts. */
+/** What only SQLite has: settings, files, locks, query plans. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** What src/store.ts promises, method by method, on every engine; what only one engine has is tested beside. */
+/** What src/store.ts promises, method by method, on every engine. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -317,7 +317,7 @@ for (const engine of ENGINES) {
       await assert.rejects(pets.addOnce(REX, after), REUSED);
     });
 
-    test(`pets.addOnce ${on} › many names again at once after 24 hours › each adds one, and is kept`, async () => {
+    test(`pets.addOnce ${on} › many names again at once after 24 hours › each adds one, and each stays`, async () => {
       await using opened = await openNew(engine);
       const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
       const keys = await addRequests(opened.store, 20, 1);
@@ -411,7 +411,7 @@ for (const engine of ENGINES) {
         fc.asyncProperty(pets, fc.array(queryOf(20)), async (given, queries) => {
           await using opened = await openNew(engine);
           await opened.store.pets.addAll(ReadableStream.from(given));
-          // The second time it may come from what is kept.
+          // The second time it may come from the page cache.
           for (const query of [...queries, ...queries]) await assertSamePage(opened.store, query);
         }),
         { numRuns: 50, endOnFailure: true },
@@ -763,7 +763,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await listAll(opened.store), byId);
     });
 
-    test(`pets.addOnce ${on} › a create that failed › keeps nothing, and the others of its trip stand`, async () => {
+    test(`pets.addOnce ${on} › a create that failed › keeps nothing, and the others of its commit stand`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       await refuseBad(opened.address);

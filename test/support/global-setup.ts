@@ -1,4 +1,4 @@
-/** Runs once around a whole `npm test`: one PostgreSQL server for all test files; what they do is not known here. */
+/** Starts one PostgreSQL server for all test files of an `npm test`, and stops it at the end. */
 
 import { startTestServer, type TestServer } from './postgres.ts';
 

@@ -1,4 +1,4 @@
-/** A thread with PGlite behind the wire protocol; it is no server: one session serves all clients. */
+/** A thread with PGlite behind the wire protocol; all its clients share one session. */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { parentPort } from 'node:worker_threads';

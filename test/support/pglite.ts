@@ -1,4 +1,4 @@
-/** PGlite as the server of the tests, for machines without PostgreSQL; how it serves is not known here. */
+/** PGlite as the server of the tests, for machines without PostgreSQL. */
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,4 @@
-/** Real PostgreSQL clusters that are thrown away; which server the ordinary tests use is not known here. */
+/** Real PostgreSQL clusters, which are removed at the end. */
 
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** Empty PostgreSQL databases for the tests, all on one server; what is in them is not known here. */
+/** Empty PostgreSQL databases for the tests, all on one server. */
 
 import { PGLITE_DATABASE, startPglite } from './pglite.ts';
 import { findPostgresBin, queryOnce, startCluster } from './postgres-cluster.ts';

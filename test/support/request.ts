@@ -1,4 +1,4 @@
-/** Requests by an HTTP client, and what every answer of the service must look like; what it does is not known here. */
+/** Requests by an HTTP client, and the checks that hold for every answer of the service. */
 
 import assert from 'node:assert/strict';
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http';

@@ -1,4 +1,4 @@
-/** Bytes to a port and the bytes that come back: for what no HTTP client would send. */
+/** Sends bytes to a port and reads the answer: for what no HTTP client would send. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
