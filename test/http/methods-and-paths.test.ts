@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
+import { SERVED_METHODS } from '../../src/http/protocol/methods.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
@@ -23,6 +24,13 @@ const ALLOW = [
   ['/livez', 'GET, HEAD, OPTIONS'],
   ['/readyz', 'GET, HEAD, OPTIONS'],
 ] as const;
+
+test('SERVED_METHODS › beside the paths of the document and their Allow › is all methods of them', () => {
+  const allowed = ALLOW.flatMap(([, allow]) => allow.split(', '));
+  assert.deepEqual(new Set(SERVED_METHODS), new Set(allowed));
+  const documented = Object.values(service.app.swagger().paths ?? {}).flatMap(Object.keys);
+  for (const method of documented) assert.ok(SERVED_METHODS.includes(method.toUpperCase()), method);
+});
 
 for (const [path, allow] of ALLOW) {
   for (const method of METHODS.filter((method) => !allow.split(', ').includes(method))) {

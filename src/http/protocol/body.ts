@@ -1,6 +1,11 @@
-/** From the bytes of a body to a JSON value: media type, encoding, size and UTF-8. */
+/** From the bytes of a body to a JSON value: media type, encoding, `Expect`, size and UTF-8. */
 
-import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyRequest } from 'fastify';
+import type {
+  HookHandlerDoneFunction as Done,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { createError } from '../errors.ts';
@@ -32,6 +37,19 @@ export function requireJson(request: FastifyRequest, _reply: unknown, done: Done
       'the body must not be compressed: send it without Content-Encoding',
     );
   }
+  done();
+}
+
+/** The hook that sends `100 Continue` (RFC 9110 section 10.1.1), just before the body is read. */
+export function send100Continue(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  _body: unknown,
+  done: Done,
+): void {
+  const isWaiting = /^100-continue$/i.test(request.headers.expect ?? '');
+  // HTTP/1.0 has no 1xx responses.
+  if (isWaiting && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
   done();
 }
 

@@ -1,11 +1,13 @@
-/** What Node's HTTP parser refuses, before Fastify sees a request, is answered in the Error shape too. */
+/** What Node's HTTP parser refuses, before Fastify sees a request: answered on the socket itself, in the Error shape. */
 
+import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { createError, DEFAULT_MESSAGES } from '../errors.ts';
+import { createError, DEFAULT_MESSAGES, toErrorBody } from '../errors.ts';
+import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
+import { SERVED_METHODS } from './methods.ts';
 import { findLastResponse } from './pipelining.ts';
-import { sendError, sendErrorInOrder } from './raw-error.ts';
 
 /** Answers an error of the parser, after the answers that are still due on this connection. */
 export function answerParserError(
@@ -40,4 +42,41 @@ function findError(parserError: NodeJS.ErrnoException): PetstoreError | undefine
   if (!parserError.code?.startsWith('HPE_')) return undefined;
   const reason = 'reason' in parserError ? `: ${parserError.reason}` : '';
   return new PetstoreError('bad_request', `${DEFAULT_MESSAGES.bad_request}${reason}`);
+}
+
+/** Sends the error once the answers to the requests before it are sent. */
+export function sendErrorInOrder(
+  socket: Socket,
+  error: PetstoreError,
+  log: FastifyBaseLogger,
+): void {
+  const response = findLastResponse(socket);
+  if (response === undefined || response.writableFinished) sendError(socket, error, log);
+  else response.once('close', () => sendError(socket, error, log));
+}
+
+/** Sends the error now, and ends the connection. */
+function sendError(socket: Socket, error: PetstoreError, log: FastifyBaseLogger): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = toErrorBody(error);
+  const text = JSON.stringify(body);
+  const requestId = createRequestId();
+  const headers = {
+    ...CONSTANT_HEADERS,
+    'X-Request-Id': requestId,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    ...(body.status === 405 && { Allow: SERVED_METHODS.join(', ') }),
+    Date: new Date().toUTCString(),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(
+    `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${text}`,
+    () => socket.destroySoon(),
+  );
+  log.info({ status: body.status, requestId, reason: error.message });
 }

@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { sendErrorInOrder } from './raw-error.ts';
+import { sendErrorInOrder } from './parser-errors.ts';
 
 /**
  * Routes the server's events to the application or answers them in the Error shape.
