@@ -13,7 +13,7 @@ import {
   isApiKeyOf,
 } from '../src/api-key.ts';
 
-/** Keys as clients hold them, their checksums worked out by another CRC-32: they must stay keys. */
+/** Keys whose checksums another CRC-32 has computed: they must stay valid. */
 const STAGING_KEY = 'petstore_stag_0123456789ABCDEFGHIJabcdefghij2YTDD6';
 const STAGING_KEY_OF_SMALL_CHECKSUM = 'petstore_stag_000000000000000000000000003310000vAo';
 const PRODUCTION_KEY = 'petstore_prod_0123456789ABCDEFGHIJabcdefghij3flHJZ';
@@ -30,7 +30,7 @@ const character = fc.oneof(
   fc.constantFrom('', '\0', '\n', '\u00e9', '\u{1f436}', '\ud83d', '\uff10'),
 );
 
-/** The text with its true checksum behind it, whatever else is wrong with it. */
+/** The text with its correct checksum, whatever else is wrong with it. */
 function seal(body: string): string {
   const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   let digits = '';

@@ -10,7 +10,7 @@ export const WHITE_SPACE = [
   ...'\u2028\u2029\u202f\u205f\u3000\ufeff',
 ];
 
-/** What has gone wrong in names before: combining, joining, astral, composed and last code points. */
+/** Code points that programs often get wrong: combining, joining, astral, composed and last ones. */
 const DELICATE = [
   ...'\u0301\u200d\ufe0f\u{1f3fd}\u{1f436}\u{1f1e6}e\u00e9\u0001\uffff\u{10ffff}"\\{}:,',
 ];
@@ -53,13 +53,13 @@ export const int64: fc.Arbitrary<bigint> = fc.oneof(
 
 export const status = fc.constantFrom(...PET_STATUSES);
 
-/** A valid pet; one in a few has no status. */
+/** A valid pet, sometimes without a status. */
 export const newPet: fc.Arbitrary<NewPet> = fc.record(
   { name, categoryId: int64, status },
   { requiredKeys: ['name', 'categoryId'] },
 );
 
-/** The JSON text of a pet that says exactly the field that is wrong in it. */
+/** The JSON text of a pet with one wrong field, and the name of that field. */
 export interface InvalidNewPet {
   readonly json: string;
   readonly field: keyof NewPet;
@@ -79,7 +79,7 @@ export const invalidNewPet: fc.Arbitrary<InvalidNewPet> = fc.oneof(
   fc.record({ json: int64.map((id) => `{"categoryId":${id}}`), field: fc.constant('name') }),
 );
 
-/** The JSON text of a pet, its int64 to the last digit. */
+/** The JSON text of a pet, with all digits of its int64. */
 export function toJson(pet: NewPet): string {
   return writeMembers(membersOf(pet));
 }

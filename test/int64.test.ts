@@ -27,7 +27,7 @@ const spelling: fc.Arbitrary<Spelling> = fc.record({
   exponentZeros: fc.nat(3),
 });
 
-/** Whole numbers that end in many zeros, as random ones do not. */
+/** Integers that end in many zeros, which random ones rarely do. */
 const round = fc
   .tuple(fc.bigInt({ min: -922n, max: 922n }), fc.bigInt({ min: 0n, max: 16n }))
   .map(([head, zeros]) => head * 10n ** zeros);

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { JsonNumber, parseJson } from '../src/json.ts';
 
-/** Strings that look like structure to a reader that loses count of its quotes. */
+/** Strings that look like structure to a parser that miscounts quotes. */
 const TRAPS = ['{', '}', '"', '\\', '\\"', ':', '{"a":1', '":"', '\\\\', '"}', '\u2028', ''];
 
 const digitsOf = (maxLength: number) =>
@@ -31,7 +31,7 @@ const memberName = fc.oneof(
   fc.string({ unit: 'binary' }),
 );
 
-/** A JSON text with `inner` somewhere within it, beside strings that look like structure. */
+/** A JSON text that contains `inner`, beside strings that look like structure. */
 function surround(inner: string, depth: number, trap: string): string {
   const string = JSON.stringify(trap);
   let text = inner;

@@ -7,17 +7,17 @@ import type { Create, History, Page, Walk } from './history.ts';
 import type { Random } from './random.ts';
 
 const PAUSE_MS = 20;
-/** A service that is there answers sooner, and one that is gone breaks the connection. */
+/** A service that runs answers sooner, and one that was killed breaks the connection. */
 const PATIENCE_MS = 10_000;
 
-/** What is asked; `ports` may change while somebody asks. */
+/** The service of a client; `ports` may change between requests. */
 export interface ClientTarget {
   readonly random: Random;
   readonly key: string;
   readonly ports: readonly number[];
 }
 
-/** Where a page is, and what it is a page of. */
+/** The path of a page, and its query. */
 export interface PageLocation {
   readonly path: string;
   readonly after: number;
@@ -25,13 +25,13 @@ export interface PageLocation {
   readonly status?: string | undefined;
 }
 
-/** The answers that no service should give, in words. */
+/** The wrong answers, in words. */
 export type Wrong = string[];
 
 export function createClient(target: ClientTarget, history: History, wrong: Wrong) {
   const authorization = `Bearer ${target.key}`;
 
-  /** The answer; undefined for none and for 503, after which the work may be done or not. */
+  /** The answer; undefined for none and for 503, after either of which a create may have been done or not. */
   async function ask(sent: Sent, good: readonly number[]): Promise<Answer | undefined> {
     const port = target.ports[Math.floor(target.random() * target.ports.length)] ?? 0;
     const what = `${sent.method ?? 'GET'} ${sent.path}`;
@@ -69,14 +69,14 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
   return {
     toFirst,
 
-    /** Asks for a new pet. */
+    /** Creates a pet. */
     plan(name: string, status?: string): Create {
       const create = { name, status, from: performance.now() };
       history.creates.push(create);
       return create;
     },
 
-    /** Whether it was answered. One that is repeatable may be sent again, also when it was. */
+    /** Whether it was answered. A repeatable create may be sent again even then. */
     async create(create: Create, isRepeatable: boolean): Promise<boolean> {
       const { name, status } = create;
       const headers = {
@@ -103,14 +103,14 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
       history.gets.push({ id, from, to: performance.now(), name });
     },
 
-    /** The place of the page behind it, when there is one. */
+    /** The next page, when there is one. */
     async list(place: PageLocation): Promise<PageLocation | undefined> {
       const read = await readPage(place);
       if (read !== undefined) history.pages.push(read.page);
       return read?.next;
     },
 
-    /** All pages, of which each is asked for until it is answered; the place of the last one. */
+    /** Reads all pages, each until it is answered; resolves to the location of the last one. */
     async walk(first: PageLocation): Promise<PageLocation> {
       const pages: Page[] = [];
       let place = first;

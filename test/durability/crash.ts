@@ -8,27 +8,27 @@ import { type Create, createHistory } from './history.ts';
 import { findViolations } from './history-checker.ts';
 import type { Revival, Subject } from './subject.ts';
 
-/** After the last counted answer the strike comes within so long. */
+/** The kill comes within this time after the last counted answer. */
 const STRIKE_MS_MAX = 20;
-/** A service that is slower has come to a halt. */
+/** A service that is slower counts as stuck. */
 const ROUND_MS_MAX = 60_000;
 const PAUSE_MS = 5;
 
-/** Every so many a client names its creates, and repeats the last when it was cut off. */
+/** One client in so many sends an Idempotency-Key, and repeats a create whose answer was lost. */
 const REPEATING_CLIENTS = 4;
 
-/** The bar is 1 s; the rest is for a machine that does other work at the same time. */
+/** The goal is 1 s; the rest is for a machine that does other work at the same time. */
 const READY_MS_BAR = 1_000;
 const READY_MS_MAX = 3_000;
 
 export interface CrashOptions {
   readonly kills: number;
-  /** How many are acknowledged at least. */
+  /** The least number of acknowledged creates. */
   readonly creates: number;
   readonly clients: number;
 }
 
-/** Creates, kills, and compares what was acknowledged with what is stored, so many times. */
+/** Creates, kills, and compares what was acknowledged with what is stored, `rounds` times. */
 export async function crash(
   t: TestContext,
   subject: Subject,
@@ -43,7 +43,7 @@ export async function crash(
   let repetitions = 0;
   let last = 0;
 
-  /** Resolves once the service was struck and every client was answered or cut off. */
+  /** Resolves once processes were killed and every client has an answer or a broken connection. */
   async function createUntilStruck(round: number, quota: number) {
     const reached = Promise.withResolvers<void>();
     const until = acknowledged + quota;
@@ -93,7 +93,7 @@ export async function crash(
 
   for (let round = 1; round <= kills; round += 1) {
     const share = Math.max(0, creates - acknowledged) / (kills - round + 1);
-    // Another moment of the work in each round.
+    // A different moment in each round.
     const quota = round === kills ? share : share * 2 * subject.random();
     const revive = await createUntilStruck(round, Math.ceil(quota));
     revivals.push(await revive());

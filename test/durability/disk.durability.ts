@@ -19,13 +19,13 @@ import { assertSound, readFile } from './subject-sqlite.ts';
 const DISK_BYTES = 8 * 1024 ** 2;
 const BEFORE = 200;
 const REFUSALS = 50;
-/** What the log has room for without growing is taken until then. */
+/** By then the free space within the write-ahead log is used up. */
 const TRIES_MAX = 20_000;
 const RETURN_MS_MAX = 5_000;
 const RETRY_AFTER_SECONDS_MAX = 2;
 const PAUSE_MS = 20;
 
-/** A disk of its own; `using` takes it away. */
+/** A disk of its own; `using` removes it. */
 function mountDisk(folder: string): Disposable {
   assert.equal(process.getuid?.(), 0, 'a disk can only be filled as root, who mounts a small one');
   mkdirSync(folder);
@@ -37,7 +37,7 @@ function mountDisk(folder: string): Disposable {
   };
 }
 
-/** Fills it; the function that is returned makes room. */
+/** Fills the disk; the function that is returned makes room again. */
 function fill(disk: string): () => void {
   const filler = join(disk, 'filler');
   assert.throws(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
@@ -83,7 +83,7 @@ test('a full disk › under a service on SQLite › refuses creates alone, until
     const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
     let count = 0;
 
-    /** Whether the service took one more. */
+    /** Whether the service accepted one more create. */
     async function createOne(): Promise<boolean> {
       count += 1;
       return client.create(client.plan(`pet ${count}`), count % 5 === 0);
@@ -103,7 +103,7 @@ test('a full disk › under a service on SQLite › refuses creates alone, until
     });
     await Promise.all(asked);
     await client.walk(client.toFirst(100));
-    // Its first use would be noted.
+    // The first use of a key is a write too.
     const unused = await send(port, { path: '/v1/pets', headers: bearer(stdout.trim()) });
     assert.equal(unused.status, 200, unused.body);
     const command = await runProgram(['keys', 'create', '--name', 'none', ...database], { cwd });

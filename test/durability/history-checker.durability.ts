@@ -10,7 +10,7 @@ const B: StoredPet = { id: 2, name: 'B' };
 const C: StoredPet = { id: 3, name: 'C', status: 'sold' };
 const ALL = [A, B, C];
 
-/** A, B and C were made and answered by 10, 20 and 30; C was cut off from its answer. */
+/** A, B and C were created by 10, 20 and 30; the answer to C was lost. */
 function createGood(more: Partial<History> = {}): History {
   return {
     ...createHistory(),

@@ -2,15 +2,15 @@
 
 import type { Create, History, Page, StoredPet, Walk } from './history.ts';
 
-/** A pet that there is, with the times between which it came. */
+/** A pet of the store, with the times between which it was added. */
 interface Known extends StoredPet {
   /** When its create was sent. */
   readonly from: number;
-  /** Since when somebody knew of it. */
+  /** When the first answer that has it was received. */
   to: number;
 }
 
-/** What no such store does, in words; empty when all is well. */
+/** The violations of a history, in words; empty when it has none. */
 export function findViolations(history: History): string[] {
   const violations: string[] = [];
   const pets = collect(history, violations);
@@ -29,7 +29,7 @@ export function findViolations(history: History): string[] {
   return violations;
 }
 
-/** All pets by id: those that were acknowledged and those that were seen. */
+/** All pets by id: those that were acknowledged and those in an answer. */
 function collect(history: History, violations: string[]): Map<number, Known> {
   const asked = new Map<string, Create>();
   for (const create of history.creates) {
@@ -71,8 +71,8 @@ function collect(history: History, violations: string[]): Map<number, Known> {
 }
 
 /**
- * A page has, up to its last pet, all that there ever are, since none comes to be seen before one
- * of a smaller id; and behind it, when it is the last page, nobody knew of one.
+ * A page has every pet up to its last one, since ids become visible in their order; and when it is the
+ * last page, no pet after it was in an earlier answer.
  */
 function checkPage(page: Page, all: readonly Known[]): string[] {
   const violations: string[] = [];
@@ -101,7 +101,7 @@ function checkPage(page: Page, all: readonly Known[]): string[] {
   return violations;
 }
 
-/** Each pet that was there when the walk began is met, and none twice. */
+/** A walk has each pet that existed when it began, and none twice. */
 function checkWalk({ status, pages }: Walk, all: readonly Known[]): string[] {
   const met = pages.flatMap(({ pets }) => pets.map(({ id }) => id));
   const from = pages[0]?.from ?? 0;
@@ -122,7 +122,7 @@ function checkAscent(ids: readonly number[], what: string): string[] {
   });
 }
 
-/** Whoever knew of a pet before he asked for another gets a greater id. */
+/** A create that was sent after a pet was in an answer gets a greater id than that pet. */
 function checkOrder(all: readonly Known[]): string[] {
   const violations: string[] = [];
   const known = all.toSorted((a, b) => a.to - b.to);

@@ -15,14 +15,14 @@ import { startOnSqlite } from './subject-sqlite.ts';
 const KILLS = Number(process.env.PETSTORE_CRASH_HISTORY_KILLS ?? 8);
 const CLIENTS = 20;
 const PAUSE_MS = 20;
-/** Between two kills, at least and at most. */
+/** The time between two kills, at least and at most. */
 const CALM_MS = [200, 800] as const;
-/** Of so many pets that came last, one is asked for. */
+/** A get is for one of so many pets that were added last. */
 const RECENT = 20;
 const LIMITS = [1, 7, 20, 100] as const;
 const STATUSES = [undefined, 'available', 'pending', 'sold'] as const;
 
-/** Starts clients, each of which does one thing after another, at random, until it is stopped. */
+/** Starts clients, each of which sends random requests, one after the other, until it is stopped. */
 function startClients(subject: Subject, client: Client) {
   const { random } = subject;
   const recent: number[] = [];
@@ -41,7 +41,7 @@ function startClients(subject: Subject, client: Client) {
   }
 
   async function run(place: number): Promise<void> {
-    // Where the list ended: the page that changes with each create.
+    // The last page, which changes with each create.
     let tail: PageLocation = client.toFirst(20);
     for (let count = 0; !isStopped; count += 1) {
       const chance = random();
@@ -55,7 +55,7 @@ function startClients(subject: Subject, client: Client) {
 
   const running = Array.from({ length: CLIENTS }, (_, place) => run(place));
   return {
-    /** Resolves when the last answer is noted. */
+    /** Resolves when the last answer is recorded. */
     async stop() {
       isStopped = true;
       await Promise.all(running);

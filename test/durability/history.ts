@@ -14,7 +14,7 @@ export interface StoredPet {
   readonly status?: string | undefined;
 }
 
-/** One pet to be made; its name is of no other. What is absent was not answered. */
+/** A create of one pet, whose name is unique. Absent members were not answered. */
 export interface Create {
   readonly name: string;
   readonly status?: string | undefined;
@@ -29,7 +29,7 @@ export interface Get extends Answered {
   readonly name?: string | undefined;
 }
 
-/** The pets behind an id, of one status or all. */
+/** A page of the pets after an id, of one status or all. */
 export interface Page extends Answered {
   readonly after: number;
   readonly limit: number;
@@ -38,7 +38,7 @@ export interface Page extends Answered {
   readonly hasNext: boolean;
 }
 
-/** Pages from the beginning to the end. */
+/** All pages from the first to the last. */
 export interface Walk {
   readonly status?: string | undefined;
   readonly pages: readonly Page[];

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 
-/** Is to be printed, so that a run can be made again; the moments of the machine stay its own. */
+/** Printed, so that a run can be repeated; the timing of the machine is not repeated. */
 export const SEED = Number(process.env.PETSTORE_CRASH_SEED ?? randomInt(2 ** 31));
 
 /** From 0 up to 1, as Math.random. */

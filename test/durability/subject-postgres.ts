@@ -15,7 +15,7 @@ import {
   waitUntilReady,
 } from './subject.ts';
 
-/** Services on a durable server, which is killed; of several services also one of them. */
+/** Services on a durable server; the server is killed or, of several services, one of them. */
 export async function startOnPostgres(replicas: number, random: Random): Promise<Subject> {
   const cluster = await petstore.startDatabase();
   const address = petstore.toAddress([petstore.toHost(cluster)]);
@@ -47,9 +47,9 @@ export async function startOnPostgres(replicas: number, random: Random): Promise
       }
       const [pid] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
       const children = await listChildren(Number(pid));
-      // The first process first, so that it does not begin to recover.
+      // The parent first, so that it does not start a recovery.
       const stopped = cluster.stop('SIGKILL');
-      // Otherwise they would end when they have answered.
+      // A process that is only stopped would answer first.
       const isAll = random() < 1 / 2;
       if (isAll) killAll(children);
       await stopped;

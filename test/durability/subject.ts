@@ -12,17 +12,17 @@ const READY_MS_MAX = 10_000;
 const POLL_MS = 2;
 const READY = 'GET /readyz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n';
 
-/** What every service is started with. */
+/** The options of every service. */
 export const SERVE = ['--log-level', 'silent'];
 
 export interface Subject extends AsyncDisposable {
   readonly random: Random;
   readonly key: string;
-  /** Where to ask: all lead to the same pets. They may change when a process is started again. */
+  /** The ports of the service, all with the same pets; they may change when a process is restarted. */
   readonly ports: readonly number[];
-  /** Kills some of it; resolves to what makes it whole, which resolves to the time that this took. */
+  /** Kills processes; resolves to a function that restarts them and resolves to the time that it took. */
   strike(): Promise<() => Promise<Revival>>;
-  /** The rows behind that id, as the database has them. */
+  /** The rows after that id, as the database has them. */
   readStored(after: number): Promise<StoredPet[]>;
   assertSound(): void;
 }
@@ -30,7 +30,7 @@ export interface Subject extends AsyncDisposable {
 export interface Revival {
   /** What was killed. */
   readonly struck: string;
-  /** From the start of what was started to the first good answer. */
+  /** From the restart to the first good answer. */
   readonly readyMs: number;
 }
 
@@ -38,9 +38,9 @@ export function toStoredPet({ id, name, status }: Record<string, unknown>): Stor
   return { id: Number(id), name: String(name), ...(status !== null && { status: String(status) }) };
 }
 
-/** The processes that it started; the clients go on meanwhile. */
+/** The child processes of a process. */
 export async function listChildren(pid: number | undefined): Promise<number[]> {
-  // It fails when there are none.
+  // pgrep fails when there are none.
   const { stdout } = await promisify(execFile)('pgrep', ['-P', String(pid)]).catch((none) => none);
   return String(stdout).split('\n').filter(Boolean).map(Number);
 }
@@ -50,7 +50,7 @@ export function killAll(pids: readonly number[]): void {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It came to its end by itself meanwhile.
+      // It has ended by itself.
     }
   }
 }

@@ -13,7 +13,7 @@ import { readTrace, STRACE } from './trace.ts';
 
 const CREATES = Number(process.env.PETSTORE_CRASH_TRACED_CREATES ?? 10_000);
 const CLIENTS = 64;
-/** Its last sign keeps a name apart from the bytes behind it. */
+/** The last character separates a name from the bytes after it. */
 const NAME = /pet \d+!/g;
 
 /** strace ends with the program that it runs. */
@@ -31,7 +31,7 @@ async function createAll(port: number, key: string): Promise<void> {
     while (count < CREATES) {
       count += 1;
       const create = client.plan(`pet ${count}!`);
-      // Some take the longer way of several statements.
+      // Some creates are several statements, by an Idempotency-Key.
       assert.ok(await client.create(create, count % 10 === 0), create.name);
     }
   });

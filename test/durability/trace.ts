@@ -15,7 +15,7 @@ const GOOD = /= 0$/;
 export interface Trace {
   readonly rows: number;
   readonly answers: number;
-  /** Syncs of the write-ahead log, and those that were the first after a row. */
+  /** The syncs of the write-ahead log, and those that were the first after a row. */
   readonly syncs: number;
   readonly usefulSyncs: number;
   readonly violations: readonly string[];
@@ -60,13 +60,13 @@ export async function readTrace(file: string, name: RegExp): Promise<Trace> {
       written = [];
       if (!isCut) endSync(pid, line);
     } else if (file.endsWith('-wal')) {
-      // A page is written again with each row that comes to it: the first time is the row's own.
+      // A page is written again with each row that is added to it; a row belongs to the first write that has it.
       const rows = new Set(line.match(name) ?? []).difference(seen);
       for (const row of rows) seen.add(row);
       writing.set(pid, [...rows]);
       if (!isCut) endWrite(pid);
     } else if (/^(?:socket|TCP)/.test(file)) {
-      // Where the call begins, since it may be on its way before it returns.
+      // The start of the call: the answer may be on its way before the call returns.
       for (const row of line.includes('HTTP/1.1 201') ? (line.match(name) ?? []) : []) {
         answered.add(row);
         if (!synced.has(row)) violations.push(`${row} was answered before it was on the disk`);

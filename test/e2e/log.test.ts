@@ -71,7 +71,7 @@ describe('log', { concurrency: 2 }, () => {
     await using service = await startService(inMemory, { cwd });
     service.process.stdout?.destroy();
     service.process.stderr?.destroy();
-    // More than is gathered before it is written.
+    // More than is buffered before it is written.
     for (let count = 0; count < 300; count += 1) {
       assert.equal(await ask(service.url, service.key), 200);
     }

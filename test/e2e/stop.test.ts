@@ -40,7 +40,7 @@ function writeHead(service: RunningService, bytes: number): string {
   return `POST /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: ${bytes}\r\n\r\n`;
 }
 
-/** Sends half of a body and waits until the service is surely within the request. */
+/** Sends half of a body and waits until the service has surely begun the request. */
 async function sendHalf(service: RunningService, socket: Socket): Promise<void> {
   socket.write(writeHead(service, BODY.length) + BODY.slice(0, 9));
   await setTimeout(200);

@@ -24,7 +24,7 @@ function post(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise
   });
 }
 
-/** Asserts a 201 with exactly these members behind the id, and the same where Location leads. */
+/** Asserts a 201 with exactly these members after the id, and the same answer at its Location. */
 async function assertCreated(answer: Answer, members: string): Promise<void> {
   assertJson(answer, 201);
   const { location = '' } = answer.headers;

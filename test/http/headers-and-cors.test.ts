@@ -13,7 +13,7 @@ await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 
 const PET = '{"name":"Mia","categoryId":7}';
 
-/** One answer of each kind; what the parser refuses is in parser.test.ts. */
+/** One request for each kind of answer. */
 const KINDS: readonly [number, Sent][] = [
   [200, { path: '/v1/pets', headers: authorization }],
   [200, { path: '/v1/pets/1', headers: authorization }],

@@ -48,7 +48,7 @@ function findNext({ headers }: Answer): string | undefined {
   return NEXT.exec(headers.link)?.[1];
 }
 
-/** The pages from this query on, by their links alone. */
+/** The pages from this query on, by following their links. */
 async function* walk(query: string, app: TestApp = service): AsyncGenerator<Answer> {
   let answer = await list(query, app);
   yield answer;
@@ -195,12 +195,12 @@ for (const [what, value] of [
   });
 }
 
-/** Decodes to the same bytes where a decoder is lax. */
+/** Decodes to the same bytes, in a decoder that ignores the left-over bits. */
 function nextCharacter(text: string): string {
   return String.fromCharCode((text.at(-1) ?? '').charCodeAt(0) + 1);
 }
 
-/** Only so many additions, so that a walk with a limit of 1 ends. */
+/** The most additions, so that a walk with a limit of 1 ends. */
 const ADDITIONS_MAX = 20;
 
 test('GET /v1/pets › a walk along the links while pets are added › meets every pet of the start once', async () => {

@@ -21,7 +21,7 @@ async function sendAndRead(
 ): Promise<{ answer: Answer; lines: Record<string, unknown>[] }> {
   const start = log.length;
   const answer = await send(port, sent);
-  // The line is written once the answer is out.
+  // The line is written just after the answer.
   while (!log.slice(start).some(({ status }) => status !== undefined)) await setTimeout(1);
   return { answer, lines: log.slice(start) };
 }
@@ -89,7 +89,7 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
 const REX = '{"name":"Rex","categoryId":3}';
 const CAUSE = 'select secret_column from somewhere';
 
-/** The service on the real store, in which each of these methods fails so. */
+/** The service on the real store, in which each of these methods fails with the error. */
 function startBroken(failure: unknown, ...methods: readonly (keyof PetStore)[]): Promise<TestApp> {
   const fail = () => Promise.reject(failure);
   const broken = Object.fromEntries(methods.map((method) => [method, fail]));

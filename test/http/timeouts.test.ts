@@ -11,7 +11,7 @@ after(() => service[Symbol.asyncDispose]());
 const { port, key } = service;
 
 const HEAD = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
-/** What timers and a busy machine may add. */
+/** The delay that timers and a busy machine may add. */
 const SLACK_MS = 1_000;
 
 describe('timeouts', { concurrency: true }, () => {

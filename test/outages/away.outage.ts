@@ -15,11 +15,11 @@ import * as petstore from './petstore.ts';
 const CONNECTIONS_MAX = 24;
 const SUPERUSER_CONNECTIONS = 3;
 
-/** Until every session has read a changed setting. */
+/** The time until every session has read a changed setting. */
 const RELOAD_MS = 300;
 
 let cluster: Cluster;
-/** The first takes any server, the second only one that takes writes. */
+/** The first replica connects to any server, the second only to one that takes writes. */
 let replicas: petstore.Replicas & AsyncDisposable;
 
 before(async () => {
@@ -54,7 +54,7 @@ async function terminate(): Promise<void> {
   );
 }
 
-/** The server's processes get the signal; they neither answer nor hang up when it is SIGSTOP. */
+/** Sends the signal to the server's processes; with SIGSTOP they neither answer nor close connections. */
 function signalServer(signal: NodeJS.Signals): void {
   const [pid = ''] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
   const children = execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' }).trim().split('\n');
@@ -66,17 +66,17 @@ async function stopServerProcesses() {
   return async () => signalServer('SIGCONT');
 }
 
-/** Other clients take every connection that is not the superuser's. */
+/** Other clients use up every connection that is not the superuser's. */
 async function fillConnections() {
   const first = new pg.Client({ connectionString: cluster.url() });
   await first.connect();
-  // The service's are away while the others come.
+  // The service's connections are closed while the others are opened.
   await first.query('alter role petstore connection limit 0');
   await terminate();
   const others = [first];
   while (others.length < CONNECTIONS_MAX - SUPERUSER_CONNECTIONS) {
     const other = new pg.Client({ connectionString: cluster.url() });
-    // One that the service tries, only to be refused, may be in the way.
+    // A connection that the service is just trying may take one of them.
     await other.connect().then(
       () => others.push(other),
       () => undefined,
@@ -86,7 +86,7 @@ async function fillConnections() {
   return () => Promise.all(others.map((other) => other.end()));
 }
 
-/** Another session keeps the lock that this statement takes. */
+/** Another session holds the lock that this statement takes. */
 function lockWith(statement: string): Outage {
   return async () => {
     const other = new pg.Client({ connectionString: cluster.url('petstore') });
@@ -113,7 +113,7 @@ async function changePassword() {
   return () => asSuperuser(`alter role petstore password '${petstore.PASSWORD}'`);
 }
 
-/** The last page of a full disk has room for some. */
+/** The last page on a full disk still has room for some. */
 async function createUntilRefused(): Promise<void> {
   const [service] = replicas.services;
   try {

@@ -7,20 +7,20 @@ import { ALL_REFUSED, type Expected, startLoad } from './load.ts';
 import { assertAliveAndSecret, assertKept, type Replicas } from './petstore.ts';
 
 const BEFORE_MS = 300;
-/** Longer than the slowest answer, so that every client asks and is answered within it. */
+/** Longer than the slowest answer, so that every client has an answer within it. */
 const AWAY_MS = 3_000;
 
-/** Brings the outage about; resolves, once it is in force, to what ends it. */
+/** Causes the outage; resolves, once it has begun, to a function that ends it. */
 export type Outage = () => Promise<() => Promise<unknown>>;
 
 export interface OutageCase {
   readonly name: string;
   readonly outage: Outage;
-  /** How long it lasts; not at all for one that is over as soon as it is there. */
+  /** How long it lasts; 0 for one that ends as soon as it has begun. */
   readonly awayMs?: number;
-  /** What the first replica does meanwhile; it refuses everything by default. */
+  /** What the first replica does meanwhile; by default it refuses everything. */
   readonly expected?: Expected;
-  /** What the second does; the same by default. */
+  /** What the second replica does; by default the same. */
   readonly expectedOfSecond?: Expected;
 }
 

@@ -15,7 +15,7 @@ test('failover › a standby becomes the primary › replicas find it and no cre
   await queryOnce(primary.url(), "alter system set synchronous_standby_names = '*'");
   await queryOnce(primary.url(), 'select pg_reload_conf()');
   const hosts = [primary, standby].map(petstore.toHost);
-  // One is told of the standby first, which it must pass over.
+  // One replica has the standby first in its address, and must skip it.
   await using replicas = await petstore.startReplicas([
     petstore.toAddress(hosts, 'read-write'),
     petstore.toAddress(hosts.toReversed(), 'read-write'),

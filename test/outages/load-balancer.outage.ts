@@ -17,9 +17,9 @@ import { exchange, findFreePort, parseAnswer } from '../support/socket.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const BODY_BYTES_MAX = 64 * 1024;
 const REVOKED_MS_MAX = 1_000;
-/** A log line is written at most so much later. */
+/** The longest delay of a log line. */
 const LOG_MS_MAX = 500;
-/** How long nginx takes to start with new words and to end its work by the old ones. */
+/** How long nginx takes to apply a new configuration and to finish its work by the old one. */
 const RELOAD_MS_MAX = 1_000;
 const CLIENTS = 4;
 
@@ -145,7 +145,7 @@ class PetClient {
   }
 }
 
-/** How often a replica answered that, by its log. */
+/** How often a replica answered with that status, by its log. */
 function countLogged({ output }: RunningService, method: string, status: number): number {
   const lines = output.stderr.split('\n').filter((line) => line.endsWith('}'));
   const requests = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -162,7 +162,7 @@ describe('load balancer', () => {
 
   before(async () => {
     cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-    // Before all else: it says what is missing on this machine.
+    // First, since it reports what is missing on this machine.
     const first = await findFreePort();
     await (await startBalancer([first, first]))[Symbol.asyncDispose]();
     cluster = await startCluster();
@@ -231,7 +231,7 @@ describe('load balancer', () => {
     for (let count = 0; count < 10; count += 1) assert.deepEqual(await ask(), [401, 401, 401]);
   });
 
-  /** What came of it that clients add and list pets while a replica goes. */
+  /** The result of clients that add and list pets while a replica is stopped. */
   async function loadWhile(t: TestContext, go: () => Promise<void>): Promise<string[]> {
     const added = new Map<number, string>();
     const unsure: string[] = [];
@@ -296,7 +296,7 @@ describe('load balancer', () => {
 });
 
 describe('load balancer without replicas', { concurrency: true }, () => {
-  /** Takes requests, counts their bytes' arrivals, and closes without an answer. */
+  /** Accepts requests, counts them, and closes without an answer. */
   async function listenInVain() {
     let requests = 0;
     const server = createServer((socket) => {

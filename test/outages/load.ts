@@ -8,7 +8,7 @@ const ANSWER_MS_MAX = 2_000;
 const CLIENT_PATIENCE_MS = 10_000;
 const RETRY_AFTER_SECONDS_MAX = 2;
 export const RETURN_MS_MAX = 5_000;
-/** So long without a refusal, and the service is taken as back. */
+/** After this time without a refusal the service counts as back. */
 const SETTLED_MS = 1_000;
 const PAUSE_MS = 20;
 const POLL_MS = 20;
@@ -50,7 +50,7 @@ export function startLoad(
   const ids = [...created.keys()];
   let isStopped = false;
 
-  /** Asks once; the text of a good answer. */
+  /** Sends one request; resolves to the text of a good answer. */
   async function ask(replica: number, operation: Operation, path: string, init: RequestInit) {
     const startedAt = performance.now();
     const what = `${operation} on replica ${replica}`;
@@ -133,7 +133,7 @@ export function startLoad(
       return answers.length;
     },
 
-    /** What was asked and answered in this time went as expected, each operation at least once. */
+    /** Asserts that all requests in this time went as expected, each operation at least once. */
     assertWithin([from, to]: readonly [number, number], replica: number, expected: Expected): void {
       for (const operation of OPERATIONS) {
         const within = answers.filter(
@@ -151,7 +151,7 @@ export function startLoad(
       }
     },
 
-    /** Milliseconds from then to the last refusal, once every operation goes well on every replica. */
+    /** Milliseconds from then to the last refusal; resolves once every operation succeeds on every replica. */
     async waitForReturn(since: number): Promise<number> {
       for (;;) {
         const refusals = answers.filter(({ isRefusal, endedAt }) => isRefusal && endedAt > since);
@@ -177,7 +177,7 @@ export function startLoad(
 
 export type RunningLoad = ReturnType<typeof startLoad>;
 
-/** What is not as it must be in an answer 503. */
+/** What is wrong with a 503. */
 function findWrong(answer: Response, text: string): string | undefined {
   const { code, message, status } = JSON.parse(text);
   if (code !== 'unavailable' || status !== 503 || typeof message !== 'string') return text;

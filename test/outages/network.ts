@@ -13,11 +13,11 @@ const NAME = 'petstore-outages';
 const DATABASE_LINK = 'petstore-db';
 const CLIENT_LINK = 'petstore-client';
 
-/** Nobody's: what is sent to it is lost without a word. */
+/** An unused address: packets to it are lost silently. */
 const NOWHERE = '02:00:00:00:00:01';
 
 export interface Network extends Disposable {
-  /** What runs a command in the namespace. */
+  /** The prefix of a command that is to run in the namespace. */
   readonly within: readonly string[];
   /** Where the database listens for the namespace. */
   readonly databaseHost: string;
@@ -29,7 +29,7 @@ export interface Network extends Disposable {
   /** The namespace has no way to the database, and knows it. */
   unplug(): void;
   plug(): void;
-  /** Connections to the database that there are hear no more; new ones come from another address. */
+  /** Existing connections to the database get no more packets; new ones come from another address. */
   move(): void;
 }
 

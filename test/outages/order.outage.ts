@@ -40,7 +40,7 @@ after(async () => {
   await cluster?.[Symbol.asyncDispose]();
 });
 
-/** Follows the list from its beginning, ever on from the last cursor; `waitFor` resolves to the ids in the order seen. */
+/** Follows the list from its beginning by its cursors; `waitFor` resolves to the ids in the order seen. */
 function startReader(service: RunningService, limit: number) {
   const ids: number[] = [];
   let isStopped = false;

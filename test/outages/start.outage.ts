@@ -9,7 +9,7 @@ import { startLoad } from './load.ts';
 import * as petstore from './petstore.ts';
 
 const REPLICAS = 10;
-/** Whether they meet on the way is chance. */
+/** Whether two of them meet is a matter of chance. */
 const ROUNDS = 3;
 const LOAD_MS = 1_000;
 const TABLES = ['api_keys', 'counters', 'idempotency_keys', 'pets', 'petstore_schema'];

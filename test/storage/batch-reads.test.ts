@@ -61,7 +61,7 @@ describe('batchReads', () => {
 interface Counted extends AsyncDisposable {
   readonly address: string;
   readonly pets: PetStore;
-  /** The queries that read so far. */
+  /** The queries so far. */
   readonly reads: readonly string[];
 }
 
@@ -149,14 +149,14 @@ describe('batches on postgresql', () => {
       await using store = await openCounted();
       const writer = new pg.Client({ connectionString: store.address });
       await writer.connect();
-      // Connections for all, so that the reads are not later than the write.
+      // Opens enough connections, so that the reads do not wait for one.
       await Promise.all(Array.from({ length: 3 }, () => store.pets.list({ limit: 1 })));
       await enter();
       const earlier = [store.pets.listJson({ limit: 9 }), store.pets.find(1n)] as const;
       const seen = writer
         .query(`select pg_sleep(0.05); insert into pets values (1, 'Rex', 1)`)
         .then(() => Promise.all([store.pets.listJson({ limit: 9 }), store.pets.find(1n)]));
-      // All is sent by then, and answered before this turn goes on.
+      // By then all is sent; it is answered before this turn continues.
       for (let tick = 0; tick < 50; tick += 1) await new Promise<void>(process.nextTick);
       block();
       await Promise.all(earlier);
@@ -167,7 +167,7 @@ describe('batches on postgresql', () => {
     });
   }
 
-  /** Holds up the event loop for longer than the database takes. */
+  /** Blocks the event loop for longer than the database takes. */
   function block(): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 80);
   }

@@ -17,11 +17,11 @@ import { createTestDatabase } from '../support/postgres.ts';
 const ENGINES = ['sqlite', 'postgresql'] as const;
 type EngineName = (typeof ENGINES)[number];
 
-/** What is in a database: its rows, and the last ids. */
+/** The content of a database: its rows and the last ids. */
 interface Content {
   readonly pets: readonly Row[];
   readonly keys: readonly Row[];
-  /** Of the pets that may be sent again. */
+  /** The rows of idempotency_keys. */
   readonly requests: readonly Row[];
   readonly lastIds: readonly [bigint, bigint];
 }
@@ -68,7 +68,7 @@ async function read(database: Engine): Promise<Content> {
   }));
 }
 
-/** Puts that in the place of all that is there. */
+/** Replaces the content of a database. */
 async function write({ database, run }: TestEngine, content: Content): Promise<void> {
   for (const table of ['pets', 'api_keys', 'idempotency_keys']) await run(`delete from ${table}`);
   await database.transact('exclusive', async (transaction) => {
@@ -84,7 +84,7 @@ async function* repeat(count: number): AsyncGenerator<NewPet> {
   for (let index = 0; index < count; index += 1) yield { name: `Rex ${index}`, categoryId: 1n };
 }
 
-/** Rows with ids that leave gaps, and a last id that may be of a row that is gone. */
+/** Rows with gaps between their ids, and a last id that may be of a deleted row. */
 function rowsOf<Value extends Row>(
   values: fc.Arbitrary<Value>,
 ): fc.Arbitrary<{ rows: Row[]; lastId: bigint }> {
@@ -114,7 +114,7 @@ const content: fc.Arbitrary<Content> = fc
   .map(({ pets, keys, requests }) => ({
     pets: pets.rows,
     keys: keys.rows,
-    // No key sends the same name twice.
+    // The names of one API key are unique.
     requests: requests.rows.map(([id, ...rest], index) => [id ?? null, BigInt(index), ...rest]),
     lastIds: [pets.lastId, keys.lastId],
   }));
@@ -242,7 +242,7 @@ describe('copyDatabase', () => {
   });
 });
 
-/** Lets something happen before or after each insert; resolves to what takes it away. */
+/** Runs SQL before or after each insert, by a trigger; resolves to what removes it. */
 async function addTrigger(
   { run }: TestEngine,
   engine: EngineName,

@@ -52,7 +52,7 @@ class SlowStore {
     () => this.commits,
   );
 
-  /** Ends one read, of the first or of the last that is under way, and lets its reader go on. */
+  /** Ends the first or the last of the reads under way, and lets its reader continue. */
   async end(which: 'first' | 'last'): Promise<void> {
     (which === 'first' ? this.#reading.shift() : this.#reading.pop())?.();
     await new Promise(setImmediate);
@@ -103,7 +103,7 @@ describe('createPageCache', () => {
     for (const one of queries) await store.list(one);
     store.statuses.push('sold');
     for (const one of queries) assert.deepEqual(await store.list(one), await store.read(one));
-    // Twice the plain reads, and each page once more.
+    // Twice by the cache, and once by the comparison itself.
     assert.equal(store.reads, 9);
   });
 

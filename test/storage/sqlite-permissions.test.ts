@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe('a folder that cannot be written', () => {
-  /** Works as a user that permissions bind: they do not bind root. */
+  /** Works as another user, since root ignores permissions. */
   async function asUser<T>(work: () => Promise<T>): Promise<T> {
     if (process.getuid?.() !== 0) return work();
     process.seteuid?.(NOBODY);

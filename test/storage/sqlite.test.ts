@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** A folder of its own for each test, so that what lies beside a database is seen. */
+/** A folder for each test, so that the files beside a database can be listed. */
 async function createFolder(): Promise<string> {
   count += 1;
   const made = join(folder, String(count));
@@ -313,7 +313,7 @@ describe('files', { concurrency: true }, () => {
       });
       let reads = 0;
       const end = performance.now() + 1_000;
-      // A wait that stopped the event loop would be over before there are so many.
+      // If the wait blocked the event loop, there would be fewer reads.
       while (performance.now() < end || reads < READS_MIN) {
         assert.equal((await store.pets.list({ limit: 1 })).pets.length, 1);
         reads += 1;
@@ -351,7 +351,7 @@ describe('SqliteWriter', () => {
   test('SqliteWriter › one that broke › fails its writes, and the next write has another', async () => {
     const cwd = join(await createFolder(), 'later');
     const writer = new SqliteWriter(join(cwd, 'store.db'));
-    // Its folder is not there, so it ends at once.
+    // Its folder does not exist, so the thread ends at once.
     await assert.rejects(writer.commit([WRITE]), { message: 'unable to open database file' });
     await mkdir(cwd);
     alter(join(cwd, 'store.db'), 'create table t (a)');
@@ -393,7 +393,7 @@ test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   assert.equal(await store.pets.addAll(measured()), 200_000);
   most = Math.max(most, process.memoryUsage.rss());
   await store.close();
-  // A few pages and batches, and what the garbage collector has not yet come to.
+  // A few pages and batches, and what the garbage collector has not freed yet.
   assert.ok(most - before < 160 * MEGABYTE, `${Math.round((most - before) / MEGABYTE)} MB more`);
 });
 

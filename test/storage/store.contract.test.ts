@@ -25,9 +25,9 @@ import { queryOnce } from '../support/postgres-cluster.ts';
 
 interface EngineCase {
   readonly name: string;
-  /** Whether what one store keeps is there for the next one at the same address. */
+  /** Whether a store keeps its data for the next one that is opened at the same address. */
   readonly persists: boolean;
-  /** A place for a new store; the folder is removed after the test. */
+  /** The address of a new store; the folder is removed after the test. */
   readonly create: (folder: string) => Promise<StorePlace>;
 }
 
@@ -115,7 +115,7 @@ function queryOf(count: number): fc.Arbitrary<PetQuery> {
   );
 }
 
-/** Asserts that the page as text says what the page of pets says, and nothing else. */
+/** Asserts that the page as JSON text has exactly the content of the page of pets. */
 async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
   const { pets: listed, ...next } = await pets.list(query);
   const expected = listed.map(({ id, name, categoryId, status }) => [
@@ -130,7 +130,7 @@ async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
   assert.doesNotMatch(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'), /\s/);
 }
 
-/** The ids that the page as text holds. */
+/** The ids in the page as JSON text. */
 async function listJsonIds({ pets }: Store, query: PetQuery): Promise<bigint[]> {
   const listed = parseJson((await pets.listJson(query)).json) as { id: JsonNumber }[];
   return listed.map(({ id }) => BigInt(id.digits));
@@ -149,7 +149,7 @@ function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
 const REQUEST: IdempotentRequest = { keyId: 7, key: 'order-1', at: 1_790_000_000_000 };
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
 
-/** Runs a statement beside the store. */
+/** Runs a statement on a connection of its own. */
 async function runBeside(address: string, sql: string): Promise<readonly unknown[]> {
   if (address.startsWith('postgres')) return (await queryOnce(address, sql)).rows;
   const connection = new DatabaseSync(address.replace(/^sqlite:/, ''));
@@ -160,7 +160,7 @@ async function runBeside(address: string, sql: string): Promise<readonly unknown
   }
 }
 
-/** Lets the database refuse every pet that is called bad. */
+/** Makes the database refuse every pet with the name `bad`. */
 async function refuseBad(address: string): Promise<void> {
   if (address.startsWith('postgres')) {
     await runBeside(
@@ -178,7 +178,7 @@ async function refuseBad(address: string): Promise<void> {
   }
 }
 
-/** Puts requests there that came at that time. */
+/** Adds idempotency keys of that time. */
 async function addRequests(store: Store, count: number, at: number): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, index) => `${at}-${index}`);
   await Promise.all(keys.map((key) => store.pets.addOnce(REX, { ...REQUEST, key, at })));
@@ -826,7 +826,7 @@ for (const engine of ENGINES) {
       const query = { limit: 1_000 };
       const expected: bigint[] = [];
       for (let round = 0; round < 200; round += 1) {
-        // Both have asked already in this turn, and keep a page that is about to be old.
+        // Both have read in this turn, and have a page in the cache that is about to be old.
         for (const store of stores) {
           assert.deepEqual(await listJsonIds(store, query), expected);
         }

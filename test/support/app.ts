@@ -55,14 +55,14 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   };
 }
 
-/** PETSTORE_TEST_ENGINE says where: a file of SQLite, unless it is `postgresql`. */
+/** A database of the engine in PETSTORE_TEST_ENGINE: a file of SQLite, unless it is `postgresql`. */
 async function createPlace(): Promise<TestDatabase> {
   if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') return createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   return { address: `sqlite:${folder}/test.db`, drop: () => rm(folder, { recursive: true }) };
 }
 
-/** Issues a key and adds it to the store. */
+/** Adds a new key to the store, and returns its text. */
 export async function addKey(
   store: Store,
   { environment, expiresAt }: { environment: AppOptions['environment']; expiresAt?: number },

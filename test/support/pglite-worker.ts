@@ -24,7 +24,7 @@ server.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage((server.address() as AddressInfo).port);
 });
 
-/** One after the other; whoever has the turn gives it back by the function that it got. */
+/** A queue: the holder of the session releases it by the function that it got. */
 function createTurns(): () => Promise<() => void> {
   let last = Promise.resolve();
   return async () => {
@@ -67,7 +67,7 @@ async function serve(socket: Socket): Promise<void> {
   }
 }
 
-/** What the end of a session would do: roll back, and drop the prepared statements. */
+/** Does what the end of a session would do: rolls back, and drops the prepared statements. */
 async function forget(statements: ReadonlySet<string>): Promise<void> {
   await db.exec('ROLLBACK');
   const { rows } = await db.query<{ name: string }>(
@@ -77,7 +77,7 @@ async function forget(statements: ReadonlySet<string>): Promise<void> {
   for (const { name } of rows) await db.exec(`DEALLOCATE "${name}"`);
 }
 
-/** Messages that must not be parted: up to Sync, or one that is answered by itself. */
+/** Messages that must not be separated: up to Sync, or one that is answered by itself. */
 async function* readBatches(socket: Socket): AsyncGenerator<Message[]> {
   let batch: Message[] = [];
   for await (const message of readMessages(socket)) {

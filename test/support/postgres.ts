@@ -92,7 +92,7 @@ function createSchema(url: string): TestDatabase {
   };
 }
 
-/** A server outlives this process; its databases should not. */
+/** Drops databases that a test left: the server outlives this process. */
 async function dropDatabases(url: string): Promise<void> {
   for (const name of names.splice(0))
     await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

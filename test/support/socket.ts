@@ -38,7 +38,7 @@ export function parseAnswer(text: string): Answer {
   return { status: Number(statusLine.split(' ')[1]), headers, body };
 }
 
-/** A port of 127.0.0.1 that nobody listens on just now. */
+/** A port of 127.0.0.1 that is free now. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
