@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAIN } from '../test/support/program.ts';
-import { type Answer, findFreePort } from '../test/support/socket.ts';
+import { type Answer, getFreePort } from '../test/support/socket.ts';
 import type { Dataset } from './datasets.ts';
 
 /** For the server and all its threads; the load, PostgreSQL and this process share the other core. */
@@ -78,7 +78,7 @@ export function startBaseline(
 /** Starts a program on the server's core and waits for its first answer. */
 export async function start(options: Program): Promise<Server> {
   const { args, readyPath = '/', prefix = '/v1', key = '', isLogging = false } = options;
-  const port = await findFreePort();
+  const port = await getFreePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAt = performance.now();
   const child = spawnNode(SERVER_CORE, args(String(port)), isLogging ? 'ignore' : 'inherit');

@@ -1,6 +1,6 @@
 /**
- * Lets other people's tools judge the document and the running service by it: Redocly, Spectral and
- * Schemathesis, the latter on both databases. What the document cannot say is tested in test/.
+ * Checks the document with Redocly and Spectral, and the running service against the document with
+ * Schemathesis, on both databases.
  *
  * Usage: npm run conformance [-- SEED]
  */
@@ -24,11 +24,11 @@ const seed = process.argv[2] ?? '1';
 
 await lint();
 await installSchemathesis();
-await judgeService('sqlite:petstore.db');
+await checkService('sqlite:petstore.db');
 await using cluster = await startCluster();
-await judgeService(cluster.url());
+await checkService(cluster.url());
 
-/** Neither linter is a dependency: they bring two hundred packages, which nothing else here needs. */
+/** Installs the linters apart from the dependencies: they have two hundred packages, which only this script needs. */
 async function lint(): Promise<void> {
   const install = ['install', '--prefix', linters, '--ignore-scripts', '--no-save', '--no-audit'];
   await run('npm', [...install, '--no-fund', ...LINTERS]);
@@ -47,8 +47,8 @@ async function installSchemathesis(): Promise<void> {
   await run(join(python, 'bin/pip'), [...install, '--requirement', requirements]);
 }
 
-/** Judges the service on the database at that address. */
-async function judgeService(database: string): Promise<void> {
+/** Checks the service on the database at that address. */
+async function checkService(database: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   try {
     const args = ['--log-level', 'warn', '--database', database];
@@ -67,7 +67,7 @@ async function judgeService(database: string): Promise<void> {
   }
 }
 
-/** Runs a command to its end, in sight. */
+/** Runs a command to its end, with its output shown. */
 async function run(command: string, args: string[], env = {}, cwd = root): Promise<void> {
   process.stdout.write(`$ ${[command, ...args].join(' ')}\n`);
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'inherit' });

@@ -24,7 +24,7 @@ export async function startWorkers(
   // died, and that connection would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // All workers listen on the same port; of two --port options the last one counts.
-  const port = wanted === 0 ? await findFreePort(host) : wanted;
+  const port = wanted === 0 ? await getFreePort(host) : wanted;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   let isStopping = false;
 
@@ -82,7 +82,7 @@ async function listening(worker: Worker): Promise<void> {
   return promise;
 }
 
-async function findFreePort(host: string): Promise<number> {
+async function getFreePort(host: string): Promise<number> {
   const server = createServer().listen(0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -46,7 +46,7 @@ function parse(
   }
 }
 
-function findOption(flag: string): Option {
+function getOption(flag: string): Option {
   const option = OPTIONS.find(({ long }) => long === flag);
   assert.ok(option);
   return option;
@@ -107,7 +107,7 @@ for (const [flag, must, bad] of [
   ],
   ['--overlap', '0s', ['', '24', 'h', '-1h', '1.5h', '1w', `${DAYS_100_YEARS + 1}d`]],
 ] as const) {
-  const option = findOption(flag);
+  const option = getOption(flag);
   const variable = option.envVar ?? '';
 
   for (const value of bad) {
@@ -157,15 +157,15 @@ for (const [flag, value, expected] of [
   ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
 ] as const) {
   test(`options › ${flag} of ${value.slice(0, 40)} › is taken by flag and variable`, () => {
-    const option = findOption(flag);
+    const option = getOption(flag);
     assert.deepEqual(parse(option, [`${flag}=${value}`], {}), expected);
     assert.deepEqual(parse(option, [], { [option.envVar ?? '']: value }), expected);
   });
 }
 
 test('options › a flag beside a variable › wins, though the variable is wrong', () => {
-  assert.equal(parse(findOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
-  assert.equal(parse(findOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
+  assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
+  assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
   const environment = environmentOption();
   const variables = { PETSTORE_ENVIRONMENT: 'production' };
   assert.equal(parse(environment, ['--environment', 'staging'], variables), 'staging');
@@ -173,16 +173,16 @@ test('options › a flag beside a variable › wins, though the variable is wron
 
 test('options › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
-  assert.equal(parse(findOption('--database-connections'), [], {}), 10);
-  assert.equal(parse(findOption('--port'), [], {}), 8080);
-  assert.equal(parse(findOption('--workers'), [], {}), 1);
-  assert.equal(parse(findOption('--retire-get-pet'), [], {}), false);
-  assert.equal(parse(findOption('--overlap'), [], {}), 86_400_000);
-  assert.equal(parse(findOption('--base-url'), [], {}), undefined);
+  assert.equal(parse(getOption('--database-connections'), [], {}), 10);
+  assert.equal(parse(getOption('--port'), [], {}), 8080);
+  assert.equal(parse(getOption('--workers'), [], {}), 1);
+  assert.equal(parse(getOption('--retire-get-pet'), [], {}), false);
+  assert.equal(parse(getOption('--overlap'), [], {}), 86_400_000);
+  assert.equal(parse(getOption('--base-url'), [], {}), undefined);
 });
 
 test('options › --retire-get-pet without a value › is true', () => {
-  assert.equal(parse(findOption('--retire-get-pet'), ['--retire-get-pet'], {}), true);
+  assert.equal(parse(getOption('--retire-get-pet'), ['--retire-get-pet'], {}), true);
 });
 
 for (const text of ['', '0', '-1', 'abc', '1.5', '99999999999999999']) {

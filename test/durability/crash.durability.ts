@@ -17,7 +17,7 @@ const SUBJECTS = {
 };
 
 for (const [name, start] of Object.entries(SUBJECTS)) {
-  test(`kill -9 of ${name} › ${KILLS} times amid creates › loses, doubles and renumbers none`, async (t) => {
+  test(`kill -9 of ${name} › ${KILLS} times during creates › loses, doubles and renumbers none`, async (t) => {
     t.diagnostic(`PETSTORE_CRASH_SEED=${SEED}`);
     await using subject = await start();
     await crash(t, subject, { kills: KILLS, creates: CREATES, clients: CLIENTS });

@@ -117,7 +117,7 @@ export async function crash(
   assert.deepEqual(wrong, []);
   assert.deepEqual(findViolations(history), []);
   assert.ok(answered >= creates, `${answered} creates`);
-  assert.ok(unanswered > 0, 'no kill came amid the creates');
+  assert.ok(unanswered > 0, 'no kill came during the creates');
   assert.ok(revivals.every(({ readyMs }) => readyMs < READY_MS_MAX));
 }
 

@@ -84,7 +84,7 @@ function checkPage(page: Page, all: readonly Known[]): string[] {
   violations.push(...checkAscent([after, ...shown], what));
   const last = shown.at(-1) ?? after;
   const seen = new Set(shown);
-  for (let at = findAfter(all, after); at < all.length; at += 1) {
+  for (let at = toIndexAfter(all, after); at < all.length; at += 1) {
     const pet = all[at] as Known;
     if (pet.id > last && hasNext) break;
     if (seen.has(pet.id)) {
@@ -142,7 +142,7 @@ function checkOrder(all: readonly Known[]): string[] {
 }
 
 /** The index of the first pet with a greater id. */
-function findAfter(all: readonly Known[], id: number): number {
+function toIndexAfter(all: readonly Known[], id: number): number {
   let low = 0;
   let high = all.length;
   while (low < high) {

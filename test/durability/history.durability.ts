@@ -99,7 +99,7 @@ const SUBJECTS = {
 };
 
 for (const [name, start] of Object.entries(SUBJECTS)) {
-  test(`history of ${name} › ${CLIENTS} clients amid ${KILLS} kills › is one of a store that loses nothing`, async (t) => {
+  test(`history of ${name} › ${CLIENTS} clients during ${KILLS} kills › is one of a store that loses nothing`, async (t) => {
     t.diagnostic(`PETSTORE_CRASH_SEED=${SEED}`);
     await using subject = await start();
     await observe(t, subject);

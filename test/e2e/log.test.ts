@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { runProgram, startProgram, startService } from '../support/program.ts';
-import { findFreePort } from '../support/socket.ts';
+import { getFreePort } from '../support/socket.ts';
 
 async function isLive(url: string): Promise<boolean> {
   return fetch(`${url}/livez`).then(
@@ -86,7 +86,7 @@ describe('log', { concurrency: 2 }, () => {
     const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:closed.db'];
     const key = (await runProgram(args, { cwd })).stdout.trim();
     // What the service prints of its own cannot be read here.
-    const port = String(await findFreePort());
+    const port = String(await getFreePort());
     const program = startProgram(['serve', '--port', port, '--database', 'sqlite:closed.db'], {
       cwd,
     });

@@ -55,7 +55,7 @@ function listPids({ output }: RunningService): number[] {
 }
 
 /** Asks until so many processes have answered, all of them ready; returns those. */
-async function findWorkers(service: RunningService, count = WORKERS): Promise<number[]> {
+async function getWorkers(service: RunningService, count = WORKERS): Promise<number[]> {
   await until(async () => {
     assert.equal((await ask(service, '/readyz')).status, 200);
     return listPids(service).length >= count;
@@ -102,7 +102,7 @@ describe('workers', { concurrency: 2 }, () => {
       const service = await start(database);
       try {
         const { key } = service;
-        const workers = await findWorkers(service);
+        const workers = await getWorkers(service);
 
         await t.test('what one adds › is in the next answer of any', async () => {
           for (let count = 0; count < 10; count += 1) {
@@ -151,7 +151,7 @@ describe('workers', { concurrency: 2 }, () => {
               assert.equal((await ask(service, '/readyz')).status, 200);
               toId(await post(service));
             }
-            assert.equal((await findWorkers(service, WORKERS + 1)).length, WORKERS + 1);
+            assert.equal((await getWorkers(service, WORKERS + 1)).length, WORKERS + 1);
             const lines = service.output.stderr
               .split('\n')
               .filter((line) => line.includes('replaced'));
@@ -192,10 +192,10 @@ describe('workers', { concurrency: 2 }, () => {
     });
   }
 
-  test('workers › kill -9 of the first process amid creates › ends all, and each create is there once when it is sent again', async () => {
+  test('workers › kill -9 of the first process during creates › ends all, and each create is there once when it is sent again', async () => {
     const database = 'sqlite:killed.db';
     await using first = await start(database);
-    const workers = await findWorkers(first);
+    const workers = await getWorkers(first);
     const sent = new Map<string, string>();
     const clients = Array.from({ length: 8 }, async (_, client) => {
       for (let count = 0; ; count += 1) {

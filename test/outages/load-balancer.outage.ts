@@ -12,7 +12,7 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
-import { exchange, findFreePort, parseAnswer } from '../support/socket.ts';
+import { exchange, getFreePort, parseAnswer } from '../support/socket.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const BODY_BYTES_MAX = 64 * 1024;
@@ -39,7 +39,7 @@ async function startBalancer(replicas: readonly [number, number]): Promise<Balan
     );
   }
   const folder = await mkdtemp(join(tmpdir(), 'petstore-nginx-'));
-  const port = await findFreePort();
+  const port = await getFreePort();
   await adapt('nginx.conf', folder, [['listen 8080;', `listen 127.0.0.1:${port};`]]);
   await adapt('upstream.conf', folder, [
     ['petstore-1:8080', `127.0.0.1:${replicas[0]}`],
@@ -163,7 +163,7 @@ describe('load balancer', () => {
   before(async () => {
     cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
     // First, since it reports what is missing on this machine.
-    const first = await findFreePort();
+    const first = await getFreePort();
     await (await startBalancer([first, first]))[Symbol.asyncDispose]();
     cluster = await startCluster();
     env = { PETSTORE_DATABASE: cluster.url() };
@@ -311,7 +311,7 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     return { port, count: () => requests, close: () => server.close() };
   }
 
-  test('load balancer › a replica that ends amid a request › gets no POST repeated, but a GET', async () => {
+  test('load balancer › a replica that ends during a request › gets no POST repeated, but a GET', async () => {
     const one = await listenInVain();
     const two = await listenInVain();
     await using balancer = await startBalancer([one.port, two.port]);
@@ -354,7 +354,7 @@ describe('load balancer without replicas', { concurrency: true }, () => {
   ] as const;
   for (const [what, status, code, request] of cases) {
     test(`load balancer › ${what} › answers ${status} in the Error shape`, async () => {
-      const closed = await findFreePort();
+      const closed = await getFreePort();
       await using balancer = await startBalancer([closed, closed]);
       const answer = parseAnswer(await exchange(balancer.port, request));
       assert.equal(answer.status, status);

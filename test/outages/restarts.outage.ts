@@ -9,7 +9,7 @@ import * as petstore from './petstore.ts';
 const RESTARTS = Number(process.env.PETSTORE_TEST_RESTARTS ?? 4);
 const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
 
-test(`restarts › ${RESTARTS} amid creates › lose, double and renumber none`, async (t) => {
+test(`restarts › ${RESTARTS} during creates › lose, double and renumber none`, async (t) => {
   await using cluster = await petstore.startDatabase();
   const address = petstore.toAddress([petstore.toHost(cluster)]);
   await using replicas = await petstore.startReplicas([address, address]);

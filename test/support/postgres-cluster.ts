@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { findFreePort } from './socket.ts';
+import { getFreePort } from './socket.ts';
 
 /** Where Debian keeps each version: /usr/lib/postgresql/15/bin. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
@@ -106,7 +106,7 @@ async function startIn(
   if (account !== undefined) await chown(folder, account.uid, account.gid);
   await chmod(folder, 0o700);
   const data = join(folder, 'data');
-  const port = await findFreePort();
+  const port = await getFreePort();
   const cluster = createCluster({
     ...{ bin, folder, data, port, account },
     settings: { ...(durable ? {} : FAST), ...settings },

@@ -39,7 +39,7 @@ let server: Promise<string> | undefined;
 
 /** An empty database; PETSTORE_TEST_POSTGRES names the server, else one is started for this process. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  server ??= findServer();
+  server ??= getServer();
   const url = await server;
   if (isPglite(url)) return createSchema(url);
   const name = empty.pop() ?? (await createDatabase(url));
@@ -68,7 +68,7 @@ export function isPglite(url: string): boolean {
   return new URL(url).pathname === `/${PGLITE_DATABASE}`;
 }
 
-async function findServer(): Promise<string> {
+async function getServer(): Promise<string> {
   const named = process.env.PETSTORE_TEST_POSTGRES;
   if (!named) return (await startTestServer()).url;
   if (!isPglite(named)) process.once('beforeExit', () => void dropDatabases(named));

@@ -39,7 +39,7 @@ export function parseAnswer(text: string): Answer {
 }
 
 /** A port of 127.0.0.1 that is free now. */
-export async function findFreePort(): Promise<number> {
+export async function getFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
