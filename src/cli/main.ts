@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command line: its commands, how an error is told, and the exit status. */
 
 import { readFileSync } from 'node:fs';

@@ -44,7 +44,10 @@ export async function startOnSqlite(workers: number, random: Random): Promise<Su
     const startedAt = performance.now();
     // The first answer may come before the last worker is there, and is what counts.
     const readyMs = waitUntilReady(port).then(() => performance.now() - startedAt);
-    [service] = await Promise.all([startService(again, { cwd }), readyMs]);
+    const [started] = await Promise.allSettled([startService(again, { cwd }), readyMs]);
+    if (started.status === 'rejected') throw started.reason;
+    // Also one that is not ready in time, so that it is ended.
+    service = started.value;
     return readyMs;
   }
 

@@ -1,9 +1,8 @@
 /** What the crash tests need of a service: where it is, how to kill it, and what it has stored. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { exchange } from '../support/socket.ts';
 import type { StoredPet } from './history.ts';
 import type { Random } from './random.ts';
@@ -38,11 +37,10 @@ export function toStoredPet({ id, name, status }: Record<string, unknown>): Stor
   return { id: Number(id), name: String(name), ...(status !== null && { status: String(status) }) };
 }
 
-/** The child processes of a process. */
+/** The child processes of a process; none on a system without /proc. */
 export async function listChildren(pid: number | undefined): Promise<number[]> {
-  // pgrep fails when there are none.
-  const { stdout } = await promisify(execFile)('pgrep', ['-P', String(pid)]).catch((none) => none);
-  return String(stdout).split('\n').filter(Boolean).map(Number);
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  return children.split(' ').filter(Boolean).map(Number);
 }
 
 export function killAll(pids: readonly number[]): void {

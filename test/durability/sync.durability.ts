@@ -1,7 +1,7 @@
 /** Each 201 is sent after the sync of its own row, by the system calls of the real program on SQLite. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { startService } from '../support/program.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
+import { listChildren } from './subject.ts';
 import { readTrace, STRACE } from './trace.ts';
 
 const CREATES = Number(process.env.PETSTORE_CRASH_TRACED_CREATES ?? 10_000);
@@ -17,8 +18,8 @@ const CLIENTS = 64;
 const NAME = /pet \d+!/g;
 
 /** strace ends with the program that it runs. */
-function endTraced(strace: number | undefined): void {
-  const [pid] = execFileSync('pgrep', ['-P', String(strace)], { encoding: 'utf8' }).split('\n');
+async function endTraced(strace: number | undefined): Promise<void> {
+  const [pid] = await listChildren(strace);
   process.kill(Number(pid), 'SIGTERM');
 }
 
@@ -52,7 +53,7 @@ test(`strace › ${CREATES} creates by ${CLIENTS} clients › shows each 201 aft
       within: [...STRACE, `--output=${file}`],
     });
     await createAll(service.port, service.key);
-    endTraced(service.process.pid);
+    await endTraced(service.process.pid);
     await service.finished;
     const { rows, answers, syncs, usefulSyncs, violations } = await readTrace(file, NAME);
     t.diagnostic(

@@ -55,11 +55,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 
 /** The server of the tests, started: PostgreSQL, or PGlite on a machine without it. */
 export async function startTestServer(): Promise<TestServer> {
-  if (findPostgresBin() !== undefined || process.env.PETSTORE_TEST_POSTGRES_REQUIRED) {
+  const bin = findPostgresBin();
+  if (bin !== undefined || process.env.PETSTORE_TEST_POSTGRES_REQUIRED) {
+    process.stderr.write(`The tests of PostgreSQL run on the server in ${bin}.\n`);
     const cluster = await startCluster({ settings: { max_connections: '300' } });
     return { url: cluster.url(), close: async () => cluster[Symbol.asyncDispose]() };
   }
-  process.stderr.write('no PostgreSQL here: its tests run on PGlite\n');
+  process.stderr.write('There is no PostgreSQL here: its tests run on PGlite.\n');
   return startPglite();
 }
 

@@ -7,14 +7,23 @@ import { fileURLToPath } from 'node:url';
 /** Where the program starts. */
 export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
-/** Halves the time that a start takes, of which the tests make many. */
-const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/compile', import.meta.url));
+/** Limits also for a slow machine that others use too. */
+const RUN_MS_MAX = 60_000;
+const START_MS_MAX = 30_000;
+
+/** Those that run now: this process ends them with itself, whatever made it end. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
 
 export interface RunOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
   /** A command that runs the program, like `ip netns exec NAME`. */
   readonly within?: readonly string[];
+  /** The limit for a service to listen, when it is another one than that of all. */
+  readonly startMsMax?: number;
 }
 
 export interface Finished {
@@ -24,9 +33,16 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end; one that takes too long is killed, and fails. */
 export async function runProgram(args: readonly string[], options: RunOptions): Promise<Finished> {
-  return startProgram(args, options).finished;
+  const program = startProgram(args, options);
+  const timer = setTimeout(() => program.process.kill('SIGKILL'), RUN_MS_MAX);
+  const finished = await program.finished;
+  clearTimeout(timer);
+  if (finished.signal === 'SIGKILL') {
+    throw new Error(`${args.join(' ')} was killed, after ${RUN_MS_MAX} ms: ${finished.stderr}`);
+  }
+  return finished;
 }
 
 export interface RunningProgram {
@@ -44,9 +60,11 @@ export function startProgram(
   const [command = '', ...rest] = [...within, process.execPath, MAIN, ...args];
   const child = spawn(command, rest, {
     cwd,
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  running.add(child);
+  child.once('close', () => running.delete(child));
   const output = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output.stdout += text;
@@ -66,13 +84,19 @@ export interface RunningService extends RunningProgram, AsyncDisposable {
   readonly key: string;
 }
 
-/** Starts `serve` on a free port and waits until it listens; `await using` kills it. */
+/**
+ * Starts `serve` on a free port and waits until it listens; `await using` kills it. One that does not
+ * listen in time is killed before this throws.
+ */
 export async function startService(
   args: readonly string[],
   options: RunOptions,
 ): Promise<RunningService> {
   const program = startProgram(['serve', '--port', '0', ...args], options);
-  const url = await waitFor(program, /listens on (http:\S+)/);
+  const url = await waitFor(program, /listens on (http:\S+)/, options).catch((error) => {
+    program.process.kill('SIGKILL');
+    throw error;
+  });
   const key = /(petstore_stag_\w+)/.exec(program.output.stdout)?.[1] ?? '';
   return {
     ...program,
@@ -86,15 +110,23 @@ export async function startService(
   };
 }
 
-async function waitFor(program: RunningProgram, pattern: RegExp): Promise<string> {
+async function waitFor(
+  program: RunningProgram,
+  pattern: RegExp,
+  { startMsMax = START_MS_MAX }: RunOptions,
+): Promise<string> {
   let isFinished = false;
   void program.finished.then(() => {
     isFinished = true;
   });
+  const deadline = performance.now() + startMsMax;
   for (;;) {
     const found = pattern.exec(program.output.stdout)?.[1];
     if (found !== undefined) return found;
     if (isFinished) throw new Error(`the program ended early: ${program.output.stderr}`);
+    if (performance.now() > deadline) {
+      throw new Error(`the program says nothing after ${startMsMax} ms: ${program.output.stderr}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,0 +1,87 @@
+/** The test runner itself: whatever a test does, the run comes to its end and leaves no process. */
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
+const KILL_MS = 50_000;
+const GONE_MS_MAX = 5_000;
+
+/** Runs `test/main.ts` on a fixture; a test ends after so many seconds, the run a little later. */
+async function runFixture(name: string, seconds: { test: number; run: number }) {
+  // Otherwise it would take itself for a part of this run.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, [MAIN, 'all', `test/support/fixtures/${name}.ts`], {
+    env: {
+      ...env,
+      PETSTORE_TEST_SECONDS_MAX: String(seconds.test),
+      PETSTORE_RUN_SECONDS_MAX: String(seconds.run),
+      PETSTORE_TEST_CLOSE_MS_MAX: '500',
+    },
+    timeout: KILL_MS,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const [status, signal] = await once(child, 'close');
+  const pids = [...output.matchAll(/(\w+) has pid (\d+)/g)].map(([, what, pid]) => [what, pid]);
+  return { status, signal, output, pids };
+}
+
+/** One that was killed needs a moment, and may stay as a zombie until its parent has looked. */
+async function assertGone(pids: readonly (string | undefined)[][]): Promise<void> {
+  for (const [what, pid] of pids) {
+    const deadline = performance.now() + GONE_MS_MAX;
+    while (isRunning(pid)) {
+      assert.ok(performance.now() < deadline, `${what} is left`);
+      await setTimeout(20);
+    }
+  }
+}
+
+function isRunning(pid: string | undefined): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('harness', {
+  skip: !existsSync('/proc/self') && 'it looks for processes in /proc',
+}, () => {
+  test('harness › tests that never end and leave processes › fail, and leave none', async () => {
+    const { status, signal, output, pids } = await runFixture('hanging', { test: 3, run: 40 });
+    assert.deepEqual({ status, signal }, { status: 1, signal: null }, output);
+    assert.deepEqual(
+      pids.map(([what]) => what),
+      ['service', 'program', 'stray'],
+      output,
+    );
+    assert.match(output, /says nothing after 300 ms/);
+    assert.match(output, /test timed out after 3000ms/);
+    assert.match(output, /hanging\.ts did not end after its last test: .*ProcessWrap/);
+    await assertGone(pids);
+  });
+
+  test('harness › a file that never gives the event loop back › is ended with the run', async () => {
+    const { status, signal, output, pids } = await runFixture('endless', { test: 1, run: 3 });
+    assert.deepEqual({ status, signal }, { status: 137, signal: null }, output);
+    assert.match(output, /The run took longer than 3 s and was ended\./);
+    assert.equal(pids.length, 1, output);
+    await assertGone(pids);
+  });
+
+  test('harness › a file that is not there › fails', async () => {
+    const { status, output } = await runFixture('none', { test: 1, run: 20 });
+    assert.equal(status, 1, output);
+  });
+});

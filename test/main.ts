@@ -1,0 +1,97 @@
+/**
+ * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run crash`; with files after
+ * `--`, only those: `npm test -- test/json.test.ts`.
+ *
+ * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
+ * every process that it started ends with it.
+ */
+
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+
+interface Suite {
+  readonly files: readonly string[];
+  /** How many files run at the same time. */
+  readonly concurrency: number;
+  readonly testSecondsMax: number;
+  readonly runMinutesMax: number;
+}
+
+const SUITES: Readonly<Record<string, Suite>> = {
+  all: { files: ['test/**/*.test.ts'], concurrency: 3, testSecondsMax: 60, runMinutesMax: 10 },
+  unit: {
+    files: ['test/*.test.ts', 'test/storage/{address,batch-reads,group-commit,page-cache}.test.ts'],
+    concurrency: 3,
+    testSecondsMax: 10,
+    runMinutesMax: 1,
+  },
+  outages: {
+    files: ['test/outages/*.outage.ts'],
+    concurrency: 1,
+    testSecondsMax: 300,
+    runMinutesMax: 30,
+  },
+  crash: {
+    files: ['test/durability/*.durability.ts'],
+    concurrency: 1,
+    testSecondsMax: 600,
+    runMinutesMax: 30,
+  },
+};
+
+const root = join(import.meta.dirname, '..');
+const [name = '', ...named] = process.argv.slice(2);
+const suite = SUITES[name];
+if (suite === undefined) {
+  process.stderr.write(`usage: node test/main.ts ${Object.keys(SUITES).join('|')} [FILE…]\n`);
+  process.exit(2);
+}
+process.exit(await run(suite, named));
+
+/** Resolves to the exit status of the run; no process of it is left then. */
+async function run(suite: Suite, named: readonly string[]): Promise<number> {
+  const runSecondsMax = Number(process.env.PETSTORE_RUN_SECONDS_MAX ?? suite.runMinutesMax * 60);
+  const testSecondsMax = Number(process.env.PETSTORE_TEST_SECONDS_MAX ?? suite.testSecondsMax);
+  const args = [
+    '--test',
+    '--test-global-setup=test/support/global-setup.ts',
+    '--import=./test/support/process-limits.ts',
+    `--test-concurrency=${suite.concurrency}`,
+    `--test-timeout=${testSecondsMax * 1_000}`,
+    ...(named.length > 0 ? named : suite.files),
+  ];
+  // Halves the time that a start takes, of which the tests make many.
+  const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'), ...process.env };
+  // A process group of its own, which all that it starts belongs to, and which is ended as one.
+  const runner = spawn(process.execPath, args, {
+    ...{ cwd: root, env },
+    ...{ stdio: 'inherit', detached: true },
+  });
+  const endAll = (signal: NodeJS.Signals) => {
+    try {
+      process.kill(-(runner.pid ?? Number.NaN), signal);
+    } catch {
+      // None of them is left.
+    }
+  };
+  const timer = setTimeout(() => {
+    process.stderr.write(`The run took longer than ${runSecondsMax} s and was ended.\n`);
+    endAll('SIGKILL');
+  }, runSecondsMax * 1_000);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => endAll(signal));
+  }
+  const { promise, resolve } = Promise.withResolvers<number>();
+  runner.on('error', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    resolve(1);
+  });
+  runner.on('exit', (status, signal) => {
+    resolve(status ?? 128 + (signal === null ? 0 : constants.signals[signal]));
+  });
+  const status = await promise;
+  clearTimeout(timer);
+  endAll('SIGKILL');
+  return status;
+}

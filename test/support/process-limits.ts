@@ -1,0 +1,21 @@
+/**
+ * Loaded before each test file: its process ends soon after its last test, whatever a test left open,
+ * and with a failure that names what that was.
+ */
+
+import { after } from 'node:test';
+
+/** For what closes after the last test: stores, servers, the browser. */
+const CLOSE_MS_MAX = Number(process.env.PETSTORE_TEST_CLOSE_MS_MAX ?? 20_000);
+
+// The process that runs the files loads this too, and waits for all of them.
+if (process.env.NODE_TEST_CONTEXT !== undefined) {
+  after(() => {
+    const timer = setTimeout(() => {
+      const open = process.getActiveResourcesInfo().join(', ');
+      process.stderr.write(`${process.argv[1]} did not end after its last test: ${open}\n`);
+      process.exit(1);
+    }, CLOSE_MS_MAX);
+    timer.unref();
+  });
+}
