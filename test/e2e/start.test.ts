@@ -1,15 +1,12 @@
 /** How the program starts, seen by the person who starts it. */
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { runCurl } from '../support/curl.ts';
 import { runProgram, startService } from '../support/program.ts';
-
-const run = promisify(execFile);
 
 async function createFolder(): Promise<AsyncDisposable & { cwd: string }> {
   const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
@@ -17,7 +14,7 @@ async function createFolder(): Promise<AsyncDisposable & { cwd: string }> {
 }
 
 describe('start', { concurrency: 2 }, () => {
-  test('first start in staging › its printed line in a shell › lists the pets', async () => {
+  test('first start in staging › its printed line › lists the pets', async () => {
     await using folder = await createFolder();
     await using service = await startService([], folder);
     const [where, words, curl = '', ...rest] = service.output.stdout.split('\n');
@@ -27,8 +24,7 @@ describe('start', { concurrency: 2 }, () => {
     );
     assert.equal(words, 'The first key, which is shown only now, and how to use it:');
     assert.deepEqual(rest, ['']);
-    const { stdout } = await run('sh', ['-c', `${curl} --silent --show-error --include`]);
-    assert.match(stdout, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n\[\]$/);
+    assert.deepEqual(await runCurl(curl.trim()), { status: 200, body: '[]' });
   });
 
   test('second start in staging › with the first key › prints no key and is opened', async () => {

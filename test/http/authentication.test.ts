@@ -265,6 +265,7 @@ test('Expect: anything-else › with a good key › is answered as if it were no
 test('order of checks › a bad key while a large body is still being sent › answers 401 before its end', async () => {
   const length = 100_000_000;
   const upload = request({
+    host: '127.0.0.1',
     port,
     method: 'POST',
     path: '/v1/pets',
