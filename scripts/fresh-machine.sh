@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Proves the README's two commands on a machine that never saw the project: a minimal Debian 12 with
+# nothing but npm and ca-certificates (Node 18, npm 9, no curl, no git, no browser, no PostgreSQL, no
+# name `localhost`), as a plain user; then with Node 20 and npm 9, 10 and 11; then the package on Nodes
+# that are too old for it. It takes what is committed, and prints the times.
+#
+# Usage: scripts/fresh-machine.sh        needs root, debootstrap, 3 GB of disk, and port 8080 free
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+NODE_20=20.20.2
+NODE_22=22.23.3
+
+root=$(mktemp -d)
+trap 'rm -rf --one-file-system "$root"' EXIT
+
+say() {
+  printf -- '--- %s (at %d s)\n' "$*" "$SECONDS"
+}
+
+fail() {
+  printf 'fresh-machine: %s\n' "$1" >&2
+  exit 1
+}
+
+# A user of the new machine runs a script in sh. Its processes are in a namespace of their own, so none
+# outlives it. This machine lends its npm's registry and certificates, and nothing else.
+ann() {
+  unshare --mount --pid --fork --kill-child --root="$root" --mount-proc --wd=/home/ann \
+    setpriv --reuid=1000 --regid=1000 --clear-groups \
+    env --ignore-environment HOME=/home/ann PATH="${path:-/usr/bin:/bin}" "${lent[@]}" \
+    sh -euc "$1"
+}
+
+# Sources that every script below needs.
+common='
+seconds() { date +%s.%N; }
+since() { awk "BEGIN { printf \"%.1f s\", $(seconds) - $1 }"; }
+fresh() { rm -rf petstore; mkdir petstore; tar xf /petstore.tar -C petstore; cd petstore; }
+install() {
+  began=$(seconds)
+  npm ci "$@"
+  echo "npm ci $* took $(since "$began"), $(du -sm node_modules | cut -f1) MB on the disk"
+}
+# npm start to the letter: its first line, its requests, and its end by Ctrl-C.
+start() {
+  set -m
+  began=$(seconds)
+  npm start >start.log 2>&1 &
+  until grep -q "curl -H" start.log; do
+    kill -0 $! 2>/dev/null || { cat start.log; exit 1; }
+    sleep 0.05
+  done
+  echo "npm start answered after $(since "$began")"
+  key=$(sed -nE "s/.*Bearer ([^\x27]+).*/\1/p" start.log)
+  node runtime/node.cjs --eval "
+    import(\"./test/support/readme.ts\").then(async ({ assertReadme }) => {
+      console.log(await assertReadme(\"http://127.0.0.1:8080\", \"$key\"), \"requests of the README are answered as it says\");
+    });"
+  kill -INT -- -$!
+  began=$(seconds)
+  wait $! || true
+  echo "Ctrl-C ended it after $(since "$began")"
+  ! grep -iE "warn|error" start.log
+}
+'
+
+lent=()
+for name in registry cafile; do
+  value=$(npm config get "$name" 2>/dev/null)
+  [ "$value" = null ] || lent+=("npm_config_$name=$value")
+done
+
+say 'a minimal Debian'
+debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { cat "$root.log"; exit 1; }
+rm "$root.log"
+cp /etc/resolv.conf "$root/etc/"
+debian() {
+  chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null
+}
+debian update
+debian install --yes --no-install-recommends npm ca-certificates
+cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+chroot "$root" useradd --create-home --uid 1000 ann
+git archive --output="$root/petstore.tar" HEAD
+ann 'echo "Node $(node --version), npm $(npm --version)"; ! command -v curl git python3 chromium psql'
+
+say 'npm ci && npm start'
+ann "$common fresh; install; start"
+say 'npm ci && npm test'
+ann "$common fresh; install
+began=\$(seconds)
+status=0
+npm test >test.log 2>&1 || status=\$?
+grep -E '^ℹ (tests|pass|fail|skipped)|^There is no|# SKIP|﹣' test.log
+[ \$status = 0 ] || { sed -n '/failing tests:/,\$p' test.log; exit 1; }
+echo \"npm test took \$(since \"\$began\")\""
+say 'npm ci --ignore-scripts && npm start'
+ann "$common fresh; install --ignore-scripts; start"
+
+say 'a machine with curl'
+debian install --yes --no-install-recommends curl
+ann "$common fresh; install; start"
+
+say "Node $NODE_20 with npm 9, 10 and 11"
+arch=$(ann 'node --print process.arch')
+ann "mkdir tools && cd tools && npm install --loglevel=error --no-audit --no-fund \
+  node-20@npm:node-linux-$arch@$NODE_20 node-22@npm:node-linux-$arch@$NODE_22 \
+  npm-9@npm:npm@9 npm-10@npm:npm@10 npm-11@npm:npm@11"
+tools=/home/ann/tools
+for npm in 9 10 11; do
+  ann "printf '#!/bin/sh\nexec node $tools/node_modules/npm-$npm/bin/npm-cli.js \"\$@\"\n' >tools/npm
+    chmod +x tools/npm"
+  path=$tools:$tools/node_modules/node-20/bin:/usr/bin:/bin
+  ann "$common echo \"Node \$(node --version), npm \$(npm --version)\"; fresh; install; start"
+done
+path=
+
+say 'the package on Nodes that are too old for it'
+ann "$common fresh; npm ci >/dev/null; npm run build >/dev/null
+mkdir ~/package && cd ~/package && npm install --loglevel=error --no-audit --no-fund ~/petstore/petstore-*.tgz"
+for bin in /usr/bin $tools/node_modules/node-20/bin $tools/node_modules/node-22/bin; do
+  path=$bin:/usr/bin:/bin
+  for argument in --version --help serve; do
+    said=$(ann "package/node_modules/.bin/petstore $argument 2>&1 || echo \"status \$?\"")
+    printf '%s\n' "$said"
+    [[ $said =~ ^petstore:\ it\ needs\ Node\ 24\ or\ newer,\ and\ this\ is\ [0-9.]+:\ [^$'\n']+$'\n'status\ 1$ ]] ||
+      fail "petstore $argument does not say in one line that it needs a newer Node"
+  done
+done
+say 'both commands work on a fresh machine'

@@ -1,0 +1,19 @@
+/** The README's requests, sent as they stand there to a service that has just been started. */
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { runCurl } from './curl.ts';
+
+const README = new URL('../../README.md', import.meta.url);
+/** A command, and the answer that is shown below it. */
+const EXAMPLE = /```sh\n(curl [\s\S]*?)\n```\n\n```json\n(.*)\n```/g;
+
+/** Asserts that each is answered as the README says; returns how many there are. */
+export async function assertReadme(url: string, key: string): Promise<number> {
+  const examples = [...(await readFile(README, 'utf8')).matchAll(EXAMPLE)];
+  for (const [, line = '', expected] of examples) {
+    const { body } = await runCurl(line.replaceAll('http://127.0.0.1:8080', url), { KEY: key });
+    assert.equal(body, expected, line);
+  }
+  return examples.length;
+}
