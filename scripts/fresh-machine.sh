@@ -12,6 +12,7 @@ NODE_20=20.20.2
 NODE_22=22.23.3
 
 root=$(mktemp -d)
+chmod 755 "$root"
 trap 'rm -rf --one-file-system "$root"' EXIT
 
 say() {
@@ -23,13 +24,13 @@ fail() {
   exit 1
 }
 
-# A user of the new machine runs a script in sh. Its processes are in a namespace of their own, so none
+# A user of the new machine runs a script. Its processes are in a namespace of their own, so none
 # outlives it. This machine lends its npm's registry and certificates, and nothing else.
 ann() {
   unshare --mount --pid --fork --kill-child --root="$root" --mount-proc --wd=/home/ann \
     setpriv --reuid=1000 --regid=1000 --clear-groups \
     env --ignore-environment HOME=/home/ann PATH="${path:-/usr/bin:/bin}" "${lent[@]}" \
-    sh -euc "$1"
+    bash -euc "$1"
 }
 
 # Sources that every script below needs.
@@ -39,13 +40,14 @@ since() { awk "BEGIN { printf \"%.1f s\", $(seconds) - $1 }"; }
 fresh() { rm -rf petstore; mkdir petstore; tar xf /petstore.tar -C petstore; cd petstore; }
 install() {
   began=$(seconds)
-  npm ci "$@"
-  echo "npm ci $* took $(since "$began"), $(du -sm node_modules | cut -f1) MB on the disk"
+  npm ci "$@" >npm-ci.log
+  echo "npm ci${*:+ $*} took $(since "$began"), $(du -sm node_modules | cut -f1) MB on the disk"
 }
 # npm start to the letter: its first line, its requests, and its end by Ctrl-C.
 start() {
-  set -m
+  set -m +b
   began=$(seconds)
+  : >start.log
   npm start >start.log 2>&1 &
   until grep -q "curl -H" start.log; do
     kill -0 $! 2>/dev/null || { cat start.log; exit 1; }
@@ -59,6 +61,7 @@ start() {
     });"
   kill -INT -- -$!
   began=$(seconds)
+  while (exec 3<>/dev/tcp/127.0.0.1/8080) 2>/dev/null; do sleep 0.02; done
   wait $! || true
   echo "Ctrl-C ended it after $(since "$began")"
   ! grep -iE "warn|error" start.log
@@ -76,14 +79,18 @@ debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1 || { cat "$root
 rm "$root.log"
 cp /etc/resolv.conf "$root/etc/"
 debian() {
-  chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null
+  chroot "$root" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >"$root/apt.log" 2>&1 ||
+    { cat "$root/apt.log"; exit 1; }
 }
 debian update
 debian install --yes --no-install-recommends npm ca-certificates
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 chroot "$root" useradd --create-home --uid 1000 ann
 git archive --output="$root/petstore.tar" HEAD
-ann 'echo "Node $(node --version), npm $(npm --version)"; ! command -v curl git python3 chromium psql'
+ann 'echo "Node $(node --version), npm $(npm --version)"
+for tool in curl git chromium psql pgrep; do
+  if command -v "$tool"; then echo "this machine is not minimal"; exit 1; fi
+done'
 
 say 'npm ci && npm start'
 ann "$common fresh; install; start"
