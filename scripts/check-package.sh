@@ -35,7 +35,7 @@ for stranger in src test runtime; do
   [ ! -e "$package/$stranger" ] || fail "$stranger is in the package"
 done
 installed=$(npm ls --all --parseable)
-for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright; do
+for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright chromium; do
   if grep -E "/$stranger" <<<"$installed"; then fail "the package brings $stranger"; fi
 done
 
