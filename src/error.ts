@@ -22,6 +22,10 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export const IDEMPOTENCY_KEY_REUSED =
   'this Idempotency-Key was sent before with another pet: send a new one';
 
+/** The message for an Idempotency-Key whose pet the operator has removed since. */
+export const IDEMPOTENT_PET_REMOVED =
+  'the pet that this Idempotency-Key added was removed: send a new one to add it again';
+
 /**
  * An expected error. Its message is for the person who can fix the cause: it names the field,
  * parameter or option and says what it must be. It never holds a key, a path of the source or a

@@ -34,7 +34,8 @@ export interface PetStore {
    * Adds a pet, as `add` does, unless the same request did so within IDEMPOTENCY_MS: then resolves to
    * the pet that it added.
    *
-   * @throws PetstoreError `idempotency_key_reused` when that request was for another pet.
+   * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
+   *   the pet that it added is no longer in the store.
    */
   addOnce(newPet: NewPet, request: IdempotentRequest): Promise<Pet>;
 
@@ -53,11 +54,8 @@ export interface PetStore {
    */
   list(query: PetQuery): Promise<PetPage>;
 
-  /**
-   * The same page as JSON text (the interface's Pets), which costs less than its pets. A page that
-   * the store has cached is returned at once, not as a promise.
-   */
-  listJson(query: PetQuery): JsonPage | Promise<JsonPage>;
+  /** The same page as JSON text (the interface's Pets), which costs less than its pets. */
+  listAsJson(query: PetQuery): Promise<JsonPage>;
 }
 
 /** How long an idempotent request is remembered: 24 hours. */

@@ -30,7 +30,7 @@ const pets: PetStore = {
     const row = find.get(id);
     return row && toPet(row);
   },
-  async listJson({ limit, after = 0n }) {
+  async listAsJson({ limit, after = 0n }) {
     const rows = list.all(after, limit + 1).map(toPet);
     const page = rows.slice(0, limit);
     const last = page.at(-1);

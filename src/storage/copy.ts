@@ -4,12 +4,13 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
+import { COLUMNS } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
 /** The columns of each table; its rows are copied in the order of the first one. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
-  pets: ['id', 'name', 'category_id', 'status'],
+  pets: ['id', ...COLUMNS],
   api_keys: [
     'id',
     'digest',

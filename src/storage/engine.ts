@@ -17,7 +17,7 @@ export interface Statement {
 }
 
 /** The methods of the port that read pets; each engine has queries of its own for them. */
-export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listJson'>;
+export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
 /** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
 export interface Engine {

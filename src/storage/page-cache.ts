@@ -17,7 +17,7 @@ const PAGE_UNITS = 128;
 export function createPageCache(
   readPage: (query: PetQuery) => Promise<JsonPage>,
   readCommitCounter: () => number,
-): (query: PetQuery) => JsonPage | Promise<JsonPage> {
+): (query: PetQuery) => Promise<JsonPage> {
   const pages = new Map<string, JsonPage>();
   let counter = Number.NaN;
   let units = 0;
@@ -39,7 +39,7 @@ export function createPageCache(
     return page;
   }
 
-  return (query) => {
+  return async (query) => {
     const askedAt = readCommitCounter();
     if (askedAt !== counter) {
       clear();

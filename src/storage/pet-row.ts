@@ -1,11 +1,17 @@
-/** Pets as rows of a database, and pages of them. */
+/** Pets as rows of a database, and pages of them: all derived from the table of fields in pet.ts. */
 
-import type { Pet, PetStatus } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet } from '../pet.ts';
 import type { PetPage } from '../store.ts';
-import type { Row } from './engine.ts';
+import type { Row, SqlValue } from './engine.ts';
+
+/** The fields of a NewPet, each with its column: `categoryId` is kept in `category_id`. */
+export const FIELDS = NEW_PET_FIELDS.map((field) => ({
+  ...field,
+  column: field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+}));
 
 /** The columns of a NewPet. */
-export const COLUMNS = ['name', 'category_id', 'status'];
+export const COLUMNS = FIELDS.map(({ column }) => column);
 export const SELECT = `select id, ${COLUMNS} from pets`;
 
 /** @param rows limit + 1 of them when there is a next page. */
@@ -15,7 +21,24 @@ export function toPage(rows: readonly Row[], limit: number): PetPage {
   return rows.length > limit && last !== undefined ? { pets, next: last.id } : { pets };
 }
 
+/** The pet in a row of its id and COLUMNS. */
 export function toPet(row: Row): Pet {
-  const [id, name, categoryId, status] = row as [bigint, string, bigint, PetStatus | null];
-  return status === null ? { id, name, categoryId } : { id, name, categoryId, status };
+  const pet: Record<string, unknown> = { id: row[0] };
+  let index = 1;
+  for (const { name } of FIELDS) {
+    const value = row[index];
+    if (value !== null) pet[name] = value;
+    index += 1;
+  }
+  return pet as unknown as Pet;
+}
+
+/** The values of COLUMNS. */
+export function toRow(newPet: NewPet): SqlValue[] {
+  return FIELDS.map(({ name }) => newPet[name] ?? null);
+}
+
+/** Whether the two are the same in every field. */
+export function isSamePet(one: NewPet, other: NewPet): boolean {
+  return FIELDS.every(({ name }) => one[name] === other[name]);
 }

@@ -1,10 +1,10 @@
 /** Pets in a database: how they are added, idempotent requests included. How they are read is each engine's `petQueries`. */
 
-import { IDEMPOTENCY_KEY_REUSED, PetstoreError } from '../error.ts';
+import { IDEMPOTENCY_KEY_REUSED, IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import type { NewPet, Pet } from '../pet.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
-import { COLUMNS, toPet } from './pet-row.ts';
+import { COLUMNS, isSamePet, toPet, toRow } from './pet-row.ts';
 
 /** How many expired idempotency keys each new one deletes. */
 const PURGED_AT_ONCE = 10;
@@ -19,8 +19,9 @@ const LINK = `update idempotency_keys set pet_id = (select max(id) from pets)
 const PURGE = `delete from idempotency_keys where created_at <= ? and (api_key_id, name) in (
   select api_key_id, name from idempotency_keys where created_at <= ?
   order by created_at limit ${PURGED_AT_ONCE})`;
-const FIND_ADDED = `select id, pets.name, category_id, status
-  from idempotency_keys join pets on id = pet_id
+// Idempotency keys outlive a pet that was removed: the row has a null id then.
+const FIND_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}
+  from idempotency_keys left join pets on pets.id = pet_id
   where api_key_id = ? and idempotency_keys.name = ?`;
 
 export function createPetStore(engine: Engine): PetStore {
@@ -31,25 +32,28 @@ export function createPetStore(engine: Engine): PetStore {
     ...engine.petQueries,
 
     async add(newPet) {
-      return { id: await insert(toValues(newPet)), ...newPet };
+      const row = toRow(newPet);
+      // From the row that was inserted, so that the answer has nothing that is not stored.
+      return toPet([await insert(row), ...row]);
     },
 
     async addOnce(newPet, request) {
       const { keyId, key, at } = request;
       const expired = at - IDEMPOTENCY_MS;
+      const row = toRow(newPet);
       const [[reserved, added]] = await Promise.all([
         engine.write(
           { sql: RESERVE, values: [keyId, key, at, expired], stopIfEmpty: true },
-          { sql: insertOne, values: toValues(newPet) },
+          { sql: insertOne, values: row },
           { sql: LINK, values: [keyId, key] },
         ),
         // A transaction of its own: two requests that each hold a reservation would otherwise wait
         // for each other's. When it fails, a later request purges the same keys.
         engine.write({ sql: PURGE, values: [expired, expired] }).catch(() => undefined),
       ]);
-      if (reserved?.length === 1) return { id: added?.[0]?.[0] as bigint, ...newPet };
-      const [row] = await engine.read(FIND_ADDED, keyId, key);
-      return getSame(newPet, row);
+      if (reserved?.length === 1) return toPet([added?.[0]?.[0] ?? null, ...row]);
+      const [earlier] = await engine.read(FIND_ADDED, keyId, key);
+      return getSame(newPet, earlier);
     },
 
     addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),
@@ -57,22 +61,15 @@ export function createPetStore(engine: Engine): PetStore {
 }
 
 async function* toRows(newPets: AsyncIterable<NewPet>): AsyncIterable<readonly SqlValue[]> {
-  for await (const newPet of newPets) yield toValues(newPet);
-}
-
-function toValues({ name, categoryId, status }: NewPet): SqlValue[] {
-  return [name, categoryId, status ?? null];
+  for await (const newPet of newPets) yield toRow(newPet);
 }
 
 /** The pet that the earlier request added, when it is the one that this request asks for. */
 function getSame(newPet: NewPet, row: Row | undefined): Pet {
   // The key was purged between the two statements: its 24 hours have just ended.
   if (row === undefined) throw new PetstoreError('unavailable', 'the earlier request is forgotten');
+  if (row[0] === null) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
   const pet = toPet(row);
-  const isSame =
-    pet.name === newPet.name &&
-    pet.categoryId === newPet.categoryId &&
-    pet.status === newPet.status;
-  if (isSame) return pet;
+  if (isSamePet(pet, newPet)) return pet;
   throw new PetstoreError('idempotency_key_reused', IDEMPOTENCY_KEY_REUSED);
 }

@@ -48,11 +48,11 @@ async function readToEnd(socket: Socket): Promise<string> {
 test('close › requests in flight › are answered and their connections closed; a new one is refused', async () => {
   await using real = await startTestApp();
   let answerList: (page: JsonPage) => void = () => {};
-  const listJson = () =>
+  const listAsJson = () =>
     new Promise<JsonPage>((resolve) => {
       answerList = resolve;
     });
-  const store = { ...real.store, pets: { ...real.store.pets, listJson }, close: async () => {} };
+  const store = { ...real.store, pets: { ...real.store.pets, listAsJson }, close: async () => {} };
   await using app = await startTestApp({ store });
   const slow = connect(app.port, '127.0.0.1');
   const slowAnswer = readToEnd(slow);

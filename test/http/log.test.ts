@@ -100,7 +100,7 @@ function startBroken(failure: unknown, ...methods: readonly (keyof PetStore)[]):
 }
 
 for (const [sent, method] of [
-  [{ path: '/v1/pets' }, 'listJson'],
+  [{ path: '/v1/pets' }, 'listAsJson'],
   [{ path: '/v1/pets/1' }, 'find'],
   [{ method: 'POST', path: '/v1/pets', body: REX }, 'add'],
 ] as const satisfies readonly [Sent, keyof PetStore][]) {
@@ -151,7 +151,7 @@ for (const [what, failure] of [
   ],
 ] as const) {
   test(`GET /v1/pets › a store that throws ${what} › answers 500`, async () => {
-    await using app = await startBroken(failure, 'listJson');
+    await using app = await startBroken(failure, 'listAsJson');
     const answer = await send(app.port, { path: '/v1/pets', headers: app.authorization });
     assertError(answer, 'internal_error', /^the service failed to answer/);
   });

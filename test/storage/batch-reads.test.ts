@@ -112,7 +112,7 @@ describe('batches on postgresql', () => {
       { limit: 5, status: 'pending' },
       { limit: 5, after: 9n },
     ] as const;
-    const pages = await Promise.all(queries.map((query) => store.pets.listJson(query)));
+    const pages = await Promise.all(queries.map((query) => store.pets.listAsJson(query)));
     const json = (...ids: number[]) =>
       `[${ids.map((id) => `{"id":${id},"name":"Rex","categoryId":1,"status":"${id === 2 ? 'pending' : 'sold'}"}`)}]`;
     assert.deepEqual(pages, [
@@ -132,7 +132,7 @@ describe('batches on postgresql', () => {
     await queryOnce(store.address, 'alter table pets rename to away');
     const settled = await Promise.allSettled([
       ...[1n, 2n].map((id) => store.pets.find(id)),
-      ...[1, 1].map((limit) => store.pets.listJson({ limit })),
+      ...[1, 1].map((limit) => store.pets.listAsJson({ limit })),
     ]);
     assert.ok(settled.every(({ status }) => status === 'rejected'));
     assert.equal(store.reads.length, 2);
@@ -152,10 +152,10 @@ describe('batches on postgresql', () => {
       // Opens enough connections, so that the reads do not wait for one.
       await Promise.all(Array.from({ length: 3 }, () => store.pets.list({ limit: 1 })));
       await enter();
-      const earlier = [store.pets.listJson({ limit: 9 }), store.pets.find(1n)] as const;
+      const earlier = [store.pets.listAsJson({ limit: 9 }), store.pets.find(1n)] as const;
       const seen = writer
         .query(`select pg_sleep(0.05); insert into pets values (1, 'Rex', 1)`)
-        .then(() => Promise.all([store.pets.listJson({ limit: 9 }), store.pets.find(1n)]));
+        .then(() => Promise.all([store.pets.listAsJson({ limit: 9 }), store.pets.find(1n)]));
       // By then all is sent; it is answered before this turn continues.
       for (let tick = 0; tick < 50; tick += 1) await new Promise<void>(process.nextTick);
       block();

@@ -458,7 +458,7 @@ describe('limits of time', () => {
       await assertUnavailable([
         pets.add(REX),
         pets.find(1n),
-        Promise.resolve(pets.listJson({ limit: 1 })),
+        Promise.resolve(pets.listAsJson({ limit: 1 })),
       ]);
     } finally {
       await letGo();

@@ -124,15 +124,15 @@ async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
     ['categoryId', new JsonNumber(String(categoryId))],
     ...(status === undefined ? [] : [['status', status]]),
   ]);
-  const { json, ...jsonNext } = await pets.listJson(query);
+  const { json, ...jsonNext } = await pets.listAsJson(query);
   assert.deepEqual((parseJson(json) as object[]).map(Object.entries), expected);
   assert.deepEqual(jsonNext, next);
   assert.doesNotMatch(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'), /\s/);
 }
 
 /** The ids in the page as JSON text. */
-async function listJsonIds({ pets }: Store, query: PetQuery): Promise<bigint[]> {
-  const listed = parseJson((await pets.listJson(query)).json) as { id: JsonNumber }[];
+async function listAsJsonIds({ pets }: Store, query: PetQuery): Promise<bigint[]> {
+  const listed = parseJson((await pets.listAsJson(query)).json) as { id: JsonNumber }[];
   return listed.map(({ id }) => BigInt(id.digits));
 }
 
@@ -396,16 +396,16 @@ for (const engine of ENGINES) {
       assert.equal(new Set(met).size, met.length);
     });
 
-    test(`pets.listJson ${on} › an empty store › is an empty last page`, async () => {
+    test(`pets.listAsJson ${on} › an empty store › is an empty last page`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
-      assert.deepEqual(await pets.listJson({ limit: 20 }), { json: '[]' });
-      assert.deepEqual(await pets.listJson({ limit: 1, status: 'sold', after: 7n }), {
+      assert.deepEqual(await pets.listAsJson({ limit: 20 }), { json: '[]' });
+      assert.deepEqual(await pets.listAsJson({ limit: 1, status: 'sold', after: 7n }), {
         json: '[]',
       });
     });
 
-    test(`pets.listJson ${on} › any pets, limit, status and place › says the same as pets.list`, async () => {
+    test(`pets.listAsJson ${on} › any pets, limit, status and place › says the same as pets.list`, async () => {
       const pets = fc.array(newPet, { maxLength: 20 });
       await fc.assert(
         fc.asyncProperty(pets, fc.array(queryOf(20)), async (given, queries) => {
@@ -419,36 +419,36 @@ for (const engine of ENGINES) {
     });
 
     for (const status of [undefined, 'sold'] as const) {
-      test(`pets.listJson ${on} › exactly as many pets as the limit, status ${status} › is the last page until one more is added`, async () => {
+      test(`pets.listAsJson ${on} › exactly as many pets as the limit, status ${status} › is the last page until one more is added`, async () => {
         await using opened = await openNew(engine);
         const { pets } = opened.store;
         const pet = { ...REX, ...(status !== undefined && { status }) };
         const query = { limit: 3, ...(status !== undefined && { status }) };
         await pets.addAll(repeat(3, pet));
-        const { json, ...next } = await pets.listJson(query);
+        const { json, ...next } = await pets.listAsJson(query);
         assert.deepEqual(next, {});
         if (status !== undefined) await pets.add({ ...REX, status: 'pending' });
-        assert.deepEqual(await pets.listJson(query), { json });
+        assert.deepEqual(await pets.listAsJson(query), { json });
         await pets.add(pet);
-        assert.deepEqual(await pets.listJson(query), { json, next: 3n });
+        assert.deepEqual(await pets.listAsJson(query), { json, next: 3n });
       });
     }
 
-    test(`pets.listJson ${on} › right after an add › has the new pet`, async () => {
+    test(`pets.listAsJson ${on} › right after an add › has the new pet`, async () => {
       await using opened = await openNew(engine);
       const { pets } = opened.store;
       const expected: bigint[] = [];
       for (let count = 0; count < 50; count += 1) {
         expected.push((await pets.add(REX)).id);
-        assert.deepEqual(await listJsonIds(opened.store, { limit: 1_000 }), expected);
+        assert.deepEqual(await listAsJsonIds(opened.store, { limit: 1_000 }), expected);
       }
     });
 
-    test(`pets.listJson ${on} › right after addAll › has the new pets`, async () => {
+    test(`pets.listAsJson ${on} › right after addAll › has the new pets`, async () => {
       await using opened = await openNew(engine);
       for (let count = 1; count <= 10; count += 1) {
         await opened.store.pets.addAll(repeat(5));
-        assert.equal((await listJsonIds(opened.store, { limit: 1_000 })).length, 5 * count);
+        assert.equal((await listAsJsonIds(opened.store, { limit: 1_000 })).length, 5 * count);
       }
     });
 
@@ -820,7 +820,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await other.pets.list({ limit: 1 }), { pets: [added] });
     });
 
-    test(`pets.listJson ${on} › added in one or in both › is there in the other by the next turn`, async () => {
+    test(`pets.listAsJson ${on} › added in one or in both › is there in the other by the next turn`, async () => {
       await using opened = await openNew(engine);
       const stores = [opened.store, await opened.openAgain()];
       const query = { limit: 1_000 };
@@ -828,7 +828,7 @@ for (const engine of ENGINES) {
       for (let round = 0; round < 200; round += 1) {
         // Both have read in this turn, and have a page in the cache that is about to be old.
         for (const store of stores) {
-          assert.deepEqual(await listJsonIds(store, query), expected);
+          assert.deepEqual(await listAsJsonIds(store, query), expected);
         }
         const writers = stores.filter((_, index) => round % 3 !== index);
         for (const { pets } of writers) expected.push((await pets.add(REX)).id);

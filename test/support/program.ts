@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A command that runs the program, like `ip netns exec NAME`. */
   readonly within?: readonly string[];
+  /** Where the program starts, when it is not MAIN. */
+  readonly main?: string;
   /** The limit for a service to listen, when it is another one than that of all. */
   readonly startMsMax?: number;
 }
@@ -55,9 +57,9 @@ export interface RunningProgram {
 /** Starts a command without waiting for it. */
 export function startProgram(
   args: readonly string[],
-  { cwd, env, within = [] }: RunOptions,
+  { cwd, env, within = [], main = MAIN }: RunOptions,
 ): RunningProgram {
-  const [command = '', ...rest] = [...within, process.execPath, MAIN, ...args];
+  const [command = '', ...rest] = [...within, process.execPath, main, ...args];
   const child = spawn(command, rest, {
     cwd,
     env: { ...process.env, ...env },

@@ -1,8 +1,8 @@
-/** Pets from CSV (RFC 4180), which csv-parse splits into cells, and the quoting of a cell. */
+/** Pets from CSV (RFC 4180), which csv-parse splits into cells, and to CSV. */
 
 import { CsvError, type CsvErrorCode, type InfoRecord, type Parser, parse } from 'csv-parse';
 import { JsonNumber } from '../../json.ts';
-import { type NewPet, parseNewPet } from '../../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type NewPetField, type Pet, parseNewPet } from '../../pet.ts';
 import {
   countLineFeeds,
   createLineError,
@@ -19,8 +19,15 @@ const REASONS: Partial<Record<CsvErrorCode, string>> = {
   INVALID_OPENING_QUOTE: 'a cell with a quote in it must be quoted, and its quotes doubled',
 };
 
-/** The text as a cell that reads back exactly. */
-export function quoteCell(text: string): string {
+export const CSV_HEADER = `${['id', ...NEW_PET_FIELDS.map(({ name }) => name)]}\n`;
+
+/** The pet as a row below CSV_HEADER, which reads back exactly; an absent field is an empty cell. */
+export function toCsvRow(pet: Pet): string {
+  const cells = NEW_PET_FIELDS.map(({ name }) => quoteCell(String(pet[name] ?? '')));
+  return `${[pet.id, ...cells]}\n`;
+}
+
+function quoteCell(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -90,29 +97,26 @@ class CsvRows {
     this.#start = end;
   }
 
-  #parse({ count, name, categoryId, status }: Columns, cells: string[]): NewPet {
+  #parse({ count, fields }: Columns, cells: string[]): NewPet {
     if (cells.length !== count) {
       throw createLineError(
         this.#line,
         `must have ${count} cells, as the header, not ${cells.length}`,
       );
     }
-    return parseAtLine(this.#line, () =>
-      parseNewPet({
-        name: cells[name],
-        categoryId: new JsonNumber(cells[categoryId] ?? ''),
-        status: status === undefined ? undefined : cells[status] || undefined,
-      }),
-    );
+    const members = fields.map(({ name, kind, optional, index }) => {
+      const cell = cells[index] ?? '';
+      if (optional && cell === '') return [name, undefined];
+      return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
+    });
+    return parseAtLine(this.#line, () => parseNewPet(Object.fromEntries(members)));
   }
 }
 
-/** The number of columns, and the index of each column of a pet; undefined without that column. */
+/** The number of columns, and the fields of a pet that have one, with its index. */
 interface Columns {
   readonly count: number;
-  readonly name: number;
-  readonly categoryId: number;
-  readonly status: number | undefined;
+  readonly fields: readonly (NewPetField & { readonly index: number })[];
 }
 
 function parseHeader(cells: string[]): Columns {
@@ -123,14 +127,14 @@ function parseHeader(cells: string[]): Columns {
       throw createLineError(1, `the column ${cell} is given twice`);
     seen.add(cell);
   }
-  for (const required of ['name', 'categoryId']) {
-    if (!seen.has(required))
-      throw createLineError(1, `the header must have the column ${required}`);
+  for (const { name, optional } of NEW_PET_FIELDS) {
+    if (!optional && !seen.has(name)) {
+      throw createLineError(1, `the header must have the column ${name}`);
+    }
   }
-  return {
-    count: cells.length,
-    name: cells.indexOf('name'),
-    categoryId: cells.indexOf('categoryId'),
-    status: seen.has('status') ? cells.indexOf('status') : undefined,
-  };
+  const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({
+    ...field,
+    index: cells.indexOf(field.name),
+  }));
+  return { count: cells.length, fields };
 }

@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PetstoreError } from '../../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../../pet.ts';
-import { quoteCell, readCsv } from './csv.ts';
+import { CSV_HEADER, readCsv, toCsvRow } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
 import { readUtf8, toFileError } from './text.ts';
 
@@ -32,10 +32,7 @@ const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
   ['.ndjson', NDJSON],
   ['.jsonl', NDJSON],
   ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
-  [
-    '.csv',
-    { read: readCsv, head: 'id,name,categoryId,status\n', row: toCsv, separator: '', tail: '' },
-  ],
+  ['.csv', { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' }],
 ]);
 
 /** The least that is written at once: each write has a fixed cost. */
@@ -119,8 +116,4 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
     }
   }
   yield text + format.tail;
-}
-
-function toCsv({ id, name, categoryId, status }: Pet): string {
-  return `${id},${quoteCell(name)},${categoryId},${status ?? ''}\n`;
 }

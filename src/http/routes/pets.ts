@@ -1,7 +1,8 @@
 /** The three operations of the interface, under `/v1`: listPets, createPet, getPet. */
 
 import type { FastifyPluginAsync } from 'fastify';
-import type { JsonPage, PetQuery, Store } from '../../store.ts';
+import { IDEMPOTENT_PET_REMOVED } from '../../error.ts';
+import type { PetQuery, Store } from '../../store.ts';
 import { createCursor } from '../cursor.ts';
 import { createError } from '../errors.ts';
 import { createDeprecation, type DeprecationOptions, SUNSET } from '../hooks/deprecation.ts';
@@ -25,32 +26,18 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
   const app = scope.withTypeProvider<PetstoreTypeProvider>();
   const url = `${options.base}/v1/pets`;
   const { pets } = options.store;
-  /** The links of the pages that the store has cached, for as long as it keeps them. */
-  const links = new WeakMap<JsonPage, string>();
-
-  function findLink(page: JsonPage, query: PetQuery): string | undefined {
-    if (page.next === undefined) return undefined;
-    const cached = links.get(page);
-    if (cached !== undefined) return cached;
-    const link = `<${url}?${toNextQuery(query, page.next)}>; rel="next"`;
-    links.set(page, link);
-    return link;
-  }
-
   app.route({
     method: 'GET',
     url: '/pets',
     schema: listPets,
-    handler({ query }, reply) {
-      const send = (page: JsonPage) => {
-        const link = findLink(page, query);
-        if (link !== undefined) reply.header('link', link);
-        reply.type('application/json');
-        // Fastify sends a string as it is, without serializing it again.
-        return page.json as never;
-      };
-      const page = pets.listJson(query);
-      return page instanceof Promise ? page.then(send) : send(page);
+    async handler({ query }, reply) {
+      const { json, next } = await pets.listAsJson(query);
+      if (next !== undefined) {
+        reply.header('link', `<${url}?${toNextQuery(query, next)}>; rel="next"`);
+      }
+      reply.type('application/json');
+      // Fastify sends a string as it is, without serializing it again.
+      return json as never;
     },
   });
 
@@ -137,13 +124,17 @@ const createPet = {
       { bad_request: 'name is required' },
     ),
     401: unauthorized,
-    default: otherErrors([
-      'payload_too_large',
-      'unsupported_media_type',
-      'idempotency_key_reused',
-      'headers_too_large',
-      'request_timeout',
-    ]),
+    default: otherErrors(
+      [
+        'gone',
+        'payload_too_large',
+        'unsupported_media_type',
+        'idempotency_key_reused',
+        'headers_too_large',
+        'request_timeout',
+      ],
+      { gone: IDEMPOTENT_PET_REMOVED },
+    ),
   },
 };
 

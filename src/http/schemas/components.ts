@@ -1,10 +1,12 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
-import { type TUnsafe, Type } from 'typebox';
+import { type TSchema, type TUnsafe, Type } from 'typebox';
 import { ERROR_CODES, type ErrorCode } from '../../error.ts';
 import {
   NAME_CODE_POINTS_MAX,
   NAME_PATTERN,
+  NEW_PET_FIELDS,
+  type NewPet,
   PAGE_LIMIT_MAX,
   PET_STATUSES,
   type Pet,
@@ -23,7 +25,7 @@ function refTo<T>(name: string): TUnsafe<T> {
 export const int64 = (description: string) =>
   Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description });
 
-const newPetFields = {
+const SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
   name: Type.String({
     description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
     minLength: 1,
@@ -31,8 +33,15 @@ const newPetFields = {
     pattern: NAME_PATTERN,
   }),
   categoryId: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
-  status: Type.Optional(refTo<PetStatus>('PetStatus')),
+  status: refTo<PetStatus>('PetStatus'),
 };
+
+const newPetFields = Object.fromEntries(
+  NEW_PET_FIELDS.map(({ name, optional }) => [
+    name,
+    optional ? Type.Optional(SCHEMAS[name]) : SCHEMAS[name],
+  ]),
+);
 
 export const COMPONENTS = [
   Type.Unsafe<PetStatus>({

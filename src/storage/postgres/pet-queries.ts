@@ -31,7 +31,7 @@ export function createPetQueries(read: Engine['read']): PetQueries {
       return page;
     },
 
-    listJson: (query) => (query.status === undefined ? list(query) : listOfStatus(query)),
+    listAsJson: (query) => (query.status === undefined ? list(query) : listOfStatus(query)),
   };
 }
 

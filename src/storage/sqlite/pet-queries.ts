@@ -3,13 +3,14 @@
 import type { JsonPage, PetQuery } from '../../store.ts';
 import type { Engine, PetQueries } from '../engine.ts';
 import { createPageCache } from '../page-cache.ts';
-import { SELECT, toPage, toPet } from '../pet-row.ts';
+import { FIELDS, SELECT, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
-const JSON_PET = `json_object('id', id, 'name', name, 'categoryId', category_id`;
-const JSON_PETS = `json_group_array(
-  case when status is null then ${JSON_PET}) else ${JSON_PET}, 'status', status) end order by id)`;
+const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || '}'`;
+// The rows come in the order of the query in `from`, whose `limit` keeps SQLite from merging it into
+// this one. An `order by` inside group_concat would sort them again, at a sixth of the query's time.
+const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // `+ 0`: SQLite's planner depends on the value of a bare `limit ?`, so it would plan at every call.
 const PAGE = 'id > ? order by id limit ? + 0';
 const LIST = `${SELECT} where ${PAGE}`;
@@ -37,8 +38,14 @@ export function createPetQueries(
       return toPage(rows, limit);
     },
 
-    listJson: createPageCache((query) => readJsonPage(read, query), readCommitCounter),
+    listAsJson: createPageCache((query) => readJsonPage(read, query), readCommitCounter),
   };
+}
+
+/** SQL for a member of a pet's JSON text, with the comma before it; empty for null. */
+function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
+  const value = kind === 'int64' ? column : `json_quote(${column})`;
+  return `iif(${column} is null, '', ',"${name}":' || ${value})`;
 }
 
 /** One row: the page of a list as JSON text, its last id, and whether there is a pet after that. */

@@ -1,0 +1,195 @@
+/** "An optional field of a pet" in ARCHITECTURE: two are added to a copy of the source by those steps, and no way through it loses them. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { createTestDatabase } from '../support/postgres.ts';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A file, the text after which something is added, and what that is. */
+type Edit = readonly [file: string, after: string, added: string];
+
+const TABLE: Edit = [
+  'src/pet.ts',
+  "  status: { kind: 'text', optional: true, parse: parsePetStatus },\n",
+  `  tag: { kind: 'text', optional: true, parse: String },
+  chipId: { kind: 'int64', optional: true, parse: parseCategoryId },\n`,
+];
+const SCHEMA: Edit = [
+  'src/http/schemas/components.ts',
+  "  status: refTo<PetStatus>('PetStatus'),\n",
+  "  tag: Type.String({ description: 'A tag.' }),\n  chipId: int64('A chip.'),\n",
+];
+const STEPS: readonly Edit[] = [
+  [
+    'src/pet.ts',
+    '  readonly status?: PetStatus;\n',
+    '  readonly tag?: string;\n  readonly chipId?: bigint;\n',
+  ],
+  TABLE,
+  SCHEMA,
+  toMigration('src/storage/sqlite/migrations.ts', 'text', 'integer'),
+  toMigration('src/storage/postgres/migrations.ts', 'text collate "C"', 'bigint'),
+];
+
+function toMigration(file: string, text: string, integer: string): Edit {
+  const step = `alter table pets add column tag ${text}; alter table pets add column chip_id ${integer};`;
+  return [file, '(created_at);\n  `,\n', `  \`${step}\`,\n`];
+}
+
+let folder: string;
+let main: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
+  for (const file of ['package.json', 'tsconfig.json']) {
+    await cp(join(ROOT, file), join(folder, file));
+  }
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const step of STEPS) await edit(step);
+  main = join(folder, 'src/cli/main.ts');
+});
+after(() => rm(folder, { recursive: true }));
+
+async function edit([file, after, added]: Edit): Promise<void> {
+  const path = join(folder, file);
+  const text = await readFile(path, 'utf8');
+  assert.ok(text.includes(after), `${file} has no ${after}`);
+  await writeFile(
+    path,
+    text.replace(after, () => after + added),
+  );
+}
+
+/** What the compiler has to say against the copy. */
+async function compile(): Promise<string> {
+  const config = join(folder, 'tsconfig.src.json');
+  await writeFile(config, '{ "extends": "./tsconfig.json", "include": ["src"] }');
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  return new Promise((resolve) => {
+    execFile(process.execPath, [tsc, '-p', config], (_error, stdout) => resolve(stdout));
+  });
+}
+
+describe('new field', () => {
+  test('new field › its steps › compile', async () => {
+    assert.equal(await compile(), '');
+  });
+
+  for (const [what, [file, after, added]] of [
+    ['the table of fields', TABLE],
+    ['the schemas', SCHEMA],
+  ] as const) {
+    test(`new field › forgotten in ${what} › does not compile`, async () => {
+      const path = join(folder, file);
+      const text = await readFile(path, 'utf8');
+      await writeFile(path, text.replace(after + added, after));
+      try {
+        assert.match(await compile(), /error TS\d+: .*(?:tag, chipId|chipId, tag)/);
+      } finally {
+        await writeFile(path, text);
+      }
+    });
+  }
+
+  for (const engine of ['sqlite', 'postgresql'] as const) {
+    test(`new field › on ${engine}, through every way in and out › is kept`, async () => {
+      const places = [await createPlace(engine, 'a'), await createPlace(engine, 'b')] as const;
+      const other = await createPlace(
+        engine === 'sqlite' ? 'postgresql' : 'sqlite',
+        `of ${engine}`,
+      );
+      try {
+        await roundTrip(places[0].address, places[1].address, other.address);
+      } finally {
+        for (const place of [...places, other]) await place.drop();
+      }
+    });
+  }
+});
+
+async function createPlace(engine: 'sqlite' | 'postgresql', name: string) {
+  if (engine === 'postgresql') return createTestDatabase();
+  return { address: `sqlite:${join(folder, name)}.db`, drop: async () => {} };
+}
+
+const OLD = '{"id":1,"name":"Old","categoryId":1}';
+const FULL =
+  '{"id":2,"name":"Rex","categoryId":1,"status":"sold","tag":"a, \\"b\\"","chipId":9223372036854775807}';
+const PART = '{"id":3,"name":"Mia","categoryId":2,"chipId":-1}';
+const ALL = [OLD, FULL, PART];
+
+async function roundTrip(address: string, second: string, other: string): Promise<void> {
+  // One from before the field was there.
+  {
+    await using service = await startService(['--database', address], { cwd: folder });
+    assert.equal((await post(service, OLD)).body, OLD);
+  }
+  {
+    await using service = await startService(['--database', address], { cwd: folder, main });
+    const key = await createKey(address);
+    const again = { 'idempotency-key': 'once' };
+    assert.deepEqual(await post({ ...service, key }, FULL, again), { status: 201, body: FULL });
+    assert.deepEqual(await post({ ...service, key }, FULL, again), { status: 201, body: FULL });
+    for (const changed of [FULL.replace('a, ', 'b, '), FULL.replace('775807', '775806')]) {
+      assert.equal((await post({ ...service, key }, changed, again)).status, 422, changed);
+    }
+    assert.deepEqual(await post({ ...service, key }, PART), { status: 201, body: PART });
+    assert.equal(await get(service, key, '/2'), FULL);
+    assert.equal(await get(service, key, ''), `[${ALL}]`);
+    assert.equal(await get(service, key, '?status=sold'), `[${FULL}]`);
+  }
+  for (const ending of ['ndjson', 'json', 'csv']) {
+    const file = `pets.${ending}`;
+    await petstore('pets', 'export', file, '--database', address);
+    // Both have ids from 1, in the order of the file.
+    const target = `sqlite:${ending} of ${other.length}.db`;
+    await petstore('pets', 'import', file, '--database', target);
+    assert.equal(await exportAll(target), `${ALL.join('\n')}\n`, ending);
+    for (const end of ['', '-shm', '-wal']) {
+      await rm(join(folder, target.replace('sqlite:', '') + end), { force: true });
+    }
+  }
+  await petstore('pets', 'import', 'pets.ndjson', '--database', second);
+  assert.equal(await exportAll(second), `${ALL.join('\n')}\n`);
+  await petstore('copy', '--from', address, '--to', other);
+  assert.equal(await exportAll(other), `${ALL.join('\n')}\n`);
+}
+
+async function createKey(address: string): Promise<string> {
+  return (await petstore('keys', 'create', '--name', 'ci', '--database', address)).trim();
+}
+
+function exportAll(address: string): Promise<string> {
+  return petstore('pets', 'export', '--database', address);
+}
+
+/** Runs a command of the copy to its end, and returns what it wrote to standard output. */
+async function petstore(...args: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await runProgram(args, { cwd: folder, main });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
+
+async function post(
+  { url, key }: Pick<RunningService, 'url' | 'key'>,
+  pet: string,
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const answer = await fetch(`${url}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: pet,
+  });
+  return { status: answer.status, body: await answer.text() };
+}
+
+async function get({ url }: RunningService, key: string, path: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(`${url}/v1/pets${path}`, { headers })).text();
+}
