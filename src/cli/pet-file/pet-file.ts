@@ -1,5 +1,6 @@
 /** Files of pets, read and written in the format that their ending names. */
 
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -34,6 +35,9 @@ const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
   ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
   ['.csv', { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' }],
 ]);
+
+/** Read and written by its owner alone: names of pets may be nobody else's business. */
+const PRIVATE_FILE_MODE = 0o600;
 
 /** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
@@ -77,9 +81,11 @@ function getFormat(file: string): PetFormat {
 }
 
 async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  const partial = `${file}.partial`;
+  // A name that nobody can foresee, opened only if it is new: a link that stands there is not followed.
+  const partial = `${file}.${randomUUID()}.partial`;
   try {
-    await pipeline(text, createWriteStream(partial, { flush: true }));
+    const options = { flags: 'wx', mode: PRIVATE_FILE_MODE, flush: true };
+    await pipeline(text, createWriteStream(partial, options));
     await rename(partial, file);
   } catch (cause) {
     // The first error is the one to report.

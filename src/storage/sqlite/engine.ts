@@ -1,6 +1,6 @@
 /** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. It names no table. */
 
-import { existsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PetstoreError } from '../../error.ts';
 import { MEMORY_FILE } from '../address.ts';
@@ -17,6 +17,7 @@ import { type Write, writeAll } from './writer-thread.ts';
 
 /** Rows that are staged in one transaction, without a turn of the event loop between them. */
 const STAGED_AT_ONCE = 1_000;
+const PRIVATE_FILE_MODE = 0o600;
 /** How often a write checks that the file is still the one that was opened. */
 const IDENTITY_MS = 1_000;
 
@@ -37,6 +38,7 @@ export async function openSqlite(
       throw new PetstoreError('unavailable', `there is no database ${file}`);
     }
     checkFile(file);
+    if (create) createPrivateFile(file);
   }
   let connection: SqliteConnection | undefined;
   try {
@@ -47,6 +49,18 @@ export async function openSqlite(
   } catch (error) {
     connection?.close();
     throw explain(error, file);
+  }
+}
+
+/**
+ * Creates the file, readable by its owner alone, unless it exists. SQLite would give it the mode of
+ * the umask; it gives those of its log the mode of the database.
+ */
+function createPrivateFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', PRIVATE_FILE_MODE));
+  } catch {
+    // It exists, or cannot be created, which SQLite then reports.
   }
 }
 

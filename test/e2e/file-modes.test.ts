@@ -1,0 +1,56 @@
+/** Who may read the files that the program makes, under a umask that would let everyone. */
+
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { runProgram, startService } from '../support/program.ts';
+
+const within = ['sh', '-c', 'umask 0; exec "$@"', '--'];
+
+describe('files', { skip: process.platform === 'win32' && 'modes are those of POSIX' }, () => {
+  let cwd: string;
+  before(async () => {
+    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  });
+  after(() => rm(cwd, { recursive: true }));
+
+  async function petstore(...args: readonly string[]): Promise<void> {
+    const { status, stderr } = await runProgram(args, { cwd, within });
+    assert.equal(status, 0, stderr);
+  }
+
+  async function assertPrivate(...files: readonly string[]): Promise<void> {
+    for (const file of files) {
+      const { mode } = await stat(join(cwd, file));
+      assert.equal((mode & 0o777).toString(8), '600', file);
+    }
+  }
+
+  test('files › a database, its log, a backup and exports › are their owner’s alone', async () => {
+    await using service = await startService([], { cwd, within });
+    await fetch(`${service.url}/v1/pets`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${service.key}` },
+      body: '{"name":"Rex","categoryId":1}',
+    });
+    await petstore('backup', 'backup.db');
+    await petstore('pets', 'export', 'pets.ndjson');
+    await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
+    await petstore('copy', '--from', 'sqlite:petstore.db', '--to', 'sqlite:copied.db');
+    await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
+    await assertPrivate('backup.db', 'pets.ndjson', 'imported.db', 'copied.db');
+  });
+
+  test('files › a link at a name that an export might use › is not written through', async () => {
+    await writeFile(join(cwd, 'victim'), 'as it was');
+    await symlink('victim', join(cwd, 'linked.csv.partial'));
+    await symlink('victim', join(cwd, 'linked.csv'));
+    await petstore('keys', 'create', '--name', 'ci');
+    await petstore('pets', 'export', 'linked.csv');
+    assert.equal(await readFile(join(cwd, 'victim'), 'utf8'), 'as it was');
+    assert.match(await readFile(join(cwd, 'linked.csv'), 'utf8'), /^id,name,categoryId,status\n/);
+    await assertPrivate('linked.csv');
+  });
+});
