@@ -9,6 +9,9 @@ import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
 import { openSqlite } from './sqlite/engine.ts';
 
+/** The digest of no key: a SHA-256 has 32 bytes. */
+const NO_DIGEST = new Uint8Array();
+
 export interface OpenOptions {
   /** Whether a database that does not exist yet is created. */
   readonly create: boolean;
@@ -24,10 +27,15 @@ export interface OpenOptions {
  */
 export async function openStore(address: string, options: OpenOptions): Promise<Store> {
   const engine = await openEngine(address, options);
+  const pets = createPetStore(engine);
+  const keys = createKeyStore(engine);
   return {
-    pets: createPetStore(engine),
-    keys: createKeyStore(engine),
-    check: () => engine.check(),
+    pets,
+    keys,
+    async check() {
+      // The statements of requests: a table that is missing fails them, and nothing else.
+      await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
+    },
     backup: (file) => writeBackup(engine, file, (copy) => openSqlite(copy, { create: true })),
     close: () => engine.close(),
   };

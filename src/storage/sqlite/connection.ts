@@ -3,11 +3,21 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Row, SqlValue, Statement } from '../engine.ts';
 
-/** A commit is synced to the disk; the write-ahead log is truncated to 64 MiB after a large transaction. */
-export const SETTINGS = 'pragma synchronous = full; pragma journal_size_limit = 67108864';
+/**
+ * A commit is synced to the disk; the write-ahead log is truncated to 64 MiB after a large transaction;
+ * functions in the file's schema may have no side effects.
+ */
+export const SETTINGS =
+  'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
 
 export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
+
+  /** @param timeout how long SQLite blocks for a lock, in milliseconds. */
+  constructor(file: string, timeout: number) {
+    // Defensive: no statement, however it came about, can write to the schema or corrupt the file.
+    super(file, { timeout, defensive: true });
+  }
 
   /** The rows of a statement, which is prepared at its first use. */
   run(sql: string, values: readonly SqlValue[]): Row[] {

@@ -43,7 +43,7 @@ export async function openSqlite(
   let connection: SqliteConnection | undefined;
   try {
     // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
-    connection = new SqliteConnection(isMemory ? file : resolve(file), { timeout: 0 });
+    connection = new SqliteConnection(isMemory ? file : resolve(file), 0);
     await prepare(connection, file);
     return new SqliteEngine(connection, file);
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Checks that a file is a petstore's database, and migrates it to this program's schema. Refuses a damaged one, never repairs it. */
 
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
@@ -61,6 +61,39 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
       `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
     );
   }
+  if (!isEmpty) checkObjects(connection, file, version);
+}
+
+/**
+ * A trigger could undo a revocation, and a view in the place of a table could be endless: so the file
+ * must have exactly what the migrations create.
+ *
+ * @throws PetstoreError `unavailable` when an object is foreign, missing or changed.
+ */
+function checkObjects(connection: DatabaseSync, file: string, version: number): void {
+  const pristine = new DatabaseSync(':memory:');
+  for (const step of MIGRATIONS.slice(0, version)) pristine.exec(step);
+  const expected = listObjects(pristine);
+  pristine.close();
+  const actual = listObjects(connection);
+  const differing = [...actual.keys(), ...expected.keys()].find(
+    (name) => actual.get(name) !== expected.get(name),
+  );
+  if (differing === undefined) return;
+  throw new PetstoreError(
+    'unavailable',
+    `the database ${file} is not as a petstore made it: see its ${differing}, and restore it from a backup`,
+  );
+}
+
+/** The SQL of each table, index, view and trigger, by kind and name; those that ANALYZE makes are left out. */
+function listObjects(connection: DatabaseSync): Map<string, unknown> {
+  const rows = connection
+    .prepare(
+      "select type || ' ' || name as name, sql from sqlite_schema where name not like 'sqlite_stat%'",
+    )
+    .all();
+  return new Map(rows.map(({ name, sql }) => [String(name), sql]));
 }
 
 /** @throws PetstoreError `unavailable` when the pages of the database are inconsistent. */

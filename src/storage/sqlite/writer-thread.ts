@@ -43,7 +43,7 @@ function toFailure(error: unknown): Failure {
 
 if (!isMainThread) {
   // SQLite may block this thread while it waits for a lock: nothing else runs on it.
-  const connection = new SqliteConnection(workerData, { timeout: BUSY_MS_MAX });
+  const connection = new SqliteConnection(workerData, BUSY_MS_MAX);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
     let written: readonly Written[];
