@@ -142,6 +142,25 @@ test('parseJson › __proto__ › is an ordinary member', () => {
   assert.equal('name' in value, false);
 });
 
+for (const [what, write] of [
+  [
+    'members of an object',
+    (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":1`)}}`,
+  ],
+  [
+    'elements of an array',
+    (count: number) => `{"a":[${Array.from({ length: count }, () => '","')}]}`,
+  ],
+] as const) {
+  test(`parseJson › 1,000 ${what} and one more › is taken, is refused`, () => {
+    assert.doesNotThrow(() => parseJson(write(1_000)));
+    assert.throws(() => parseJson(write(1_001)), {
+      code: 'bad_request',
+      message: 'the JSON has more than 1000 values',
+    });
+  });
+}
+
 test('parseJson › nested more deeply than the stack › is refused', () => {
   const refusal = { code: 'bad_request', message: 'not valid JSON: it is nested too deeply' };
   assert.throws(() => parseJson('['.repeat(60_000) + ']'.repeat(60_000)), refusal);
