@@ -11,7 +11,10 @@ export interface Store {
   readonly pets: PetStore;
   readonly keys: KeyStore;
 
-  /** Resolves when the database can be read and written. */
+  /**
+   * Resolves when the statements of requests succeed and, on PostgreSQL, the server takes writes. On
+   * SQLite the file must still be the one that was opened.
+   */
   check(): Promise<void>;
 
   /**

@@ -51,7 +51,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   let stopping = false;
   const isStopping = () => stopping;
 
-  // Before a request reaches the application: what Node's parser refuses, and its other events.
+  // Events of node:http that never become a request: Expect, CONNECT, idle connections.
   const closeIdleConnections = handleServerEvents(app.server, log);
   app.addHook('preClose', async () => {
     stopping = true;

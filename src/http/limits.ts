@@ -13,7 +13,7 @@ export const REQUEST_SECONDS_MAX = 30;
 /** Requests of one connection that may wait for their answers. */
 export const PIPELINED_MAX = 100;
 
-/** A connection on which no byte moves for so long is closed: its client has stopped reading. */
+/** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
 export const IDLE_MS_MAX = 60_000;
 
 const CHECK_MS = 500;

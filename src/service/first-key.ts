@@ -1,4 +1,4 @@
-/** What `serve` says of keys when it starts: nothing, how to make one, or the first key itself. */
+/** The first key: made at the start in staging; otherwise the start says how to make one. */
 
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress } from '../storage/address.ts';
@@ -7,7 +7,7 @@ import { toUrlHost } from './listener.ts';
 import type { ServeOptions } from './service.ts';
 
 /** The lines to print. In staging the first start makes a key; in production no key is ever printed. */
-export async function describeFirstKey(
+export async function ensureFirstKey(
   { environment, host, database }: ServeOptions,
   port: number,
   store: Store,

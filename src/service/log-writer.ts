@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const write = promisify(fs.write);
 
-/** Lines are buffered until there are so many UTF-16 units of them, or for so long. */
+/** A write begins at this many buffered UTF-16 units, or this long after the first of them. */
 const BUFFERED_UNITS = 32 * 1024;
 const BUFFERED_MS_MAX = 200;
 /** The most that is buffered while nobody reads; lines above it are dropped. */

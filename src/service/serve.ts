@@ -4,7 +4,7 @@ import cluster from 'node:cluster';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { openStore } from '../storage/open.ts';
-import { describeFirstKey } from './first-key.ts';
+import { ensureFirstKey } from './first-key.ts';
 import { startListener, toUrlHost } from './listener.ts';
 import { openLog } from './log.ts';
 import type { ServeOptions } from './service.ts';
@@ -46,7 +46,7 @@ async function start(options: ServeOptions): Promise<void> {
     if (cluster.isWorker) return;
     const lines = [
       `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${describeAddress(database)})`,
-      ...(await describeFirstKey(options, service.port, store)),
+      ...(await ensureFirstKey(options, service.port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {

@@ -1,6 +1,6 @@
 /** SIGTERM and SIGINT: the first one stops the service in order, a later one at once. */
 
-/** Signals within this time of the first count as the same: npm passes a Ctrl-C on that the terminal has sent too. */
+/** Signals within this time of the first count as the same: a Ctrl-C comes from the terminal, and again from runtime/node.cjs. */
 const SAME_SIGNAL_MS = 1_000;
 
 /** @param stop stops the service; resolves to false when the process cannot exit by itself. */

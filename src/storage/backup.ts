@@ -6,9 +6,7 @@ import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
 import { copyDatabase } from './copy.ts';
 import type { Engine } from './engine.ts';
-
-/** Read and written by its owner alone: it has the digests of all keys. */
-const PRIVATE_FILE_MODE = 0o600;
+import { createPrivateFile } from './private-file.ts';
 
 /**
  * Writes all that the engine's database holds to a new file.
@@ -39,7 +37,7 @@ async function writeNewFile(
 ): Promise<void> {
   const partial = `${file}.${randomUUID()}.partial`;
   try {
-    await (await open(partial, 'wx', PRIVATE_FILE_MODE)).close();
+    createPrivateFile(partial);
     await write(partial);
     await syncToDisk(partial);
     // A link fails when the file exists; a rename would replace it.

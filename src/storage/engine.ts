@@ -23,7 +23,7 @@ export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 export interface Engine {
   readonly petQueries: PetQueries;
 
-  /** Resolves when reads and writes can be done. */
+  /** Resolves when the database can be reached, and is the one that was opened and, on PostgreSQL, takes writes. */
   check(): Promise<void>;
 
   /** SQL that inserts a row of these columns and returns its id, which counts up from 1 in the order of commits. */
@@ -49,7 +49,7 @@ export interface Engine {
 
   /**
    * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an
-   * `exclusive` one reads and inserts while all other writers are blocked. It is rolled back when the
+   * `exclusive` one reads and inserts while no other transaction can add a pet or a key. It is rolled back when the
    * work fails. No other method may be called until it resolves.
    */
   transact<T>(

@@ -39,7 +39,7 @@ export function groupCommit<Write, Result>(
       try {
         settle(group, await commit(group.map(({ write }) => write)));
       } catch (error) {
-        // What waited meanwhile has waited as long, and its own commit would most likely fail too.
+        // The commit of what gathered meanwhile would most likely fail too, one time limit later.
         for (const { reject } of [...group, ...takeWaiting()]) reject(error);
       }
     }

@@ -11,25 +11,25 @@ import { type RunningService, runProgram, startService } from '../support/progra
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** A file, the text after which something is added, and what that is. */
+/** A file, the last text in it after which something is added, and what that is. */
 type Edit = readonly [file: string, after: string, added: string];
 
 const TABLE: Edit = [
   'src/pet.ts',
   "  status: { kind: 'text', optional: true, parse: parsePetStatus },\n",
-  `  tag: { kind: 'text', optional: true, parse: String },
-  chipId: { kind: 'int64', optional: true, parse: parseCategoryId },\n`,
+  `  exampleText: { kind: 'text', optional: true, parse: String },
+  exampleInteger: { kind: 'int64', optional: true, parse: parseCategoryId },\n`,
 ];
 const SCHEMA: Edit = [
   'src/http/schemas/components.ts',
   "  status: refTo<PetStatus>('PetStatus'),\n",
-  "  tag: Type.String({ description: 'A tag.' }),\n  chipId: int64('A chip.'),\n",
+  "  exampleText: Type.String({ description: 'A text.' }),\n  exampleInteger: int64('An int64.'),\n",
 ];
 const STEPS: readonly Edit[] = [
   [
     'src/pet.ts',
     '  readonly status?: PetStatus;\n',
-    '  readonly tag?: string;\n  readonly chipId?: bigint;\n',
+    '  readonly exampleText?: string;\n  readonly exampleInteger?: bigint;\n',
   ],
   TABLE,
   SCHEMA,
@@ -38,8 +38,9 @@ const STEPS: readonly Edit[] = [
 ];
 
 function toMigration(file: string, text: string, integer: string): Edit {
-  const step = `alter table pets add column tag ${text}; alter table pets add column chip_id ${integer};`;
-  return [file, '(created_at);\n  `,\n', `  \`${step}\`,\n`];
+  const step = `alter table pets add column example_text ${text}; alter table pets add column example_integer ${integer};`;
+  // Behind the last step of today.
+  return [file, '`,\n', `  \`${step}\`,\n`];
 }
 
 let folder: string;
@@ -60,10 +61,8 @@ async function edit([file, after, added]: Edit): Promise<void> {
   const path = join(folder, file);
   const text = await readFile(path, 'utf8');
   assert.ok(text.includes(after), `${file} has no ${after}`);
-  await writeFile(
-    path,
-    text.replace(after, () => after + added),
-  );
+  const at = text.lastIndexOf(after) + after.length;
+  await writeFile(path, text.slice(0, at) + added + text.slice(at));
 }
 
 /** What the compiler has to say against the copy. */
@@ -90,7 +89,10 @@ describe('new field', () => {
       const text = await readFile(path, 'utf8');
       await writeFile(path, text.replace(after + added, after));
       try {
-        assert.match(await compile(), /error TS\d+: .*(?:tag, chipId|chipId, tag)/);
+        assert.match(
+          await compile(),
+          /error TS\d+: .*(?:exampleText, exampleInteger|exampleInteger, exampleText)/,
+        );
       } finally {
         await writeFile(path, text);
       }
@@ -120,8 +122,8 @@ async function createPlace(engine: 'sqlite' | 'postgresql', name: string) {
 
 const OLD = '{"id":1,"name":"Old","categoryId":1}';
 const FULL =
-  '{"id":2,"name":"Rex","categoryId":1,"status":"sold","tag":"a, \\"b\\"","chipId":9223372036854775807}';
-const PART = '{"id":3,"name":"Mia","categoryId":2,"chipId":-1}';
+  '{"id":2,"name":"Rex","categoryId":1,"status":"sold","exampleText":"a, \\"b\\"","exampleInteger":9223372036854775807}';
+const PART = '{"id":3,"name":"Mia","categoryId":2,"exampleInteger":-1}';
 const ALL = [OLD, FULL, PART];
 
 async function roundTrip(address: string, second: string, other: string): Promise<void> {

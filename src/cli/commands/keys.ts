@@ -30,7 +30,7 @@ export function addKeys(program: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
     .action((options: StoreOptions & KeyOptions) =>
-      withStore(options, { create: true }, (store) => createKey(store, options)),
+      withStore(options, { create: true }, (store) => addKey(store, options)),
     );
   keys
     .command('list')
@@ -62,7 +62,7 @@ export function addKeys(program: Command): void {
     );
 }
 
-async function createKey(store: Store, options: KeyOptions): Promise<void> {
+async function addKey(store: Store, options: KeyOptions): Promise<void> {
   const { text, newKey } = createApiKey(options, Date.now());
   await printKey(text);
   describe(await store.keys.add(newKey));

@@ -8,6 +8,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PetstoreError } from '../../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { CSV_HEADER, readCsv, toCsvRow } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
 import { readUtf8, toFileError } from './text.ts';
@@ -35,9 +36,6 @@ const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
   ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
   ['.csv', { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' }],
 ]);
-
-/** Read and written by its owner alone: names of pets may be nobody else's business. */
-const PRIVATE_FILE_MODE = 0o600;
 
 /** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;

@@ -1,4 +1,4 @@
-/** The last hook of every answer: the headers that all carry, the log line of the request, and when it is sent. */
+/** The last hook of every answer of the application: the headers that all carry, the log line of the request, and when it is sent. */
 
 import type {
   HookHandlerDoneFunction as Done,
@@ -22,6 +22,7 @@ declare module 'fastify' {
  */
 export function createFinishResponse(log: FastifyBaseLogger, isStopping: () => boolean) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
+    // The pages bring a policy of their own.
     if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
     reply.header('x-request-id', request.id);
     if (reply.getHeader('content-type') === 'application/json; charset=utf-8') {

@@ -71,7 +71,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
   });
 };
 
-/** Nothing in it needs escaping. */
+/** Digits, a status and base64url: none of them needs a percent-escape. */
 function toNextQuery({ limit, status }: PetQuery, next: bigint): string {
   const filter = status === undefined ? '' : `&status=${status}`;
   return `limit=${limit}${filter}&cursor=${createCursor(next)}`;

@@ -25,7 +25,7 @@ function refTo<T>(name: string): TUnsafe<T> {
 export const int64 = (description: string) =>
   Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description });
 
-const SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
+const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
   name: Type.String({
     description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
     minLength: 1,
@@ -36,10 +36,10 @@ const SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
   status: refTo<PetStatus>('PetStatus'),
 };
 
-const newPetFields = Object.fromEntries(
+const newPetProperties = Object.fromEntries(
   NEW_PET_FIELDS.map(({ name, optional }) => [
     name,
-    optional ? Type.Optional(SCHEMAS[name]) : SCHEMAS[name],
+    optional ? Type.Optional(FIELD_SCHEMAS[name]) : FIELD_SCHEMAS[name],
   ]),
 );
 
@@ -50,7 +50,7 @@ export const COMPONENTS = [
     enum: [...PET_STATUSES],
     description: 'Whether the pet can be bought. Absent when the client gave none.',
   }),
-  Type.Object(newPetFields, {
+  Type.Object(newPetProperties, {
     $id: 'NewPet',
     description: 'A pet as a client sends it. Other members are ignored.',
     examples: [EXAMPLE_NEW_PET],
@@ -58,7 +58,7 @@ export const COMPONENTS = [
   Type.Object(
     {
       id: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
-      ...newPetFields,
+      ...newPetProperties,
     },
     { $id: 'Pet', description: 'A pet of the store.', examples: [EXAMPLE_PET] },
   ),

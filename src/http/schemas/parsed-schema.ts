@@ -5,7 +5,7 @@ import type { Static, TSchema } from 'typebox';
 
 const PARSE = Symbol('parse');
 
-/** A JSON Schema alone cannot check the digits of an int64. */
+/** A schema with its parser under PARSE, since JSON Schema cannot check the digits of an int64. */
 type ParsedSchema<T> = TSchema & { readonly [PARSE]: (value: unknown) => T };
 
 export function parsedBy<T>(parse: (value: unknown) => T, schema: TSchema): ParsedSchema<T> {

@@ -7,7 +7,7 @@ import type { Row, SqlValue } from '../engine.ts';
 import { explain } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
-/** From the call to its result or its failure. A request makes two calls at most. */
+/** From the call to its result or its failure. A request makes two calls at most, a replay of a create three. */
 export const ANSWER_MS_MAX = 900;
 /** Half of it, so that there is time to try a second host. */
 export const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;

@@ -135,7 +135,7 @@ class PostgresEngine implements Engine {
     const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
     return this.#pool.withoutDeadline((connection) =>
       transactLong(connection, begin, async () => {
-        // Every insert updates `counters`; locking its rows blocks all writers.
+        // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
         if (!isSnapshot) await connection.runUnprepared('select from counters for update');
         return work(createTransaction(connection));
       }),

@@ -5,7 +5,7 @@ import type { SqliteConnection } from './connection.ts';
 
 export class CommitCounter {
   readonly #dataVersion: StatementSync;
-  /** Commits of this process, which `data_version` does not count. */
+  /** Commits of this process: `data_version` leaves out those of this connection, and is read once in a turn. */
   #ownCommits = 0;
   /** What `data_version` was in this turn of the event loop. */
   #turnVersion: number | undefined;

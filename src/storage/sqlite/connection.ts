@@ -1,4 +1,4 @@
-/** One connection of node:sqlite: prepared statements and transactions. It never waits for a lock, unless told to. */
+/** One connection of node:sqlite: prepared statements and transactions. With a timeout of 0 a lock of another process is an error at once. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Row, SqlValue, Statement } from '../engine.ts';
@@ -31,7 +31,7 @@ export class SqliteConnection extends DatabaseSync {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /** The rows of each statement, up to the first that is empty and is to stop then. */
+  /** The rows of each statement. Stops after one with `stopIfEmpty` that returns no row. */
   runAll(statements: readonly Statement[]): Row[][] {
     const results: Row[][] = [];
     for (const { sql, values, stopIfEmpty } of statements) {

@@ -1,12 +1,13 @@
-/** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. It names no table. */
+/** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. Tables are named by its callers. */
 
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PetstoreError } from '../../error.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { createPrivateFile } from '../private-file.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -17,7 +18,6 @@ import { type Write, writeAll } from './writer-thread.ts';
 
 /** Rows that are staged in one transaction, without a turn of the event loop between them. */
 const STAGED_AT_ONCE = 1_000;
-const PRIVATE_FILE_MODE = 0o600;
 /** How often a write checks that the file is still the one that was opened. */
 const IDENTITY_MS = 1_000;
 
@@ -38,7 +38,7 @@ export async function openSqlite(
       throw new PetstoreError('unavailable', `there is no database ${file}`);
     }
     checkFile(file);
-    if (create) createPrivateFile(file);
+    if (create) createIfMissing(file);
   }
   let connection: SqliteConnection | undefined;
   try {
@@ -52,13 +52,10 @@ export async function openSqlite(
   }
 }
 
-/**
- * Creates the file, readable by its owner alone, unless it exists. SQLite would give it the mode of
- * the umask; it gives those of its log the mode of the database.
- */
-function createPrivateFile(file: string): void {
+/** SQLite would give a new file the mode of the umask; it gives those of its log the mode of the database. */
+function createIfMissing(file: string): void {
   try {
-    closeSync(openSync(file, 'wx', PRIVATE_FILE_MODE));
+    createPrivateFile(file);
   } catch {
     // It exists, or cannot be created, which SQLite then reports.
   }
