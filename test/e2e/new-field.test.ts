@@ -99,25 +99,26 @@ describe('new field', () => {
     });
   }
 
-  for (const engine of ['sqlite', 'postgresql'] as const) {
-    test(`new field › on ${engine}, through every way in and out › is kept`, async () => {
-      const places = [await createPlace(engine, 'a'), await createPlace(engine, 'b')] as const;
-      const other = await createPlace(
-        engine === 'sqlite' ? 'postgresql' : 'sqlite',
-        `of ${engine}`,
-      );
-      try {
-        await roundTrip(places[0].address, places[1].address, other.address);
-      } finally {
-        for (const place of [...places, other]) await place.drop();
-      }
-    });
-  }
+  test('new field › on sqlite, through every way in and out › is kept', async () => {
+    await using other = await createDatabase();
+    const imports = ['ndjson', 'json', 'csv'].map((ending) => [ending, toAddress(ending)] as const);
+    await roundTrip(toAddress('first'), imports, other.address);
+  });
+
+  test('new field › on postgresql, through every way in and out › is kept', async () => {
+    await using database = await createDatabase();
+    await using second = await createDatabase();
+    await roundTrip(database.address, [['ndjson', second.address]], toAddress('of postgresql'));
+  });
 });
 
-async function createPlace(engine: 'sqlite' | 'postgresql', name: string) {
-  if (engine === 'postgresql') return createTestDatabase();
-  return { address: `sqlite:${join(folder, name)}.db`, drop: async () => {} };
+function toAddress(name: string): string {
+  return `sqlite:${join(folder, name)}.db`;
+}
+
+async function createDatabase(): Promise<AsyncDisposable & { readonly address: string }> {
+  const { address, drop } = await createTestDatabase();
+  return { address, [Symbol.asyncDispose]: drop };
 }
 
 const OLD = '{"id":1,"name":"Old","categoryId":1}';
@@ -126,7 +127,15 @@ const FULL =
 const PART = '{"id":3,"name":"Mia","categoryId":2,"exampleInteger":-1}';
 const ALL = [OLD, FULL, PART];
 
-async function roundTrip(address: string, second: string, other: string): Promise<void> {
+/**
+ * @param imports endings of files, each with an empty database to import it into.
+ * @param other an empty database of the other engine, to copy to.
+ */
+async function roundTrip(
+  address: string,
+  imports: readonly (readonly [ending: string, target: string])[],
+  other: string,
+): Promise<void> {
   // One from before the field was there.
   {
     await using service = await startService(['--database', address], { cwd: folder });
@@ -146,19 +155,13 @@ async function roundTrip(address: string, second: string, other: string): Promis
     assert.equal(await get(service, key, ''), `[${ALL}]`);
     assert.equal(await get(service, key, '?status=sold'), `[${FULL}]`);
   }
-  for (const ending of ['ndjson', 'json', 'csv']) {
+  for (const [ending, target] of imports) {
     const file = `pets.${ending}`;
     await petstore('pets', 'export', file, '--database', address);
     // Both have ids from 1, in the order of the file.
-    const target = `sqlite:${ending} of ${other.length}.db`;
     await petstore('pets', 'import', file, '--database', target);
     assert.equal(await exportAll(target), `${ALL.join('\n')}\n`, ending);
-    for (const end of ['', '-shm', '-wal']) {
-      await rm(join(folder, target.replace('sqlite:', '') + end), { force: true });
-    }
   }
-  await petstore('pets', 'import', 'pets.ndjson', '--database', second);
-  assert.equal(await exportAll(second), `${ALL.join('\n')}\n`);
   await petstore('copy', '--from', address, '--to', other);
   assert.equal(await exportAll(other), `${ALL.join('\n')}\n`);
 }
