@@ -1,14 +1,14 @@
 /** The datasets: files of SQLite and databases of PostgreSQL with a number of pets and a key. */
 
 import { execFileSync } from 'node:child_process';
-import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PET_STATUSES, type PetStatus } from '../src/pet.ts';
 import { type Cluster, queryOnce, startCluster } from '../test/support/postgres-cluster.ts';
 import { MAIN } from '../test/support/program.ts';
+import { createProcessFolder } from '../test/support/temporary-folder.ts';
 
 export interface Dataset {
   readonly address: string;
@@ -36,14 +36,10 @@ const ROWS_AT_ONCE = 10_000;
 
 /** Makes datasets, in a temporary folder that is removed at the end. */
 export class Datasets implements AsyncDisposable {
-  readonly folder = mkdtempSync(join(tmpdir(), 'petstore-bench-'));
+  readonly folder = createProcessFolder();
   readonly #originals = new Map<number, Dataset>();
   #cluster: Cluster | undefined;
   #count = 0;
-
-  constructor() {
-    process.on('exit', () => rmSync(this.folder, { recursive: true, force: true }));
-  }
 
   /** A new file with that many pets, whose ids count from 1. */
   async create(pets: number): Promise<Dataset> {

@@ -8,11 +8,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
+import { createFolder } from '../test/support/temporary-folder.ts';
 
 const LINTERS = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3'];
 const PHASES = 'examples,coverage,fuzzing,stateful';
@@ -49,22 +48,18 @@ async function installSchemathesis(): Promise<void> {
 
 /** Checks the service on the database at that address. */
 async function checkService(database: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  try {
-    const args = ['--log-level', 'warn', '--database', database];
-    await using service = await startService(args, { cwd: folder });
-    const config = ['--no-color', '--config-file', join(root, 'schemathesis.toml')];
-    const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
-    await run(
-      join(python, 'bin/schemathesis'),
-      [...config, 'run', ...place, '--checks', 'all', '--phases', PHASES, '--seed', seed],
-      { PETSTORE_KEY: service.key },
-      folder,
-    );
-    if (service.output.stderr !== '') throw new Error(`it logged: ${service.output.stderr}`);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using folder = await createFolder();
+  const args = ['--log-level', 'warn', '--database', database];
+  await using service = await startService(args, { cwd: folder.path });
+  const config = ['--no-color', '--config-file', join(root, 'schemathesis.toml')];
+  const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
+  await run(
+    join(python, 'bin/schemathesis'),
+    [...config, 'run', ...place, '--checks', 'all', '--phases', PHASES, '--seed', seed],
+    { PETSTORE_KEY: service.key },
+    folder.path,
+  );
+  if (service.output.stderr !== '') throw new Error(`it logged: ${service.output.stderr}`);
 }
 
 /** Runs a command to its end, with its output shown. */

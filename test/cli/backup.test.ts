@@ -1,23 +1,19 @@
 /** `petstore backup` of the real program, while a service writes to the store. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const CLIENTS = 4;
 const CREATED_MIN = 200;
 
 describe('backup', () => {
-  let cwd: string;
-  before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(cwd, { recursive: true }));
+  const cwd = createProcessFolder();
 
   test('backup › while the service runs and adds › is a store of one moment by itself', async () => {
     await using service = await startService(['--log-level', 'silent'], { cwd });

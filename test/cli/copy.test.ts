@@ -1,8 +1,7 @@
 /** `petstore copy` of the real program: its output and its exit status. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { copyPetstore } from '../../src/cli/commands/copy.ts';
@@ -10,6 +9,7 @@ import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { type Finished, runProgram } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** What is told of a copy with that many keys. */
 const DONE = (pets: string, keys: string) =>
@@ -26,12 +26,11 @@ async function* repeat(count: number): AsyncGenerator<NewPet> {
 }
 
 describe('copy', () => {
-  let cwd: string;
+  const cwd = createProcessFolder();
   let database: TestDatabase;
   /** The database, with a password. */
   let postgres: string;
   before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
     database = await createTestDatabase();
     const url = new URL(database.address);
     url.password ||= SECRET;
@@ -45,7 +44,6 @@ describe('copy', () => {
   });
   after(async () => {
     await database.drop();
-    await rm(cwd, { recursive: true });
   });
 
   const run = async (args: readonly string[], env = {}): Promise<Finished> => {

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
+import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
 const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
@@ -22,31 +21,30 @@ interface KeyRow {
   readonly lastUsed: string | null;
 }
 
-interface Folder extends AsyncDisposable {
-  readonly cwd: string;
+interface KeyFolder extends TemporaryFolder {
   /** Runs `keys …` to its end, which must be this status. */
   readonly keys: (status: number, ...args: readonly string[]) => Promise<Finished>;
   readonly list: () => Promise<KeyRow[]>;
 }
 
-async function createFolder(): Promise<Folder> {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+async function createKeyFolder(): Promise<KeyFolder> {
+  const folder = await createFolder();
+  const cwd = folder.path;
   const keys = async (status: number, ...args: readonly string[]) => {
     const finished = await runProgram(['keys', ...args], { cwd });
     assert.equal(finished.status, status, finished.stderr);
     return finished;
   };
   return {
-    cwd,
+    ...folder,
     keys,
     list: async () => JSON.parse((await keys(0, 'list', '--json')).stdout),
-    [Symbol.asyncDispose]: () => rm(cwd, { recursive: true }),
   };
 }
 
 describe('keys', { concurrency: 2 }, () => {
   test('keys create › in each environment › prints the key alone, the words elsewhere', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     const staging = await folder.keys(0, 'create', '--name', 'ci');
     assert.match(staging.stdout, STAGING_KEY);
     assert.equal(staging.stderr, 'Key 1 (ci) for staging, never expires. It is shown only now.\n');
@@ -75,7 +73,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys list › without --json › is a table without the keys', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     const { stdout: key } = await folder.keys(0, 'create', '--name', 'a name of many words');
     const { stdout, stderr } = await folder.keys(0, 'list');
     const [head, row, ...rest] = stdout.split('\n');
@@ -86,7 +84,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys revoke › a key, then again › says so and keeps it as revoked', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
     for (let count = 0; count < 2; count += 1) {
       const { stdout, stderr } = await folder.keys(0, 'revoke', '1');
@@ -100,11 +98,11 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys create › nowhere to print the key › makes none', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
     const command = `"${process.execPath}" "${MAIN}" keys create --name lost > /dev/full`;
     const { status, stderr } = spawnSync('sh', ['-c', command], {
-      cwd: folder.cwd,
+      cwd: folder.path,
       encoding: 'utf8',
     });
     assert.equal(status, 1);
@@ -113,7 +111,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d');
     const rotated = await folder.keys(0, 'rotate', '1');
     assert.match(rotated.stdout, STAGING_KEY);
@@ -139,7 +137,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci', '--expires', '1h');
     const [before] = await folder.list();
     await folder.keys(0, 'rotate', '1', '--overlap', '24h');
@@ -147,7 +145,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys › an id that no key has › exits with 1 and one line', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
     for (const command of ['revoke', 'rotate']) {
       const { stdout, stderr } = await folder.keys(1, command, '7');
@@ -157,17 +155,17 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys list › no key yet › says how to make one', async () => {
-    await using folder = await createFolder();
-    await runProgram(['pets', 'import', '/dev/null/pets.csv'], { cwd: folder.cwd });
+    await using folder = await createKeyFolder();
+    await runProgram(['pets', 'import', '/dev/null/pets.csv'], { cwd: folder.path });
     const { stdout, stderr } = await folder.keys(0, 'list');
     assert.equal(stdout, '');
     assert.equal(stderr, 'There is no key yet: make one with keys create --name NAME.\n');
   });
 
   test('keys list › its reader gone › ends without a word', async () => {
-    await using folder = await createFolder();
+    await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
-    const program = startProgram(['keys', 'list'], folder);
+    const program = startProgram(['keys', 'list'], { cwd: folder.path });
     program.process.stdout?.destroy();
     const { status, stderr } = await program.finished;
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
@@ -182,11 +180,11 @@ describe('keys', { concurrency: 2 }, () => {
     ['backup', 'copy.db'],
   ]) {
     test(`${args.join(' ')} › a database that is not there › exits with 1 and makes no file`, async () => {
-      await using folder = await createFolder();
-      const { status, stdout, stderr } = await runProgram(args, { cwd: folder.cwd });
+      await using folder = await createKeyFolder();
+      const { status, stdout, stderr } = await runProgram(args, { cwd: folder.path });
       const expected = 'petstore: there is no database petstore.db\n';
       assert.deepEqual({ status, stdout, stderr }, { status: 1, stdout: '', stderr: expected });
-      assert.deepEqual(await readdir(folder.cwd), []);
+      assert.deepEqual(await readdir(folder.path), []);
     });
   }
 });

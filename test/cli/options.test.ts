@@ -1,10 +1,9 @@
 /** The options of the command line: their variables, their bad values and their help. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { readdir } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { describe, test } from 'node:test';
 import { Command, CommanderError, type Option } from 'commander';
 import {
   databaseOption,
@@ -17,15 +16,12 @@ import {
   UsageError,
 } from '../../src/cli/options.ts';
 import { runProgram } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** A stack, or an error that Node itself told. */
 const STACK = /^ {4}at |^Node\.js v/m;
 
-let cwd: string;
-before(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(cwd, { recursive: true }));
+const cwd = createProcessFolder();
 
 const OPTIONS = [...serveOptions(), nameOption(), expiresOption(), overlapOption()];
 

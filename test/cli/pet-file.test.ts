@@ -1,25 +1,21 @@
 /** Pet files: what is read, what is refused at which line, and that what is written can be read back. */
 
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { readPets, writePets } from '../../src/cli/pet-file/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import { int64, name, status } from '../arbitraries.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const ENDINGS = ['ndjson', 'jsonl', 'json', 'csv'] as const;
 const ROW_BYTES_MAX = 65_536;
 
-let folder: string;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(folder, { recursive: true }));
+const folder = createProcessFolder();
 
 async function read(ending: string, content: string | Buffer): Promise<NewPet[]> {
   const file = join(folder, `read.${ending}`);
@@ -375,7 +371,7 @@ describe('pets export', () => {
   });
 
   test('pets export › that fails › leaves the old file and nothing else', async () => {
-    const inner = await mkdtemp(join(folder, 'fails-'));
+    const inner = createProcessFolder();
     const file = join(inner, 'pets.csv');
     await writeFile(file, 'old');
     async function* failing(): AsyncGenerator<Pet> {

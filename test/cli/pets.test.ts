@@ -1,8 +1,7 @@
 /** `petstore pets import` and `export` on a real store, and their progress. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -11,6 +10,7 @@ import { exportPets, importPets } from '../../src/cli/commands/pets.ts';
 import { Progress } from '../../src/cli/progress.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** A standard error that keeps what it is told. */
 class Transcript {
@@ -28,15 +28,13 @@ class Transcript {
 }
 
 describe('pets', () => {
-  let folder: string;
+  const folder = createProcessFolder();
   let store: Store;
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'petstore-'));
     store = await openStore(`sqlite:${join(folder, 'pets.db')}`, { create: true });
   });
   after(async () => {
     await store.close();
-    await rm(folder, { recursive: true });
   });
 
   test('pets import › a file with a bad row › names its line and imports nothing', async () => {

@@ -2,18 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { networkInterfaces } from 'node:os';
+import { describe, test } from 'node:test';
 import { runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
-let cwd: string;
-before(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(cwd, { recursive: true }));
+const cwd = createProcessFolder();
 
 const inMemory = ['--database', 'sqlite::memory:', '--log-level', 'silent'];
 

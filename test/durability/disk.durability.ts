@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
 import { findViolations } from './history-checker.ts';
@@ -67,73 +66,70 @@ function post({ port, key }: RunningService, name: string, more = {}): Promise<A
 }
 
 test('a full disk › under a service on SQLite › refuses creates alone, until there is room', async (t) => {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  await using folder = await createFolder();
+  const cwd = folder.path;
   const disk = join(cwd, 'disk');
   const file = join(disk, 'petstore.db');
   const database = ['--database', `sqlite:${file}`];
   const history = createHistory();
   const wrong: string[] = [];
-  try {
-    using _mounted = mountDisk(disk);
-    await using service = await startService(['--log-level', 'silent', ...database], { cwd });
-    const { port, key } = service;
-    const { stdout } = await runProgram(['keys', 'create', '--name', 'unused', ...database], {
-      cwd,
-    });
-    const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
-    let count = 0;
+  using _mounted = mountDisk(disk);
+  await using service = await startService(['--log-level', 'silent', ...database], { cwd });
+  const { port, key } = service;
+  const { stdout } = await runProgram(['keys', 'create', '--name', 'unused', ...database], {
+    cwd,
+  });
+  const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
+  let count = 0;
 
-    /** Whether the service accepted one more create. */
-    async function createOne(): Promise<boolean> {
-      count += 1;
-      return client.create(client.plan(`pet ${count}`), count % 5 === 0);
-    }
-
-    while (count < BEFORE) assert.ok(await createOne());
-    const makeRoom = fill(disk);
-    while (await createOne()) assert.ok(count < TRIES_MAX, 'the disk does not fill');
-    const acknowledged = history.creates.filter(({ id }) => id !== undefined).length;
-
-    const refused = Array.from({ length: REFUSALS }, (_, n) => client.plan(`refused ${n}`));
-    const asked = refused.map(async ({ name }, n) => {
-      const headers = { 'idempotency-key': name.replaceAll(' ', '-') };
-      assertRefused(await post(service, name, isRepeatable(n) ? headers : {}));
-      await client.list(client.toFirst(100));
-      await client.get(1 + n);
-    });
-    await Promise.all(asked);
-    await client.walk(client.toFirst(100));
-    // The first use of a key is a write too.
-    const unused = await send(port, { path: '/v1/pets', headers: bearer(stdout.trim()) });
-    assert.equal(unused.status, 200, unused.body);
-    const command = await runProgram(['keys', 'create', '--name', 'none', ...database], { cwd });
-    assert.equal(command.status, 1);
-    assertOneLine(command.stderr);
-    assert.equal(service.process.exitCode ?? service.process.signalCode, null);
-
-    makeRoom();
-    const roomAt = performance.now();
-    while (!(await createOne())) {
-      assert.ok(performance.now() - roomAt < RETURN_MS_MAX, 'creates do not work again');
-      await sleep(PAUSE_MS);
-    }
-    const returnMs = Math.round(performance.now() - roomAt);
-    const repeated = refused.filter((_, n) => isRepeatable(n));
-    for (const create of [...repeated, ...repeated]) {
-      assert.ok(await client.create(create, true), create.name);
-    }
-    await client.walk(client.toFirst(100));
-    const from = performance.now();
-    const pets = readFile(file);
-    const page = { from, to: performance.now(), after: 0, limit: Infinity, pets };
-    history.pages.push({ ...page, hasNext: false });
-    assertSound(file);
-    t.diagnostic(
-      `${acknowledged} creates before the first refusal, creates work ${returnMs} ms after there is room, ${pets.length} pets at the end`,
-    );
-    assert.deepEqual(wrong, []);
-    assert.deepEqual(findViolations(history), []);
-  } finally {
-    await rm(cwd, { recursive: true });
+  /** Whether the service accepted one more create. */
+  async function createOne(): Promise<boolean> {
+    count += 1;
+    return client.create(client.plan(`pet ${count}`), count % 5 === 0);
   }
+
+  while (count < BEFORE) assert.ok(await createOne());
+  const makeRoom = fill(disk);
+  while (await createOne()) assert.ok(count < TRIES_MAX, 'the disk does not fill');
+  const acknowledged = history.creates.filter(({ id }) => id !== undefined).length;
+
+  const refused = Array.from({ length: REFUSALS }, (_, n) => client.plan(`refused ${n}`));
+  const asked = refused.map(async ({ name }, n) => {
+    const headers = { 'idempotency-key': name.replaceAll(' ', '-') };
+    assertRefused(await post(service, name, isRepeatable(n) ? headers : {}));
+    await client.list(client.toFirst(100));
+    await client.get(1 + n);
+  });
+  await Promise.all(asked);
+  await client.walk(client.toFirst(100));
+  // The first use of a key is a write too.
+  const unused = await send(port, { path: '/v1/pets', headers: bearer(stdout.trim()) });
+  assert.equal(unused.status, 200, unused.body);
+  const command = await runProgram(['keys', 'create', '--name', 'none', ...database], { cwd });
+  assert.equal(command.status, 1);
+  assertOneLine(command.stderr);
+  assert.equal(service.process.exitCode ?? service.process.signalCode, null);
+
+  makeRoom();
+  const roomAt = performance.now();
+  while (!(await createOne())) {
+    assert.ok(performance.now() - roomAt < RETURN_MS_MAX, 'creates do not work again');
+    await sleep(PAUSE_MS);
+  }
+  const returnMs = Math.round(performance.now() - roomAt);
+  const repeated = refused.filter((_, n) => isRepeatable(n));
+  for (const create of [...repeated, ...repeated]) {
+    assert.ok(await client.create(create, true), create.name);
+  }
+  await client.walk(client.toFirst(100));
+  const from = performance.now();
+  const pets = readFile(file);
+  const page = { from, to: performance.now(), after: 0, limit: Infinity, pets };
+  history.pages.push({ ...page, hasNext: false });
+  assertSound(file);
+  t.diagnostic(
+    `${acknowledged} creates before the first refusal, creates work ${returnMs} ms after there is room, ${pets.length} pets at the end`,
+  );
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(findViolations(history), []);
 });

@@ -1,12 +1,11 @@
 /** A service on SQLite whose processes can be killed. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningProgram, startProgram, startService } from '../support/program.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 import type { StoredPet } from './history.ts';
 import type { Random } from './random.ts';
 import {
@@ -24,7 +23,8 @@ const KILLED_START_MS_MAX = 400;
 
 /** One service on a file, whose main process or, of several, one worker is killed. */
 export async function startOnSqlite(workers: number, random: Random): Promise<Subject> {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const folder = await createFolder();
+  const cwd = folder.path;
   const file = join(cwd, 'petstore.db');
   const args = [...SERVE, '--workers', String(workers)];
   const first = await startService(args, { cwd });
@@ -78,7 +78,7 @@ export async function startOnSqlite(workers: number, random: Random): Promise<Su
     async [Symbol.asyncDispose]() {
       killWith(service, await listChildren(service.process.pid));
       await service.finished;
-      await rm(cwd, { recursive: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startService } from '../support/program.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
 import { listChildren } from './subject.ts';
@@ -45,30 +45,28 @@ test(`strace › ${CREATES} creates by ${CLIENTS} clients › shows each 201 aft
     spawnSync('strace', ['-V']).error === undefined,
     'strace is not here: install it (apt-get install strace)',
   );
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  await using folder = await createFolder();
+  const cwd = folder.path;
   const file = join(cwd, 'trace');
-  try {
-    await using service = await startService(['--log-level', 'silent'], {
-      cwd,
-      within: [...STRACE, `--output=${file}`],
-    });
-    await createAll(service.port, service.key);
-    await endTraced(service.process.pid);
-    await service.finished;
-    const { rows, answers, syncs, usefulSyncs, violations } = await readTrace(file, NAME);
-    t.diagnostic(
-      `${answers} answers, ${rows} rows in the log, ${usefulSyncs} syncs with rows of ${syncs} syncs of the log: ${(rows / usefulSyncs).toFixed(1)} creates shared one on average`,
-    );
-    assert.deepEqual(violations, []);
-    assert.equal(rows, CREATES);
-    assert.equal(answers, CREATES);
-  } finally {
-    await rm(cwd, { recursive: true });
-  }
+  await using service = await startService(['--log-level', 'silent'], {
+    cwd,
+    within: [...STRACE, `--output=${file}`],
+  });
+  await createAll(service.port, service.key);
+  await endTraced(service.process.pid);
+  await service.finished;
+  const { rows, answers, syncs, usefulSyncs, violations } = await readTrace(file, NAME);
+  t.diagnostic(
+    `${answers} answers, ${rows} rows in the log, ${usefulSyncs} syncs with rows of ${syncs} syncs of the log: ${(rows / usefulSyncs).toFixed(1)} creates shared one on average`,
+  );
+  assert.deepEqual(violations, []);
+  assert.equal(rows, CREATES);
+  assert.equal(answers, CREATES);
 });
 
 test('strace › answers before their sync, or without one › is a violation', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  await using folder = await createFolder();
+  const cwd = folder.path;
   const file = join(cwd, 'trace');
   const write = (count: number) =>
     `2  pwrite64(20</x/p.db-wal>, "\\3pet ${count}!\\1"..., 4096, 0) = 4096`;
@@ -86,13 +84,9 @@ test('strace › answers before their sync, or without one › is a violation', 
     [1, [write(1), BEGUN, ENDED, answer(1), write(2), answer(2)]],
     [1, [BEGUN, ENDED, answer(1)]],
   ];
-  try {
-    for (const [expected, lines] of CASES) {
-      await writeFile(file, lines.join('\n'));
-      const { violations } = await readTrace(file, NAME);
-      assert.equal(violations.length, expected, lines.join('\n'));
-    }
-  } finally {
-    await rm(cwd, { recursive: true });
+  for (const [expected, lines] of CASES) {
+    await writeFile(file, lines.join('\n'));
+    const { violations } = await readTrace(file, NAME);
+    assert.equal(violations.length, expected, lines.join('\n'));
   }
 });

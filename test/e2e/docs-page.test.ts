@@ -1,26 +1,23 @@
 /** The pages that need no key, in a real browser. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
 import { type RunningService, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const INT64_MAX = '9223372036854775807';
 
-let folder: string;
+const folder = createProcessFolder();
 let service: RunningService;
 let browser: Browser;
 const skip = NO_BROWSER;
 
 before(async () => {
   if (!skip) browser = await launchBrowser();
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   service = await startService([], { cwd: folder });
   await addPet({ name: 'Rex', categoryId: 3, status: 'available' });
 });
@@ -28,7 +25,6 @@ before(async () => {
 after(async () => {
   await service?.[Symbol.asyncDispose]();
   await browser?.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('start page', { skip }, () => {
@@ -219,7 +215,7 @@ async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable>
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const cwd = createProcessFolder();
   const behind = await startService(['--base-url', `${url}/v1`], { cwd });
   port = behind.port;
   return {
@@ -229,7 +225,6 @@ async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable>
       proxy.closeAllConnections();
       proxy.close();
       await behind[Symbol.asyncDispose]();
-      await rm(cwd, { recursive: true });
     },
   };
 }

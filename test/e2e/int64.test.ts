@@ -1,11 +1,11 @@
 /** The whole range of int64, digit for digit, through every way into and out of the program. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const CATEGORY_IDS = [
   '9223372036854775807',
@@ -22,11 +22,7 @@ function writePet(categoryId: string, index: number): string {
 const PETS = CATEGORY_IDS.map(writePet);
 
 describe('int64', () => {
-  let cwd: string;
-  before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(cwd, { recursive: true }));
+  const cwd = createProcessFolder();
 
   test('int64 › sent, got and listed › is the same to the last digit', async () => {
     await using service = await startService(['--log-level', 'silent'], { cwd });

@@ -1,26 +1,22 @@
 /** Keys that the command line changes while the service runs in another process. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** Long enough for the first requests also on a busy machine. */
 const SHORT_SECONDS = 5;
 
 describe('keys of a running service', { concurrency: true }, () => {
-  let cwd: string;
+  const cwd = createProcessFolder();
   let service: RunningService;
   before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
     service = await startService(['--log-level', 'silent'], { cwd });
   });
   after(async () => {
     await service[Symbol.asyncDispose]();
-    await rm(cwd, { recursive: true });
   });
 
   /** Runs `keys …` and returns the id it speaks of and the key it printed. */

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../runtime/node.cjs', import.meta.url));
 const MS_MAX = 20_000;
@@ -18,12 +18,10 @@ const OLD_NODE = `
 `;
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 
-let folder: string;
+const folder = createProcessFolder();
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   await writeFile(join(folder, 'old-node.cjs'), OLD_NODE);
 });
-after(() => rm(folder, { recursive: true }));
 
 interface Started {
   readonly child: ChildProcess;

@@ -1,12 +1,10 @@
 /** What the service logs, what it never logs, and that it outlives the readers of its log. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runProgram, startProgram, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 async function isLive(url: string): Promise<boolean> {
   return fetch(`${url}/livez`).then(
@@ -16,11 +14,7 @@ async function isLive(url: string): Promise<boolean> {
 }
 
 describe('log', { concurrency: 2 }, () => {
-  let cwd: string;
-  before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(cwd, { recursive: true }));
+  const cwd = createProcessFolder();
 
   const inMemory = ['--database', 'sqlite::memory:'];
 

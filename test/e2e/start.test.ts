@@ -1,22 +1,15 @@
 /** How the program starts, seen by the person who starts it. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runCurl } from '../support/curl.ts';
 import { runProgram, startService } from '../support/program.ts';
-
-async function createFolder(): Promise<AsyncDisposable & { cwd: string }> {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-  return { cwd, [Symbol.asyncDispose]: () => rm(cwd, { recursive: true }) };
-}
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 describe('start', { concurrency: 2 }, () => {
   test('first start in staging › its printed line › lists the pets', async () => {
-    await using folder = await createFolder();
-    await using service = await startService([], folder);
+    const cwd = createProcessFolder();
+    await using service = await startService([], { cwd });
     const [where, words, curl = '', ...rest] = service.output.stdout.split('\n');
     assert.equal(
       where,
@@ -28,13 +21,13 @@ describe('start', { concurrency: 2 }, () => {
   });
 
   test('second start in staging › with the first key › prints no key and is opened', async () => {
-    await using folder = await createFolder();
+    const cwd = createProcessFolder();
     let key: string;
     {
-      await using first = await startService([], folder);
+      await using first = await startService([], { cwd });
       key = first.key;
     }
-    await using second = await startService([], folder);
+    await using second = await startService([], { cwd });
     assert.match(
       second.output.stdout,
       /^petstore listens on \S+ \(staging, sqlite:petstore\.db\)\n$/,
@@ -44,21 +37,23 @@ describe('start', { concurrency: 2 }, () => {
   });
 
   test('start in staging › its only key revoked › says how to make another', async () => {
-    await using folder = await createFolder();
-    await using first = await startService([], folder);
-    await runProgram(['keys', 'revoke', '1'], folder);
-    await using second = await startService([], folder);
+    const cwd = createProcessFolder();
+    await using first = await startService([], { cwd });
+    await runProgram(['keys', 'revoke', '1'], { cwd });
+    await using second = await startService([], { cwd });
     const [, words, command = ''] = second.output.stdout.split('\n');
     assert.equal(words, 'No staging key is active. To make one:');
-    const made = await runProgram(command.replace('NAME', 'me').trim().split(' ').slice(1), folder);
+    const made = await runProgram(command.replace('NAME', 'me').trim().split(' ').slice(1), {
+      cwd,
+    });
     const headers = { authorization: `Bearer ${made.stdout.trim()}` };
     assert.equal((await fetch(`${first.url}/v1/pets`, { headers })).status, 200);
   });
 
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
-    await using folder = await createFolder();
-    await using staging = await startService([], folder);
-    await using service = await startService(['--environment', 'production'], folder);
+    const cwd = createProcessFolder();
+    await using staging = await startService([], { cwd });
+    await using service = await startService(['--environment', 'production'], { cwd });
     const [where, words, command = '', ...rest] = service.output.stdout.split('\n');
     assert.match(where ?? '', /^petstore listens on \S+ \(production, sqlite:petstore\.db\)$/);
     assert.equal(words, 'No production key is active. To make one:');
@@ -66,7 +61,7 @@ describe('start', { concurrency: 2 }, () => {
     assert.doesNotMatch(service.output.stdout + service.output.stderr, /petstore_(?:stag|prod)_/);
 
     const args = command.trim().split(' ').slice(1);
-    const made = await runProgram(args, folder);
+    const made = await runProgram(args, { cwd });
     assert.equal(made.status, 0, made.stderr);
     for (const [url, key, status] of [
       [service.url, made.stdout.trim(), 200],
@@ -80,10 +75,10 @@ describe('start', { concurrency: 2 }, () => {
   });
 
   test('start › on the port of another petstore › exits with 1 and one line', async () => {
-    await using folder = await createFolder();
-    await using service = await startService([], folder);
+    const cwd = createProcessFolder();
+    await using service = await startService([], { cwd });
     const args = ['serve', '--port', String(service.port), '--database', 'sqlite:other.db'];
-    const { status, stdout, stderr } = await runProgram(args, folder);
+    const { status, stdout, stderr } = await runProgram(args, { cwd });
     assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
     assert.match(stderr, /^petstore: 127\.0\.0\.1:\d+ is in use: [^\n]+\n$/);
   });

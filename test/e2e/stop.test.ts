@@ -2,23 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type RunningService, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 const CUT_MS = 10_000;
 const STOPPED = { status: 0, signal: null };
 
-let cwd: string;
-before(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(cwd, { recursive: true }));
+const cwd = createProcessFolder();
 
 const start = () =>
   startService(['--database', 'sqlite::memory:', '--log-level', 'silent'], { cwd });

@@ -2,27 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const WORKERS = 2;
 const BODY = '{"name":"Rex","categoryId":1}';
 /** For the end of a process, or the start of another, also on a busy machine. */
 const PATIENCE_MS = 10_000;
 
-let cwd: string;
-before(async () => {
-  cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(cwd, { recursive: true }));
+const cwd = createProcessFolder();
 
 const start = (database: string, ...args: readonly string[]) =>
   startService(['--database', database, '--workers', String(WORKERS), ...args], { cwd });

@@ -1,8 +1,6 @@
 /** `GET /v1/pets/{petId}`: which ids are valid, and its deprecation, sunset and retirement. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
@@ -10,6 +8,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -51,7 +50,7 @@ for (const petId of [
 }
 
 test('GET /v1/pets/{petId} › an id that no double holds › is exact in the body, the links and back', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const folder = createProcessFolder();
   const store = await openStore(`sqlite:${folder}/big.db`, { create: true });
   const database = new DatabaseSync(join(folder, 'big.db'));
   for (const id of ['9007199254740993', '9007199254740995']) {
@@ -71,7 +70,6 @@ test('GET /v1/pets/{petId} › an id that no double holds › is exact in the bo
   const created = await send(app.port, sent);
   assert.equal(created.headers.location, '/v1/pets/9007199254740996');
   assert.match(created.body, /^\{"id":9007199254740996,/);
-  await rm(folder, { recursive: true });
 });
 
 const DEPRECATION = {

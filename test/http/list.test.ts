@@ -1,9 +1,6 @@
 /** `GET /v1/pets`: its parameters, its pages and the links between them. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
@@ -13,6 +10,7 @@ import { newPet, status } from '../arbitraries.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -242,27 +240,23 @@ for (const only of PET_STATUSES) {
 }
 
 test('GET /v1/pets › by two services on one database, posted to in turns › has every pet that was acknowledged', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  try {
-    const address = `sqlite:${folder}/test.db`;
-    await using one = await startTestApp({ store: await openStore(address, { create: true }) });
-    await using other = await startTestApp({ store: await openStore(address, { create: true }) });
-    const acknowledged: number[] = [];
-    for (let round = 0; round < 50; round += 1) {
-      // In turns: a service's own write would empty its page cache.
-      const writer = round % 2 === 0 ? one : other;
-      const { status, body } = await send(writer.port, {
-        method: 'POST',
-        path: '/v1/pets',
-        headers: { ...writer.authorization, 'content-type': 'application/json' },
-        body: '{"name":"Rex","categoryId":1}',
-      });
-      assert.equal(status, 201, body);
-      acknowledged.push(JSON.parse(body).id);
-      const lists = await Promise.all([list('?limit=100', one), list('?limit=100', other)]);
-      assert.deepEqual(lists.map(idsOf), [acknowledged, acknowledged]);
-    }
-  } finally {
-    await rm(folder, { recursive: true });
+  await using folder = await createFolder();
+  const address = `sqlite:${folder.path}/test.db`;
+  await using one = await startTestApp({ store: await openStore(address, { create: true }) });
+  await using other = await startTestApp({ store: await openStore(address, { create: true }) });
+  const acknowledged: number[] = [];
+  for (let round = 0; round < 50; round += 1) {
+    // In turns: a service's own write would empty its page cache.
+    const writer = round % 2 === 0 ? one : other;
+    const { status, body } = await send(writer.port, {
+      method: 'POST',
+      path: '/v1/pets',
+      headers: { ...writer.authorization, 'content-type': 'application/json' },
+      body: '{"name":"Rex","categoryId":1}',
+    });
+    assert.equal(status, 201, body);
+    acknowledged.push(JSON.parse(body).id);
+    const lists = await Promise.all([list('?limit=100', one), list('?limit=100', other)]);
+    assert.deepEqual(lists.map(idsOf), [acknowledged, acknowledged]);
   }
 });

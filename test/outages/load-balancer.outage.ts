@@ -4,15 +4,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { exchange, getFreePort, parseAnswer } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const BODY_BYTES_MAX = 64 * 1024;
@@ -38,7 +38,7 @@ async function startBalancer(replicas: readonly [number, number]): Promise<Balan
       `there is no nginx at ${program}: install Debian's package nginx (apt-get install nginx), or name another with PETSTORE_TEST_NGINX`,
     );
   }
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-nginx-'));
+  const folder = createProcessFolder();
   const port = await getFreePort();
   await adapt('nginx.conf', folder, [['listen 8080;', `listen 127.0.0.1:${port};`]]);
   await adapt('upstream.conf', folder, [
@@ -71,7 +71,6 @@ async function startBalancer(replicas: readonly [number, number]): Promise<Balan
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await exit;
-      await rm(folder, { recursive: true });
     },
   };
 }
@@ -153,7 +152,7 @@ function countLogged({ output }: RunningService, method: string, status: number)
 }
 
 describe('load balancer', () => {
-  let cwd: string;
+  const cwd = createProcessFolder();
   let cluster: Cluster | undefined;
   const replicas: RunningService[] = [];
   let balancer: Balancer | undefined;
@@ -161,7 +160,6 @@ describe('load balancer', () => {
   let env: { PETSTORE_DATABASE: string };
 
   before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
     // First, since it reports what is missing on this machine.
     const first = await getFreePort();
     await (await startBalancer([first, first]))[Symbol.asyncDispose]();
@@ -176,7 +174,6 @@ describe('load balancer', () => {
     await balancer?.[Symbol.asyncDispose]();
     for (const replica of replicas) await replica[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
-    await rm(cwd, { recursive: true });
   });
 
   test('load balancer › creates, lists and gets › reach both replicas, which are as one', async () => {

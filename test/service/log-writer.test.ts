@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LogWriter } from '../../src/service/log-writer.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 /** More than is gathered, and than a pipe holds. */
@@ -17,12 +16,8 @@ const line = (number: number) => `${number} 🐈 ${'é'.repeat(number % 50)}\n`;
 const MANY_LINES = Array.from({ length: MANY }, (_, number) => line(number)).join('');
 
 describe('LogWriter', () => {
-  let folder: string;
+  const folder = createProcessFolder();
   let count = 0;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(folder, { recursive: true }));
 
   /** Both ends of a pipe that holds 64 KiB and lets nobody wait. */
   function openPipe(): { reader: number; writer: number } {

@@ -1,23 +1,23 @@
 /** A database in a folder without write permission; in a file of its own, since the whole process becomes another user. */
 
 import assert from 'node:assert/strict';
-import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
+import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
 
 const NOBODY = 65_534;
 
-let folder: string;
+let folder: TemporaryFolder;
 let file: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  file = join(folder, 'store.db');
+  folder = await createFolder();
+  file = join(folder.path, 'store.db');
 });
 afterEach(async () => {
-  await chmod(folder, 0o755);
-  await rm(folder, { recursive: true });
+  await chmod(folder.path, 0o755);
+  await folder[Symbol.asyncDispose]();
 });
 
 describe('a folder that cannot be written', () => {
@@ -33,7 +33,7 @@ describe('a folder that cannot be written', () => {
   }
 
   test('openStore › a new database in it › is unavailable and says what to do', async () => {
-    await chmod(folder, 0o555);
+    await chmod(folder.path, 0o555);
     await assert.rejects(
       asUser(() => openStore(`sqlite:${file}`, { create: true })),
       {
@@ -42,19 +42,19 @@ describe('a folder that cannot be written', () => {
         message: `the database ${file} cannot be opened: its folder must exist and be writable`,
       },
     );
-    assert.deepEqual(await readdir(folder), []);
+    assert.deepEqual(await readdir(folder.path), []);
   });
 
   test('openStore › a database in it › is unavailable and left as it was', async () => {
     await (await openStore(`sqlite:${file}`, { create: true })).close();
     const bytes = await readFile(file);
     await chmod(file, 0o444);
-    await chmod(folder, 0o555);
+    await chmod(folder.path, 0o555);
     await assert.rejects(
       asUser(() => openStore(`sqlite:${file}`, { create: false })),
       { name: 'PetstoreError', code: 'unavailable', message: /its (?:file and its )?folder must/ },
     );
     assert.deepEqual(await readFile(file), bytes);
-    assert.deepEqual(await readdir(folder), ['store.db']);
+    assert.deepEqual(await readdir(folder.path), ['store.db']);
   });
 });

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
 import type { Engine } from '../../src/storage/engine.ts';
@@ -18,25 +17,11 @@ import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { isOlder } from '../../src/storage/sqlite/schema.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { runProgram } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 const PAGE_BYTES = 4096;
 const READS_MIN = 50;
-
-let folder: string;
-let count = 0;
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-});
-after(() => rm(folder, { recursive: true }));
-
-/** A folder for each test, so that the files beside a database can be listed. */
-async function createFolder(): Promise<string> {
-  count += 1;
-  const made = join(folder, String(count));
-  await mkdir(made);
-  return made;
-}
 
 async function* repeat(rows: number): AsyncGenerator<NewPet> {
   for (let index = 0; index < rows; index += 1) yield { ...REX, name: `Rex ${index}` };
@@ -44,7 +29,7 @@ async function* repeat(rows: number): AsyncGenerator<NewPet> {
 
 /** A petstore's database of many pages, closed. */
 async function createDatabase(rows = 3_000): Promise<string> {
-  const file = join(await createFolder(), 'store.db');
+  const file = join(createProcessFolder(), 'store.db');
   const store = await openStore(`sqlite:${file}`, { create: true });
   await store.pets.addAll(repeat(rows));
   await store.close();
@@ -80,7 +65,7 @@ describe('settings', () => {
   });
 
   test('a database › for its writes › is synced to the disk at every commit', async () => {
-    const database = await openSqlite(join(await createFolder(), 'store.db'), { create: true });
+    const database = await openSqlite(join(createProcessFolder(), 'store.db'), { create: true });
     const FULL = 2n;
     const rows = await database.write({ sql: 'pragma synchronous', values: [] });
     await database.close();
@@ -166,7 +151,7 @@ describe('query plans', () => {
 describe('files', { concurrency: true }, () => {
   describe('opening', { concurrency: 2 }, () => {
     test('keys create › eight at once on a database that is not there › all make their key', async () => {
-      const cwd = await createFolder();
+      const cwd = createProcessFolder();
       const runs = Array.from({ length: 8 }, () =>
         runProgram(['keys', 'create', '--name', 'ci'], { cwd }),
       );
@@ -178,7 +163,7 @@ describe('files', { concurrency: true }, () => {
     });
 
     test('openStore › an empty file › makes it a database', async () => {
-      const file = join(await createFolder(), 'store.db');
+      const file = join(createProcessFolder(), 'store.db');
       await writeFile(file, '');
       const store = await openStore(`sqlite:${file}`, { create: false });
       assert.equal((await store.pets.add(REX)).id, 1n);
@@ -198,7 +183,7 @@ describe('files', { concurrency: true }, () => {
       [
         'of another program',
         async () => {
-          const file = join(await createFolder(), 'other.db');
+          const file = join(createProcessFolder(), 'other.db');
           alter(file, 'create table pets (id integer primary key); insert into pets values (1)');
           return file;
         },
@@ -207,7 +192,7 @@ describe('files', { concurrency: true }, () => {
       [
         'of another program in WAL mode',
         async () => {
-          const file = join(await createFolder(), 'other.db');
+          const file = join(createProcessFolder(), 'other.db');
           alter(
             file,
             'pragma journal_mode = wal; create table songs (id); pragma user_version = 1',
@@ -219,7 +204,7 @@ describe('files', { concurrency: true }, () => {
       [
         'that another program has only marked as its own',
         async () => {
-          const file = join(await createFolder(), 'other.db');
+          const file = join(createProcessFolder(), 'other.db');
           alter(file, 'pragma application_id = 7');
           return file;
         },
@@ -228,7 +213,7 @@ describe('files', { concurrency: true }, () => {
       [
         'that is a text',
         async () => {
-          const file = join(await createFolder(), 'notes.db');
+          const file = join(createProcessFolder(), 'notes.db');
           await writeFile(file, 'buy food for Rex\n'.repeat(1_000));
           return file;
         },
@@ -237,7 +222,7 @@ describe('files', { concurrency: true }, () => {
       [
         'that is one byte',
         async () => {
-          const file = join(await createFolder(), 'byte.db');
+          const file = join(createProcessFolder(), 'byte.db');
           await writeFile(file, 'S');
           return file;
         },
@@ -278,7 +263,7 @@ describe('files', { concurrency: true }, () => {
         const file = await create();
         const bytes = await readFile(file);
         const args = ['keys', 'create', '--name', 'ci', '--database', `sqlite:${file}`];
-        const { status, stdout, stderr } = await runProgram(args, { cwd: folder });
+        const { status, stdout, stderr } = await runProgram(args, { cwd: dirname(file) });
         assert.match(
           stderr,
           new RegExp(`^petstore: the database ${file} ${reason.source}[^\n]*\n$`),
@@ -290,7 +275,7 @@ describe('files', { concurrency: true }, () => {
     }
 
     test('petstore › a database that is a folder › is refused in one line', async () => {
-      const cwd = await createFolder();
+      const cwd = createProcessFolder();
       const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:.'];
       const { status, stderr } = await runProgram(args, { cwd });
       assert.deepEqual(
@@ -349,7 +334,7 @@ describe('SqliteWriter', () => {
   const WRITE = [{ sql: 'insert into t values (1) returning a', values: [] }];
 
   test('SqliteWriter › one that broke › fails its writes, and the next write has another', async () => {
-    const cwd = join(await createFolder(), 'later');
+    const cwd = join(createProcessFolder(), 'later');
     const writer = new SqliteWriter(join(cwd, 'store.db'));
     // Its folder does not exist, so the thread ends at once.
     await assert.rejects(writer.commit([WRITE]), { message: 'unable to open database file' });
@@ -360,7 +345,7 @@ describe('SqliteWriter', () => {
   });
 
   test('SqliteWriter › closed while it waits for a lock › fails its writes and undoes them', async () => {
-    const file = join(await createFolder(), 'store.db');
+    const file = join(createProcessFolder(), 'store.db');
     alter(file, 'create table t (a)');
     const writer = new SqliteWriter(file);
     await writer.commit([WRITE]);
@@ -378,7 +363,7 @@ describe('SqliteWriter', () => {
 
 test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   const MEGABYTE = 1024 * 1024;
-  const store = await openStore(`sqlite:${join(await createFolder(), 'store.db')}`, {
+  const store = await openStore(`sqlite:${join(createProcessFolder(), 'store.db')}`, {
     create: true,
   });
   await store.pets.addAll(repeat(50_000));

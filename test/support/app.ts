@@ -1,9 +1,6 @@
 /** The service in this process, on a real database, listening on a free port. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
@@ -11,6 +8,7 @@ import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, type TestDatabase } from './postgres.ts';
+import { createFolder } from './temporary-folder.ts';
 
 export interface TestApp extends AsyncDisposable {
   readonly app: FastifyInstance;
@@ -58,8 +56,11 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
 /** A database of the engine in PETSTORE_TEST_ENGINE: a file of SQLite, unless it is `postgresql`. */
 async function createPlace(): Promise<TestDatabase> {
   if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') return createTestDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  return { address: `sqlite:${folder}/test.db`, drop: () => rm(folder, { recursive: true }) };
+  const folder = await createFolder();
+  return {
+    address: `sqlite:${folder.path}/test.db`,
+    drop: async () => folder[Symbol.asyncDispose](),
+  };
 }
 
 /** Adds a new key to the store, and returns its text. */
