@@ -21,7 +21,11 @@ interface Suite {
 const SUITES: Readonly<Record<string, Suite>> = {
   all: { files: ['test/**/*.test.ts'], concurrency: 3, testSecondsMax: 60, runMinutesMax: 10 },
   unit: {
-    files: ['test/*.test.ts', 'test/storage/{address,batch-reads,group-commit,page-cache}.test.ts'],
+    files: [
+      'test/!(http-on-postgresql).test.ts',
+      'test/storage/{address,batch-reads,group-commit,page-cache}.test.ts',
+      'test/durability/*.test.ts',
+    ],
     concurrency: 3,
     testSecondsMax: 10,
     runMinutesMax: 1,

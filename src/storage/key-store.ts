@@ -12,7 +12,7 @@ const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
-/** getKeyState's `active` in SQL; store.contract.test.ts holds the two together. */
+/** getKeyState's `active` in SQL; test/storage/contract/keys.test.ts holds the two together. */
 const IS_ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
 const ROTATE = `update api_keys set rotated_at = ?,
   expires_at = case when expires_at < ? then expires_at else ? end

@@ -216,13 +216,16 @@ describe('pets import', () => {
     });
   }
 
+  /** Two pieces of a file, as it is read. */
+  const FAR_BYTES = 128 * 1024;
   const starts = { ndjson: '', json: '[', csv: 'name,categoryId\n' };
   for (const [ending, start] of Object.entries(starts)) {
     const row = ending === 'csv' ? 'é,1\n' : ending === 'json' ? `${good},\n` : `${good}\n`;
-    const line = start.split('\n').length + 20_000;
+    const rows = Math.ceil(FAR_BYTES / Buffer.byteLength(row));
+    const line = start.split('\n').length + rows;
 
     test(`pets import › invalid UTF-8 far into ${ending} › is refused at its line`, async () => {
-      const text = Buffer.from(start + row.repeat(20_000));
+      const text = Buffer.from(start + row.repeat(rows));
       await refuses(
         () => read(ending, Buffer.concat([text, Buffer.from([0x22, 0xe2, 0x82, 0x22, 0x0a])])),
         `line ${line}: not valid UTF-8`,
@@ -238,7 +241,7 @@ describe('pets import', () => {
       for (const beginning of beginnings) {
         const endless = beginning.padEnd(300_000, beginning.at(-1));
         await refuses(
-          () => read(ending, start + row.repeat(20_000) + endless),
+          () => read(ending, start + row.repeat(rows) + endless),
           `line ${line}: longer than 65536 bytes; is a quote, a bracket or the end of a line missing?`,
         );
       }

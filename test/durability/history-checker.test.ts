@@ -1,4 +1,4 @@
-/** The history checker finds every violation that it is written for; no service runs here. */
+/** The history checker finds every violation that it is written for. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

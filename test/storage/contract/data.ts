@@ -1,0 +1,46 @@
+/** Pets, keys and requests of the store's contract. */
+
+import { randomBytes } from 'node:crypto';
+import type { NewApiKey } from '../../../src/api-key.ts';
+import type { NewPet, Pet } from '../../../src/pet.ts';
+import type { IdempotentRequest, PetQuery, Store } from '../../../src/store.ts';
+
+export const REX: NewPet = { name: 'Rex', categoryId: 1n };
+
+export const REQUEST: IdempotentRequest = { keyId: 7, key: 'order-1', at: 1_790_000_000_000 };
+
+export function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
+  return {
+    digest: randomBytes(32),
+    name: 'ci',
+    environment: 'staging',
+    createdAt: 1_790_000_000_000,
+    ...more,
+  };
+}
+
+export async function* repeat(count: number, pet: NewPet = REX): AsyncGenerator<NewPet> {
+  for (let index = 0; index < count; index += 1) yield { ...pet, name: `${pet.name} ${index}` };
+}
+
+/** So many pets, and then an error. */
+export async function* fail(count: number): AsyncGenerator<NewPet> {
+  yield* repeat(count);
+  throw new Error('row 7 is wrong');
+}
+
+/** All pets of the store, read page by page. */
+export async function listAll(store: Store, query: Partial<PetQuery> = {}): Promise<Pet[]> {
+  const pets: Pet[] = [];
+  let after = query.after;
+  do {
+    const page = await store.pets.list({
+      limit: 1_000,
+      ...query,
+      ...(after === undefined ? {} : { after }),
+    });
+    pets.push(...page.pets);
+    after = page.next;
+  } while (after !== undefined);
+  return pets;
+}

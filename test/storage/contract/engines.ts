@@ -1,0 +1,96 @@
+/** The engines that the store's contract is tested on, and a new store on each. */
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { openStore } from '../../../src/storage/open.ts';
+import type { Store } from '../../../src/store.ts';
+import { createTestDatabase } from '../../support/postgres.ts';
+import { queryOnce } from '../../support/postgres-cluster.ts';
+import { createFolder } from '../../support/temporary-folder.ts';
+
+interface EngineCase {
+  readonly name: string;
+  /** Whether a store keeps its data for the next one that is opened at the same address. */
+  readonly persists: boolean;
+  /** The address of a new store; the folder is removed after the test. */
+  readonly create: (folder: string) => Promise<StorePlace>;
+}
+
+interface StorePlace {
+  readonly address: string;
+  readonly drop?: () => Promise<void>;
+}
+
+export const ENGINES: readonly EngineCase[] = [
+  {
+    name: 'sqlite file',
+    persists: true,
+    create: async (folder) => ({ address: `sqlite:${join(folder, 'store.db')}` }),
+  },
+  {
+    name: 'sqlite in memory',
+    persists: false,
+    create: async () => ({ address: 'sqlite::memory:' }),
+  },
+  { name: 'postgresql', persists: true, create: createTestDatabase },
+];
+
+interface TestStore extends AsyncDisposable {
+  readonly store: Store;
+  readonly folder: string;
+  readonly address: string;
+  /** Opens the same address once more. */
+  readonly openAgain: () => Promise<Store>;
+}
+
+/** A new, empty store; `await using` closes and removes it. */
+export async function openNewStore(engine: EngineCase): Promise<TestStore> {
+  const folder = await createFolder();
+  const { address, drop } = await engine.create(folder.path);
+  const opened: Store[] = [];
+  const openAgain = async () => {
+    const store = await openStore(address, { create: true });
+    opened.push(store);
+    return store;
+  };
+  return {
+    store: await openAgain(),
+    folder: folder.path,
+    address,
+    openAgain,
+    async [Symbol.asyncDispose]() {
+      for (const store of opened) await store.close();
+      await drop?.();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Runs a statement on a connection of its own. */
+export async function runBeside(address: string, sql: string): Promise<readonly unknown[]> {
+  if (address.startsWith('postgres')) return (await queryOnce(address, sql)).rows;
+  const connection = new DatabaseSync(address.replace(/^sqlite:/, ''));
+  try {
+    return connection.prepare(sql).all();
+  } finally {
+    connection.close();
+  }
+}
+
+/** Makes the database refuse every pet with the name `bad`. */
+export async function refuseBad(address: string): Promise<void> {
+  if (address.startsWith('postgres')) {
+    await runBeside(
+      address,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+      create trigger refuse before insert on pets for each row when (new.name = 'bad')
+        execute function refuse()`,
+    );
+  } else {
+    await runBeside(
+      address,
+      `create trigger refuse before insert on pets when new.name = 'bad'
+        begin select raise(abort, 'no'); end`,
+    );
+  }
+}

@@ -1,0 +1,161 @@
+/** What src/store.ts promises of `pets.addOnce` of the store: the same request again adds nothing, on every engine. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Pet } from '../../../src/pet.ts';
+import { openStore } from '../../../src/storage/open.ts';
+import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
+import { listAll, REQUEST, REX } from './data.ts';
+import { ENGINES, openNewStore, refuseBad, runBeside } from './engines.ts';
+
+const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
+
+/** Adds idempotency keys of that time. */
+async function addRequests(store: Store, count: number, at: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, (_, index) => `${at}-${index}`);
+  await Promise.all(keys.map((key) => store.pets.addOnce(REX, { ...REQUEST, key, at })));
+  return keys;
+}
+
+for (const engine of ENGINES) {
+  const on = `on ${engine.name}`;
+
+  describe(`pets.addOnce ${on}`, () => {
+    test(`pets.addOnce ${on} › the same request again › is the pet that it added`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      await pets.add(REX);
+      for (const given of [REX, { ...REX, status: 'sold' }] as const) {
+        const request = { ...REQUEST, key: String(given.status) };
+        const added = await pets.addOnce(given, request);
+        assert.deepEqual(added, { id: added.id, ...given });
+        await pets.add(REX);
+        assert.deepEqual(await pets.addOnce(given, { ...request, at: request.at + 1 }), added);
+      }
+      assert.equal((await listAll(opened.store)).length, 5);
+    });
+
+    test(`pets.addOnce ${on} › fifty at once, and others among adds › add one pet each`, async () => {
+      await using opened = await openNewStore(engine);
+      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
+      const addOnce = (index: number, key: string): Promise<Pet> => {
+        const { pets } = stores[index % 2] ?? opened.store;
+        return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key });
+      };
+      const same = Array.from({ length: 50 }, (_, index) => addOnce(index, 'same'));
+      const others = Array.from({ length: 20 }, async (_, index) => {
+        const [own] = await Promise.all([addOnce(index, `${index}`), opened.store.pets.add(REX)]);
+        assert.deepEqual(await addOnce(index + 1, `${index}`), own);
+        return own.name;
+      });
+      assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
+      const names = (await Promise.all(others)).concat('same', Array(20).fill('Rex'));
+      const listed = (await listAll(opened.store)).map(({ name }) => name);
+      assert.deepEqual(listed.sort(), names.sort());
+    });
+
+    test(`pets.addOnce ${on} › another pet › is idempotency_key_reused and adds nothing`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      const added = await pets.addOnce({ ...REX, status: 'sold' }, REQUEST);
+      for (const other of [
+        REX,
+        { ...REX, status: 'pending' },
+        { ...REX, status: 'sold', name: 'Rex ' },
+        { ...REX, status: 'sold', categoryId: 2n ** 53n + 1n },
+      ] as const) {
+        await assert.rejects(pets.addOnce(other, REQUEST), REUSED);
+      }
+      assert.deepEqual(await listAll(opened.store), [added]);
+    });
+
+    test(`pets.addOnce ${on} › the same name of another key, or in another case › is another request`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      for (const request of [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }]) {
+        await pets.addOnce({ ...REX, name: request.key }, request);
+      }
+      assert.equal((await listAll(opened.store)).length, 3);
+    });
+
+    test(`pets.addOnce ${on} › after 24 hours and not before › is a new request`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      const added = await pets.addOnce(REX, REQUEST);
+      const before = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS - 1 };
+      assert.deepEqual(await pets.addOnce(REX, before), added);
+      const after = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
+      const other = await pets.addOnce({ ...REX, name: 'Tom' }, after);
+      assert.deepEqual(other, { ...REX, id: added.id + 1n, name: 'Tom' });
+      await assert.rejects(pets.addOnce(REX, after), REUSED);
+    });
+
+    test(`pets.addOnce ${on} › many names again at once after 24 hours › each adds one, and each stays`, async () => {
+      await using opened = await openNewStore(engine);
+      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
+      const keys = await addRequests(opened.store, 20, 1);
+      const addAll = () =>
+        Promise.all(
+          keys.map((key, index) => {
+            const { pets } = stores[index % 2] ?? opened.store;
+            return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS });
+          }),
+        );
+      const added = await addAll();
+      assert.deepEqual(await addAll(), added);
+      assert.equal((await listAll(opened.store)).length, 40);
+    });
+
+    if (!engine.persists) return;
+
+    test(`pets.addOnce ${on} › a create that failed › keeps nothing, and the others of its commit stand`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      await refuseBad(opened.address);
+      const settled = await Promise.allSettled([
+        pets.addOnce(REX, { ...REQUEST, key: 'one' }),
+        pets.addOnce({ ...REX, name: 'bad' }, REQUEST),
+        pets.addOnce(REX, { ...REQUEST, key: 'two' }),
+      ]);
+      const statuses = settled.map(({ status }) => status);
+      assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
+      const added = await pets.addOnce(REX, REQUEST);
+      assert.deepEqual(await pets.addOnce(REX, REQUEST), added);
+      assert.equal((await listAll(opened.store)).length, 3);
+    });
+
+    test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same pet`, async () => {
+      await using opened = await openNewStore(engine);
+      const added = await opened.store.pets.addOnce(REX, REQUEST);
+      const again = await opened.openAgain();
+      assert.deepEqual(await again.pets.addOnce(REX, REQUEST), added);
+      const file = join(opened.folder, 'backup.db');
+      await opened.store.backup(file);
+      const copy = await openStore(`sqlite:${file}`, { create: false });
+      try {
+        assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), added);
+        await assert.rejects(copy.pets.addOnce({ ...REX, name: 'Tom' }, REQUEST), REUSED);
+      } finally {
+        await copy.close();
+      }
+    });
+
+    test(`pets.addOnce ${on} › after 25 old requests › takes away ten of them each time, the oldest first`, async () => {
+      await using opened = await openNewStore(engine);
+      const { store, address } = opened;
+      await addRequests(store, 15, 2);
+      await addRequests(store, 10, 1);
+      const left: unknown[] = [];
+      for (const key of ['a', 'b', 'c', 'd']) {
+        await store.pets.addOnce(REX, { ...REQUEST, key, at: 2 + IDEMPOTENCY_MS });
+        const rows = await runBeside(
+          address,
+          'select created_at as at from idempotency_keys where created_at <= 2',
+        );
+        left.push(rows.map((row) => Number(Object(row).at)));
+      }
+      assert.deepEqual(left, [Array(15).fill(2), Array(5).fill(2), [], []]);
+    });
+  });
+}

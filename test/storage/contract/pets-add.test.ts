@@ -1,0 +1,98 @@
+/** What src/store.ts promises of `pets.add` of the store, on every engine. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
+import type { Pet } from '../../../src/pet.ts';
+import { newPet } from '../../arbitraries.ts';
+import { listAll, REX, repeat } from './data.ts';
+import { ENGINES, openNewStore, refuseBad } from './engines.ts';
+
+for (const engine of ENGINES) {
+  const on = `on ${engine.name}`;
+
+  describe(`pets.add ${on}`, () => {
+    test(`pets.add ${on} › any pet › is found and listed exactly as it was given`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      await fc.assert(
+        fc.asyncProperty(newPet, async (given) => {
+          const added = await pets.add(given);
+          assert.deepEqual(added, { id: added.id, ...given });
+          assert.deepEqual(await pets.find(added.id), added);
+          assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
+        }),
+      );
+    });
+
+    for (const categoryId of [INT64_MIN, INT64_MAX, 2n ** 53n + 1n, 0n]) {
+      test(`pets.add ${on} › the categoryId ${categoryId} › comes back to the last digit`, async () => {
+        await using opened = await openNewStore(engine);
+        const { id } = await opened.store.pets.add({ name: 'Rex', categoryId });
+        assert.equal((await opened.store.pets.find(id))?.categoryId, categoryId);
+      });
+    }
+
+    test(`pets.add ${on} › no status › is a member that stays absent`, async () => {
+      await using opened = await openNewStore(engine);
+      const added = await opened.store.pets.add(REX);
+      const found = await opened.store.pets.find(added.id);
+      for (const pet of [added, found ?? {}]) {
+        assert.deepEqual(Object.keys(pet).sort(), ['categoryId', 'id', 'name']);
+      }
+    });
+
+    test(`pets.add ${on} › a hundred at once › get the ids from 1 to 100`, async () => {
+      await using opened = await openNewStore(engine);
+      const adding = Array.from({ length: 100 }, () => opened.store.pets.add(REX));
+      const ids = (await Promise.all(adding)).map(({ id }) => Number(id));
+      assert.deepEqual(
+        ids.toSorted((one, other) => one - other),
+        Array.from({ length: 100 }, (_, index) => index + 1),
+      );
+    });
+
+    test(`pets.add ${on} › many of several turns at once › each is its own pet, the ids in their order`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      const adding: Promise<Pet>[] = [];
+      for (let turn = 0; turn < 5; turn += 1) {
+        for await (const pet of repeat(60, { ...REX, name: `Rex ${turn}` }))
+          adding.push(pets.add(pet));
+        await new Promise(setImmediate);
+      }
+      const added = await Promise.all(adding);
+      assert.deepEqual(
+        added.map(({ id, name }) => [id, name]),
+        added.map((_, place) => [BigInt(place + 1), `Rex ${Math.floor(place / 60)} ${place % 60}`]),
+      );
+      assert.deepEqual(await listAll(opened.store), added);
+    });
+
+    if (!engine.persists) return;
+
+    test(`pets.add ${on} › one of many at once that the database refuses › fails alone`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      await refuseBad(opened.address);
+      const names = Array.from({ length: 50 }, (_, index) => (index % 20 === 7 ? 'bad' : 'good'));
+      const settled = await Promise.allSettled(names.map((name) => pets.add({ ...REX, name })));
+      assert.deepEqual(
+        settled.map(({ status }) => (status === 'fulfilled' ? 'good' : 'bad')),
+        names,
+      );
+      const added = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      const byId = added.toSorted((one, other) => Number(one.id - other.id));
+      assert.deepEqual(await listAll(opened.store), byId);
+    });
+
+    test(`pets ${on} › added in one › is there in the other`, async () => {
+      await using opened = await openNewStore(engine);
+      const other = await opened.openAgain();
+      const added = await opened.store.pets.add(REX);
+      assert.deepEqual(await other.pets.find(added.id), added);
+      assert.deepEqual(await other.pets.list({ limit: 1 }), { pets: [added] });
+    });
+  });
+}

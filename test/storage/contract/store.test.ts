@@ -1,0 +1,110 @@
+/** What src/store.ts promises of `check`, `backup` and `close` of the store, and opening it again, on every engine. */
+
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { openStore } from '../../../src/storage/open.ts';
+import { newPet } from '../../arbitraries.ts';
+import { createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
+import { ENGINES, openNewStore } from './engines.ts';
+
+for (const engine of ENGINES) {
+  const on = `on ${engine.name}`;
+
+  describe(`store ${on}`, () => {
+    test(`store.check ${on} › an open store › resolves`, async () => {
+      await using opened = await openNewStore(engine);
+      await opened.store.check();
+    });
+
+    test(`store.backup ${on} › to a new file › is a store by itself with everything in it`, async () => {
+      await using opened = await openNewStore(engine);
+      const { store, folder } = opened;
+      await store.pets.addAll(ReadableStream.from(fc.sample(newPet, 50)));
+      const newKey = createNewKey({ expiresAt: 9_000 });
+      const { id } = await store.keys.add(newKey);
+      await store.keys.touch(id, 6);
+      await store.keys.revoke(id, 7);
+      const file = join(folder, 'backup.db');
+      await store.backup(file);
+      const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
+      await store.pets.add(REX);
+
+      const copy = await openStore(`sqlite:${file}`, { create: false });
+      try {
+        assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
+        assert.equal((await copy.pets.add(REX)).id, 51n);
+        assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
+      } finally {
+        await copy.close();
+      }
+    });
+
+    test(`store.backup ${on} › to a file that is there › is bad_request and leaves it`, async () => {
+      await using opened = await openNewStore(engine);
+      const file = join(opened.folder, 'there.db');
+      await writeFile(file, '');
+      await assert.rejects(opened.store.backup(file), {
+        name: 'PetstoreError',
+        code: 'bad_request',
+        message: `${file} exists already`,
+      });
+    });
+
+    test(`store.backup ${on} › to a folder that is not there › is bad_request`, async () => {
+      await using opened = await openNewStore(engine);
+      const file = join(opened.folder, 'no', 'backup.db');
+      await assert.rejects(opened.store.backup(file), {
+        name: 'PetstoreError',
+        code: 'bad_request',
+      });
+    });
+
+    if (!engine.persists) return;
+
+    test(`store ${on} › opened again › has what was there and uses no id twice`, async () => {
+      await using opened = await openNewStore(engine);
+      const first = await opened.store.pets.add(REX);
+      await assert.rejects(opened.store.pets.addAll(fail(10)));
+      const key = await opened.store.keys.add(createNewKey());
+      const again = await opened.openAgain();
+      assert.deepEqual(await listAll(again), [first]);
+      assert.deepEqual(await again.keys.list(), [key]);
+      const more = [await again.pets.add(REX), await opened.store.pets.add(REX)];
+      assert.ok(more.every(({ id }) => id > first.id));
+      assert.notEqual(more[0]?.id, more[1]?.id);
+    });
+
+    test(`store.close ${on} › then opened again › has what was there`, async () => {
+      await using opened = await openNewStore(engine);
+      const first = await openStore(opened.address, { create: false });
+      const added = await first.pets.add(REX);
+      await first.close();
+      const second = await openStore(opened.address, { create: false });
+      const found = await second.pets.find(added.id);
+      await second.close();
+      assert.deepEqual(found, added);
+    });
+
+    test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
+      await using opened = await openNewStore(engine);
+      const store = await openStore(opened.address, { create: false });
+      await store.pets.add(REX);
+      const adding = Array.from({ length: 50 }, (_, index) =>
+        index % 2 === 0
+          ? store.pets.add(REX)
+          : store.pets.addOnce(REX, { ...REQUEST, key: String(index) }),
+      );
+      const settling = Promise.allSettled(adding);
+      await new Promise(setImmediate);
+      await store.close();
+      const kept = new Set((await listAll(opened.store)).map(({ id }) => id));
+      for (const one of await settling) {
+        if (one.status === 'fulfilled') assert.ok(kept.has(one.value.id));
+        else assert.equal(one.reason.code, 'unavailable');
+      }
+    });
+  });
+}
