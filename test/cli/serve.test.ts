@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { describe, test } from 'node:test';
-import { runProgram, startService } from '../support/program.ts';
+import { after, before, describe, test } from 'node:test';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
@@ -14,35 +14,48 @@ const cwd = createProcessFolder();
 const inMemory = ['--database', 'sqlite::memory:', '--log-level', 'silent'];
 
 describe('serve', { concurrency: 2 }, () => {
-  test('serve › --base-url › is where links and Location lead', async () => {
+  describe('with options and variables', () => {
     const baseUrl = 'https://petstore.test/shop/v1';
-    await using service = await startService([...inMemory, '--base-url', baseUrl], { cwd });
-    const authorization = `Bearer ${service.key}`;
-    const init = {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/json' },
-      body: '{"name":"Rex","categoryId":1}',
-    };
-    for (const id of [1, 2]) {
-      const created = await fetch(`${service.url}/v1/pets`, init);
-      assert.equal(created.headers.get('location'), `${baseUrl}/pets/${id}`);
-    }
-    const list = await fetch(`${service.url}/v1/pets?limit=1`, { headers: { authorization } });
-    assert.match(list.headers.get('link') ?? '', /^<https:\/\/petstore\.test\/shop\/v1\/pets\?/);
-  });
-
-  test('serve › --retire-get-pet and --cors-origin as variables › are so', async () => {
     const env = { PETSTORE_RETIRE_GET_PET: 'true', PETSTORE_CORS_ORIGIN: 'https://shop.test' };
-    await using service = await startService(inMemory, { cwd, env });
-    for (const [origin, allowed] of [
-      ['https://shop.test', 'https://shop.test'],
-      ['https://other.test', null],
-    ] as const) {
-      const headers = { authorization: `Bearer ${service.key}`, origin };
-      const answer = await fetch(`${service.url}/v1/pets/1`, { headers });
-      assert.equal(answer.status, 410);
-      assert.equal(answer.headers.get('access-control-allow-origin'), allowed);
-    }
+    let service: RunningService;
+    let authorization: string;
+    before(async () => {
+      service = await startService([...inMemory, '--base-url', baseUrl], { cwd, env });
+      authorization = `Bearer ${service.key}`;
+    });
+    after(() => service[Symbol.asyncDispose]());
+
+    test('serve › --base-url › is where links and Location lead', async () => {
+      const init = {
+        method: 'POST',
+        headers: { authorization, 'content-type': 'application/json' },
+        body: '{"name":"Rex","categoryId":1}',
+      };
+      for (const id of [1, 2]) {
+        const created = await fetch(`${service.url}/v1/pets`, init);
+        assert.equal(created.headers.get('location'), `${baseUrl}/pets/${id}`);
+      }
+      const list = await fetch(`${service.url}/v1/pets?limit=1`, { headers: { authorization } });
+      assert.match(list.headers.get('link') ?? '', /^<https:\/\/petstore\.test\/shop\/v1\/pets\?/);
+    });
+
+    test('serve › --retire-get-pet and --cors-origin as variables › are so', async () => {
+      for (const [origin, allowed] of [
+        ['https://shop.test', 'https://shop.test'],
+        ['https://other.test', null],
+      ] as const) {
+        const answer = await fetch(`${service.url}/v1/pets/1`, {
+          headers: { authorization, origin },
+        });
+        assert.equal(answer.status, 410);
+        assert.equal(answer.headers.get('access-control-allow-origin'), allowed);
+      }
+    });
+
+    test('serve › --database sqlite::memory: › leaves no file', async () => {
+      assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
+      assert.deepEqual(await readdir(cwd), []);
+    });
   });
 
   const hasIpv6 = Object.values(networkInterfaces())
@@ -58,12 +71,6 @@ describe('serve', { concurrency: 2 }, () => {
   test('serve › --host 0.0.0.0 › prints a curl line with an address that answers', async () => {
     await using service = await startService([...inMemory, '--host', '0.0.0.0'], { cwd });
     assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
-  });
-
-  test('serve › --database sqlite::memory: › leaves no file', async () => {
-    await using service = await startService(inMemory, { cwd });
-    assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
-    assert.deepEqual(await readdir(cwd), []);
   });
 
   test('serve › a port that is busy › exits with 1 and one line', async () => {
