@@ -30,10 +30,11 @@ after(async () => {
 describe('start page', { skip }, () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     test(`start page › in ${colorScheme} mode and without scripts › leads to the documentation`, async () => {
-      const { page, complaints } = await openPage(browser, {
+      await using opened = await openPage(browser, {
         colorScheme,
         javaScriptEnabled: false,
       });
+      const { page, complaints } = opened;
       await page.goto(service.url);
       assert.equal(await page.title(), 'Petstore');
       await page.getByRole('link', { name: 'Documentation' }).click();
@@ -44,7 +45,8 @@ describe('start page', { skip }, () => {
   }
 
   test('start page › in dark mode › is light on dark', async () => {
-    const { page } = await openPage(browser, { colorScheme: 'dark' });
+    await using opened = await openPage(browser, { colorScheme: 'dark' });
+    const { page } = opened;
     await page.goto(service.url);
     const colors = await page.evaluate(
       '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
@@ -55,7 +57,8 @@ describe('start page', { skip }, () => {
 
 describe('docs page', { skip }, () => {
   test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
-    const { page, requests, complaints } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
     await page.goto(`${service.url}/docs`);
     for (const name of ['Get a key', 'Read every page', 'Handle errors', 'Deprecated']) {
       await page.getByRole('heading', { name }).waitFor();
@@ -77,7 +80,8 @@ describe('docs page', { skip }, () => {
   });
 
   test('docs page › List animals is tried with a key › shows 200 and the pet', async () => {
-    const { page, requests, complaints } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
     const client = await openClient(page, service, 'GET', 'List animals');
     await send(client, '200 OK');
     await client.getByText('"Rex"').waitFor();
@@ -86,7 +90,8 @@ describe('docs page', { skip }, () => {
   });
 
   test('docs page › Add an animal is tried with a key › shows 201 and the pet', async () => {
-    const { page, requests, complaints } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
     const client = await openClient(page, service, 'POST', 'Add an animal');
     await send(client, '201 Created');
     assert.match(await readAnswer(client), /"id": \d+,.*"name": "Rex",/);
@@ -95,7 +100,8 @@ describe('docs page', { skip }, () => {
   });
 
   test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
-    const { page } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page } = opened;
     const client = await openClient(page, service, 'POST', 'Add an animal');
     const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
     await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
@@ -107,7 +113,8 @@ describe('docs page', { skip }, () => {
   });
 
   test('docs page › a pet is tried without a key › shows 401 and why', async () => {
-    const { page } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page } = opened;
     const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
     await send(client, '401 Unauthorized');
     assert.match(await readAnswer(client), /"code": "unauthorized"/);
@@ -115,7 +122,8 @@ describe('docs page', { skip }, () => {
 
   test('docs page › behind a proxy that serves it under a path › is found and tries the service there', async () => {
     await using proxied = await startProxied('/petstore');
-    const { page, requests, complaints } = await openPage(browser);
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
     await page.goto(`${proxied.url}/docs`);
     await page.waitForURL(`${proxied.url}/docs/`);
     const client = await openClient(page, proxied, 'GET', 'List animals');

@@ -107,7 +107,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({ ...found, args: ARGUMENTS });
 }
 
-export interface WatchedPage {
+export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
   /** The URL of every request so far, refused ones too. */
   readonly requests: readonly string[];
@@ -115,7 +115,7 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
 }
 
-/** A new page with a storage of its own. */
+/** A new page with a storage of its own; `await using` closes it, since a page that is open goes on drawing. */
 export async function openPage(
   browser: Browser,
   options?: BrowserContextOptions,
@@ -128,5 +128,5 @@ export async function openPage(
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
   });
-  return { page, requests, complaints };
+  return { page, requests, complaints, [Symbol.asyncDispose]: () => page.close() };
 }
