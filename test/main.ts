@@ -16,31 +16,42 @@ interface Suite {
   readonly concurrency: number;
   readonly testSecondsMax: number;
   readonly runMinutesMax: number;
+  /** Whether one PostgreSQL server is started for all files. */
+  readonly hasServer: boolean;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
-  all: { files: ['test/**/*.test.ts'], concurrency: 3, testSecondsMax: 60, runMinutesMax: 10 },
+  all: {
+    files: ['test/**/*.test.ts'],
+    concurrency: 3,
+    testSecondsMax: 60,
+    runMinutesMax: 10,
+    hasServer: true,
+  },
   unit: {
     files: [
       'test/!(http-on-postgresql).test.ts',
-      'test/storage/{address,batch-reads,group-commit,page-cache}.test.ts',
+      'test/storage/{address,group-commit,page-cache}.test.ts',
       'test/durability/*.test.ts',
     ],
     concurrency: 3,
     testSecondsMax: 10,
     runMinutesMax: 1,
+    hasServer: false,
   },
   outages: {
     files: ['test/outages/*.outage.ts'],
     concurrency: 1,
     testSecondsMax: 300,
     runMinutesMax: 30,
+    hasServer: true,
   },
   crash: {
     files: ['test/durability/*.durability.ts'],
     concurrency: 1,
     testSecondsMax: 600,
     runMinutesMax: 30,
+    hasServer: true,
   },
 };
 
@@ -59,7 +70,7 @@ async function run(suite: Suite, named: readonly string[]): Promise<number> {
   const testSecondsMax = Number(process.env.PETSTORE_TEST_SECONDS_MAX ?? suite.testSecondsMax);
   const args = [
     '--test',
-    '--test-global-setup=test/support/global-setup.ts',
+    ...(suite.hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
     `--test-concurrency=${suite.concurrency}`,
     `--test-timeout=${testSecondsMax * 1_000}`,
