@@ -1,20 +1,16 @@
 /** Who may read the files that the program makes, under a umask that would let everyone. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const within = ['sh', '-c', 'umask 0; exec "$@"', '--'];
 
 describe('files', { skip: process.platform === 'win32' && 'modes are those of POSIX' }, () => {
-  let cwd: string;
-  before(async () => {
-    cwd = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(cwd, { recursive: true }));
+  const cwd = createProcessFolder();
 
   async function petstore(...args: readonly string[]): Promise<void> {
     const { status, stderr } = await runProgram(args, { cwd, within });

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -43,19 +43,16 @@ function toMigration(file: string, text: string, integer: string): Edit {
   return [file, '`,\n', `  \`${step}\`,\n`];
 }
 
-let folder: string;
-let main: string;
+const folder = createProcessFolder();
+const main = join(folder, 'src/cli/main.ts');
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
   await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   for (const file of ['package.json', 'tsconfig.json']) {
     await cp(join(ROOT, file), join(folder, file));
   }
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   for (const step of STEPS) await edit(step);
-  main = join(folder, 'src/cli/main.ts');
 });
-after(() => rm(folder, { recursive: true }));
 
 async function edit([file, after, added]: Edit): Promise<void> {
   const path = join(folder, file);

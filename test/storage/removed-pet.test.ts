@@ -1,8 +1,6 @@
 /** A pet whose row the operator has removed: what the store says of it, on every engine. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -11,6 +9,7 @@ import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 
 const REMOVE = 'delete from pets where id = 2';
 const PET = { name: 'Rex', categoryId: 1n };
@@ -23,8 +22,8 @@ interface Place extends AsyncDisposable {
 
 const ENGINES: Readonly<Record<string, () => Promise<Place>>> = {
   async sqlite() {
-    const folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-    const file = join(folder, 'test.db');
+    const folder = await createFolder();
+    const file = join(folder.path, 'test.db');
     const store = await openStore(`sqlite:${file}`, { create: true });
     return {
       store,
@@ -35,7 +34,7 @@ const ENGINES: Readonly<Record<string, () => Promise<Place>>> = {
       },
       async [Symbol.asyncDispose]() {
         await store.close();
-        await rm(folder, { recursive: true });
+        await folder[Symbol.asyncDispose]();
       },
     };
   },

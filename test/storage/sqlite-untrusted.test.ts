@@ -1,13 +1,12 @@
 /** A file of SQLite that somebody else has changed: nothing in it can act, and a start refuses it in one line. */
 
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const REVIVE = `create trigger revive after update of revoked_at on api_keys
   begin update api_keys set revoked_at = null where id = new.id; end`;
@@ -16,11 +15,7 @@ const ENDLESS = `alter table pets rename to hidden;
     select id, 'x' as name, 1 as category_id, null as status from n`;
 
 describe('a changed SQLite file', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  });
-  after(() => rm(folder, { recursive: true }));
+  const folder = createProcessFolder();
 
   /** A store that was closed, and then changed by other means. */
   async function createChanged(name: string, sql: string): Promise<string> {
