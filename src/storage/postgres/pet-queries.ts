@@ -2,7 +2,7 @@
 
 import { toPetJson } from '../../pet.ts';
 import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
-import { batchReads } from '../batch-reads.ts';
+import { batchReads, LISTS_AT_ONCE } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row } from '../engine.ts';
 import { SELECT, toPage, toPet } from '../pet-row.ts';
 
@@ -47,7 +47,7 @@ function batchLists(read: Engine['read'], sql: string): (query: PetQuery) => Pro
     }));
     const pageOf = new Map([...different.keys()].map((name, index) => [name, jsonPages[index]]));
     return names.map((name) => pageOf.get(name) as JsonPage);
-  });
+  }, LISTS_AT_ONCE);
 }
 
 /** The pages of several queries at once: each row begins with the index of its query, from 1. */

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PetstoreError } from '../../error.ts';
 import { MEMORY_FILE } from '../address.ts';
-import { batchReads } from '../batch-reads.ts';
+import { batchReads, SLICE_MS_MAX } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { createPrivateFile } from '../private-file.ts';
@@ -78,7 +78,7 @@ class SqliteEngine implements Engine {
   readonly #identity: string | undefined;
   readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
-  readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readAll(reads));
+  readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
   readonly #groupedWrite = groupCommit((writes: readonly Write[]) => this.#commit(writes), toBytes);
   #lastWrite: Promise<unknown> = Promise.resolve();
   #identifiedAt = 0;
@@ -213,11 +213,19 @@ class SqliteEngine implements Engine {
     this.#connection.close();
   }
 
-  /** All reads in one transaction; docs/performance.md has what it saves. */
-  async #readAll(reads: readonly Statement[]): Promise<(Row[] | Promise<Row[]>)[]> {
+  /** The first reads, for SLICE_MS_MAX, in one transaction; docs/performance.md has what it saves. */
+  #readSlice(reads: readonly Statement[]): (Row[] | Promise<Row[]>)[] {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
+    const end = performance.now() + SLICE_MS_MAX;
     try {
-      return this.#connection.transact('deferred', () => reads.map(read));
+      return this.#connection.transact('deferred', () => {
+        const results: Row[][] = [];
+        for (const one of reads) {
+          results.push(read(one));
+          if (performance.now() >= end) break;
+        }
+        return results;
+      });
     } catch {
       // One of them is wrong, or the database is busy: each is executed alone and gets its own outcome.
       return reads.map((one) => this.#retryWhileBusy(() => read(one)));

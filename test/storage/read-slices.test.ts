@@ -1,0 +1,61 @@
+/** The reads of a turn are read in slices, with a turn of the event loop between them. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { batchReads, SLICE_MS_MAX } from '../../src/storage/batch-reads.ts';
+import { openStore } from '../../src/storage/open.ts';
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test('batchReads › a read that ends after some requests › reads the others in the next turns', async () => {
+  const batches: (readonly number[])[] = [];
+  const double = batchReads((requests: readonly number[]) => {
+    batches.push(requests);
+    return requests.slice(0, 2).map((request) => 2 * request);
+  });
+  const first = double(1);
+  const others = Promise.all([double(2), double(3)]);
+  assert.equal(await first, 2);
+  const last = double(4);
+  assert.deepEqual(await others, [4, 6]);
+  assert.equal(await last, 8);
+  assert.deepEqual(batches, [
+    [1, 2, 3],
+    [3, 4],
+  ]);
+});
+
+test('batchReads › more requests than are read at once › are several batches', async () => {
+  const sizes: number[] = [];
+  const same = batchReads(async (requests: readonly number[]) => {
+    sizes.push(requests.length);
+    return requests;
+  }, 50);
+  assert.deepEqual(await Promise.all(numbers(120).map(same)), numbers(120));
+  assert.deepEqual(sizes, [50, 50, 20]);
+});
+
+test('SQLite › 200 heavy pages in one turn › never keep the event loop for long', async () => {
+  const store = await openStore('sqlite::memory:', { create: true });
+  await store.pets.addAll(
+    (async function* () {
+      for (const n of numbers(300)) yield { name: '\u0001'.repeat(253), categoryId: BigInt(n) };
+    })(),
+  );
+  let isDone = false;
+  const pages = Promise.all(
+    numbers(200).map((after) => store.pets.listJson({ limit: 100, after: BigInt(after) })),
+  ).then(() => {
+    isDone = true;
+  });
+  const turns: number[] = [];
+  for (let start = performance.now(); !isDone; start = performance.now()) {
+    await nextTurn();
+    turns.push(performance.now() - start);
+  }
+  await pages;
+  await store.close();
+  assert.ok(turns.length > 3, `${turns.length} turns`);
+  assert.ok(Math.max(...turns) < 10 * SLICE_MS_MAX, `${Math.max(...turns)} ms`);
+});
