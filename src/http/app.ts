@@ -1,5 +1,6 @@
 /** The HTTP service: everything that happens to a request, in order. */
 
+import { createServer as createHttpServer } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
 import type { Store } from '../store.ts';
@@ -14,7 +15,7 @@ import { addBytesParser } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
 import { answerParserError } from './protocol/parser-errors.ts';
-import { limitPipelining } from './protocol/pipelining.ts';
+import { startInOrder } from './protocol/pipelining.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
@@ -63,7 +64,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     request.startedAt = performance.now();
     done();
   });
-  app.addHook('onRequest', limitPipelining);
   app.addHook('onRequest', rejectAmbiguousFraming);
   app.addHook('onRequest', createCors(options.corsOrigin));
   // Each answer.
@@ -86,17 +86,18 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
+const HTTP_OPTIONS = {
+  joinDuplicateHeaders: true,
+  maxHeaderSize: HEADER_BYTES_MAX,
+  requireHostHeader: false,
+  ...TIMEOUTS,
+};
+
 /** Fastify with the limits, the validation and the error handling of this service. */
 function createServer(log: FastifyBaseLogger): FastifyInstance {
   const app = fastify({
-    http: {
-      joinDuplicateHeaders: true,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      requireHostHeader: false,
-      ...TIMEOUTS,
-    },
-    requestTimeout: TIMEOUTS.requestTimeout,
-    connectionTimeout: IDLE_MS_MAX,
+    serverFactory: (handle) =>
+      createHttpServer(HTTP_OPTIONS, startInOrder(handle)).setTimeout(IDLE_MS_MAX),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, log),
     genReqId: createRequestId,
     return503OnClosing: false,

@@ -10,17 +10,24 @@ export const HEADER_BYTES_MAX = 16 * 1024;
 export const HEADER_SECONDS_MAX = 10;
 export const REQUEST_SECONDS_MAX = 30;
 
-/** Requests of one connection that may wait for their answers. */
-export const PIPELINED_MAX = 100;
+/** Requests of one connection that are at work before their answers are sent. */
+export const AT_WORK_MAX = 4;
+
+/** Requests of all connections that wait to be started; one takes about 1.5 KiB and its headers. */
+export const WAITING_MAX = 20_000;
 
 /** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
 export const IDLE_MS_MAX = 60_000;
 
+/** A connection without a request is closed after this time, which is above that of most proxies. */
+const KEEP_ALIVE_MS_MAX = 72_000;
+
 const CHECK_MS = 500;
 
-/** Node compares the times only once in CHECK_MS, so these are shorter by that, and the limits above hold. */
+/** Node compares the first two only once in CHECK_MS, so these are shorter by that, and the limits above hold. */
 export const TIMEOUTS = {
   headersTimeout: HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
   requestTimeout: REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
   connectionsCheckingInterval: CHECK_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS_MAX,
 } as const;

@@ -308,22 +308,3 @@ test('parser › a refused request › has a line in the log with its id', async
   const line = service.log.find(({ requestId }) => requestId === answer.headers['x-request-id']);
   assert.equal(line?.status, 400);
 });
-
-test('parser › a client that sends 1,500 requests and reads no answer › is cut off', async () => {
-  const socket = connect(port, '127.0.0.1');
-  socket.pause();
-  socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_500));
-  socket.on('error', () => undefined);
-  await once(socket, 'connect');
-  const count = () => service.log.filter(({ route }) => route === '/openapi.json').length;
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  assert.ok(count() <= 100, `${count()} were answered`);
-  const closed = once(socket, 'close');
-  socket.resume();
-  await closed;
-});
-
-test('parser › 100 requests at once on one connection › are all answered', async () => {
-  const answers = await exchange(port, get(HOST).repeat(99), get(HOST + CLOSE));
-  assert.equal(answers.match(/HTTP\/1\.1 200 OK/g)?.length, 100);
-});

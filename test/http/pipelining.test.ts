@@ -1,0 +1,108 @@
+/** Many requests on one connection at once: all are answered in their order, a few are at work at a time. */
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createCursor } from '../../src/http/cursor.ts';
+import { AT_WORK_MAX } from '../../src/http/limits.ts';
+import { startTestApp } from '../support/app.ts';
+import { send } from '../support/request.ts';
+import { exchange } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key, authorization, store } = service;
+
+const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+const CLOSE = 'Connection: close\r\n';
+const get = (id: number, fields = '') => `GET /v1/pets/${id} HTTP/1.1\r\n${FIELDS}${fields}\r\n`;
+const post = (name: string, fields = '') => {
+  const body = JSON.stringify({ name, categoryId: 1 });
+  return `POST /v1/pets HTTP/1.1\r\n${FIELDS}${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
+};
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+const statuses = (text: string) =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+
+test('pipelining › 1,000 creates at once › are all answered, in their order', async () => {
+  const requests = numbers(1_000).map((n) => post(`pet ${n}`, n === 1_000 ? CLOSE : ''));
+  const text = await exchange(port, requests.join(''));
+  const names = [...text.matchAll(/"name":"pet (\d+)"/g)].map(([, name]) => Number(name));
+  assert.deepEqual(names, numbers(1_000));
+});
+
+test('pipelining › 1,000 reads at once › are all answered, in their order', async () => {
+  const requests = numbers(1_000).map((n) => get(n, n === 1_000 ? CLOSE : ''));
+  const text = await exchange(port, requests.join(''));
+  const ids = [...text.matchAll(/\{"id":(\d+),/g)].map(([, id]) => Number(id));
+  assert.deepEqual(ids, numbers(1_000));
+});
+
+test('pipelining › more requests than fit into one read › are all answered', async () => {
+  const small = 'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n';
+  const text = await exchange(port, small.repeat(4_000) + get(1, CLOSE));
+  assert.equal(statuses(text).length, 4_001);
+});
+
+test('pipelining › 100 requests at once › are a few at a time at work', async ({ mock }) => {
+  const find = store.pets.find;
+  let atWork = 0;
+  let most = 0;
+  mock.method(store.pets, 'find', async (id: bigint) => {
+    atWork += 1;
+    most = Math.max(most, atWork);
+    await sleep(2);
+    atWork -= 1;
+    return find(id);
+  });
+  await exchange(port, get(1).repeat(99) + get(1, CLOSE));
+  assert.equal(most, AT_WORK_MAX);
+});
+
+test('pipelining › a body in two parts behind requests that wait › is read', async () => {
+  const create = post('late', CLOSE);
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(get(1).repeat(50) + create.slice(0, -10));
+  await sleep(100);
+  socket.write(create.slice(-10));
+  await closed;
+  assert.deepEqual(statuses(text), [...numbers(50).map(() => '200'), '201']);
+});
+
+test('pipelining › a request that is malformed behind requests that wait › is answered after them', async () => {
+  const text = await exchange(port, `${get(1).repeat(50)}garbage\r\n\r\n`);
+  assert.deepEqual(statuses(text), [...numbers(50).map(() => '200'), '400']);
+});
+
+test('pipelining › requests behind one after which the connection ends › are not executed', async () => {
+  const framed = 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n';
+  const before = (await send(port, { path: '/v1/pets', headers: authorization })).body;
+  const text = await exchange(port, get(1) + framed + post('never') + get(1));
+  assert.deepEqual(statuses(text), ['200', '400']);
+  assert.equal((await send(port, { path: '/v1/pets', headers: authorization })).body, before);
+});
+
+test('pipelining › a client that reads no answer › gets no more work done', async () => {
+  await store.pets.addAll(
+    (async function* () {
+      for (const n of numbers(100)) yield { name: '\u0001'.repeat(253), categoryId: BigInt(n) };
+    })(),
+  );
+  const socket = connect(port, '127.0.0.1');
+  socket.pause();
+  const target = `/v1/pets?limit=100&cursor=${createCursor(1_000n)}`;
+  socket.write(`GET ${target} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(1_000));
+  const count = () => service.log.filter(({ route }) => route === '/v1/pets').length;
+  await sleep(500);
+  const before = count();
+  await sleep(300);
+  // Some fit into the buffers of the kernel.
+  assert.equal(count(), before);
+  socket.destroy();
+});
