@@ -13,6 +13,7 @@ import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
+import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
 import { answerParserError } from './protocol/parser-errors.ts';
 import { startInOrder } from './protocol/pipelining.ts';
@@ -67,6 +68,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', rejectAmbiguousFraming);
   app.addHook('onRequest', createCors(options.corsOrigin));
   // Each answer.
+  app.addHook('onSend', endUnreadBody);
   app.addHook('onSend', createFinishResponse(log, isStopping));
 
   await addOpenApi(app, { environment, base });

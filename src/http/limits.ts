@@ -16,6 +16,10 @@ export const AT_WORK_MAX = 4;
 /** Requests of all connections that wait to be started; one takes about 1.5 KiB and its headers. */
 export const WAITING_MAX = 20_000;
 
+/** What is still read of a body after the answer that ends its connection, and for how long. */
+export const LINGER_BYTES_MAX = 1024 * 1024;
+export const LINGER_MS_MAX = 2_000;
+
 /** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
 export const IDLE_MS_MAX = 60_000;
 

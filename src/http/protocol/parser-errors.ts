@@ -6,6 +6,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { createError, DEFAULT_MESSAGES, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
+import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { findLastResponse } from './pipelining.ts';
 
@@ -74,9 +75,9 @@ function sendError(socket: Socket, error: PetstoreError, log: FastifyBaseLogger)
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${text}`,
-    () => socket.destroySoon(),
   );
+  closeLingering(socket);
   log.info({ status: body.status, requestId, reason: error.message });
 }

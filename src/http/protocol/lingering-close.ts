@@ -1,0 +1,50 @@
+/** Lingering close: how a connection ends whose client may still be sending a body that nobody reads. */
+
+import type { Socket } from 'node:net';
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { BODY_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts';
+
+/**
+ * The `onSend` hook for an answer that comes before the end of the body. A body that is announced, and
+ * not longer than BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other one ends
+ * the connection.
+ */
+export function endUnreadBody(
+  { raw, headers }: FastifyRequest,
+  reply: FastifyReply,
+  _payload: unknown,
+  done: Done,
+): void {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
+  if ((length !== '0' || coding !== undefined) && !raw.complete) {
+    const { socket } = raw;
+    if (coding !== undefined || Number(length) > BODY_BYTES_MAX) {
+      reply.header('connection', 'close');
+      raw.pause();
+    }
+    // Node calls it when the last answer of the connection is sent.
+    socket.destroySoon = () => closeLingering(socket);
+  }
+  done();
+}
+
+/**
+ * Ends the connection after what was written to it, and reads and drops the next LINGER_BYTES_MAX of
+ * what the client sends. A socket that is closed while bytes arrive is reset, and a client that
+ * sees the reset may lose the answer before it.
+ */
+export function closeLingering(socket: Socket): void {
+  // Reading may be paused, which Node ends by this event as long as its parser takes the bytes.
+  socket.emit('resume');
+  socket.removeAllListeners('data');
+  let bytes = 0;
+  socket.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    // The client has the rest of the time to read the answer.
+    if (bytes >= LINGER_BYTES_MAX) socket.pause();
+  });
+  socket.resume();
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX).unref();
+  socket.once('close', () => clearTimeout(timer));
+}

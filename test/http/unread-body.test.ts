@@ -1,0 +1,133 @@
+/** Answers that come before the end of the body: the client sees them, and cannot send without end. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LINGER_BYTES_MAX, LINGER_MS_MAX } from '../../src/http/limits.ts';
+import { startTestApp } from '../support/app.ts';
+import { exchange, parseAnswer } from '../support/socket.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key } = service;
+
+const HOST = 'Host: x\r\n';
+const AUTHORIZATION = `Authorization: Bearer ${key}\r\n`;
+const CHUNKED = 'Transfer-Encoding: chunked\r\n';
+const LONG = 'Content-Length: 100000000\r\n';
+const MIB = Buffer.alloc(1024 * 1024, '{');
+const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MIB, Buffer.from('\r\n')]);
+/** What the buffers of the kernel may take beside what is read. */
+const KERNEL_BYTES_MAX = 16 * 1024 * 1024;
+
+interface Ending {
+  readonly text: string;
+  readonly sentBytes: number;
+  readonly ms: number;
+}
+
+/** Sends the head and then parts for as long as the server takes them, also after its answer. */
+async function sendWithoutEnd(head: string, part: Buffer): Promise<Ending> {
+  const start = performance.now();
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.on('error', () => undefined);
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(head);
+  const sendMore = () => {
+    while (!socket.destroyed && socket.write(part));
+  };
+  socket.on('drain', sendMore);
+  sendMore();
+  await closed;
+  const { bytesWritten, writableLength } = socket;
+  return { text, sentBytes: bytesWritten - writableLength, ms: performance.now() - start };
+}
+
+describe('a body without end', { concurrency: true }, () => {
+  for (const [what, head, part, status] of [
+    ['no key, in chunks', `POST /v1/pets HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 401],
+    ['no key, announced', `POST /v1/pets HTTP/1.1\r\n${HOST}${LONG}\r\n`, MIB, 401],
+    ['no path', `POST /nothing HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 404],
+    ['no such method', `PUT /livez HTTP/1.1\r\n${HOST}${LONG}\r\n`, MIB, 405],
+    ['a GET', `GET /livez HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 200],
+    ['a bad Host', `POST /v1/pets HTTP/1.1\r\nHost:\r\n${CHUNKED}\r\n`, CHUNK, 400],
+    [
+      'another media type',
+      `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Type: text/plain\r\n${LONG}\r\n`,
+      MIB,
+      415,
+    ],
+    ['a key, announced', `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}${LONG}\r\n`, MIB, 413],
+    [
+      'a key, in chunks',
+      `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}${CHUNKED}\r\n`,
+      CHUNK,
+      413,
+    ],
+    ['a head without an end', `GET / HTTP/1.1\r\n${HOST}X: `, MIB, 431],
+    ['no HTTP', 'garbage\r\n\r\n', MIB, 400],
+  ] as const) {
+    test(`a body without end › to a request with ${what} › is cut off after its ${status}`, async () => {
+      const { text, sentBytes, ms } = await sendWithoutEnd(head, part);
+      const answer = parseAnswer(text);
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers.connection, 'close');
+      assert.ok(sentBytes < LINGER_BYTES_MAX + KERNEL_BYTES_MAX, `${sentBytes} bytes were taken`);
+      assert.ok(ms < 2 * LINGER_MS_MAX, `${ms} ms`);
+    });
+  }
+});
+
+test('a long body › of a client that sends all of it before it reads › gets the 413', async () => {
+  for (const [bytes, rounds] of [
+    [100_000, 20],
+    [1_000_000, 20],
+  ] as const) {
+    for (let round = 0; round < rounds; round += 1) {
+      const head = `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Length: ${bytes}\r\n\r\n`;
+      const answer = parseAnswer(await exchange(port, head, Buffer.alloc(bytes, ' ')));
+      assert.equal(answer.status, 413);
+    }
+  }
+});
+
+test('fetch › with a body of 5 MB › gets the 413', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/pets`, {
+      method: 'POST',
+      headers: service.authorization,
+      body: Buffer.alloc(5_000_000, ' '),
+    });
+    assert.equal(answer.status, 413);
+    assert.equal(((await answer.json()) as { code: string }).code, 'payload_too_large');
+  }
+});
+
+test('a small body › that comes after its refusal › leaves the connection to the next request', async () => {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  const closed = once(socket, 'close');
+  socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: 20000\r\n\r\n`);
+  await sleep(100);
+  assert.match(text, /^HTTP\/1\.1 401 /);
+  socket.write(Buffer.alloc(20_000));
+  socket.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
+  await closed;
+  assert.match(text, /HTTP\/1\.1 200 /);
+});
+
+test('unread bodies › all of them › are no failure of the service', () => {
+  assert.deepEqual(
+    service.log.filter(({ level }) => Number(level) > 30),
+    [],
+  );
+});
