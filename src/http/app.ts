@@ -1,6 +1,5 @@
 /** The HTTP service: everything that happens to a request, in order. */
 
-import { createServer as createHttpServer } from 'node:http';
 import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
 import type { Store } from '../store.ts';
@@ -16,7 +15,7 @@ import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
 import { answerParserError } from './protocol/parser-errors.ts';
-import { startInOrder } from './protocol/pipelining.ts';
+import { createPipeliningServer } from './protocol/pipelining.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
@@ -98,8 +97,7 @@ const HTTP_OPTIONS = {
 /** Fastify with the limits, the validation and the error handling of this service. */
 function createServer(log: FastifyBaseLogger): FastifyInstance {
   const app = fastify({
-    serverFactory: (handle) =>
-      createHttpServer(HTTP_OPTIONS, startInOrder(handle)).setTimeout(IDLE_MS_MAX),
+    serverFactory: (handle) => createPipeliningServer(HTTP_OPTIONS, handle).setTimeout(IDLE_MS_MAX),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, log),
     genReqId: createRequestId,
     return503OnClosing: false,

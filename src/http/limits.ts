@@ -1,4 +1,4 @@
-/** The limits of a request and of a connection: sizes, times, and how many requests may wait. */
+/** The limits of a request and of a connection: sizes, times, and how many requests are at work. */
 
 /** The largest body, whether or not Content-Length announces it. */
 export const BODY_BYTES_MAX = 64 * 1024;
@@ -12,9 +12,6 @@ export const REQUEST_SECONDS_MAX = 30;
 
 /** Requests of one connection that are at work before their answers are sent. */
 export const AT_WORK_MAX = 4;
-
-/** Requests of all connections that wait to be started; one takes about 1.5 KiB and its headers. */
-export const WAITING_MAX = 20_000;
 
 /** What is still read of a body after the answer that ends its connection, and for how long. */
 export const LINGER_BYTES_MAX = 1024 * 1024;

@@ -88,6 +88,12 @@ test('pipelining › requests behind one after which the connection ends › are
   assert.equal((await send(port, { path: '/v1/pets', headers: authorization })).body, before);
 });
 
+test('pipelining › a request behind an upgrade that is not served › is answered', async () => {
+  const upgrade = get(1, 'Connection: upgrade\r\nUpgrade: h2c\r\n');
+  const text = await exchange(port, upgrade + get(2) + upgrade + post('after', CLOSE));
+  assert.deepEqual(statuses(text), ['200', '200', '200', '201']);
+});
+
 test('pipelining › a client that reads no answer › gets no more work done', async () => {
   await store.pets.addAll(
     (async function* () {

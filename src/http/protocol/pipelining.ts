@@ -1,21 +1,24 @@
-/** The order in which the requests of a connection are started: a few at a time, the others wait. */
+/** The requests of a connection: a few at a time are at work, what comes after them waits as bytes. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer,
+  IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
-import { AT_WORK_MAX, WAITING_MAX } from '../limits.ts';
-
-type Start = (request: IncomingMessage, response: ServerResponse) => void;
+import { AT_WORK_MAX } from '../limits.ts';
 
 interface Pipeline {
-  /** The responses to the requests that were started; they are sent, and so finish, in this order. */
+  /** The responses that are not sent; they are sent, and so finish, in this order. */
   readonly atWork: ServerResponse[];
-  /** The responses to the requests that were parsed and are not started. */
-  readonly waiting: ServerResponse[];
-  /** The response to the request that was parsed last. */
+  /** The response to the last request that was started. */
   last: ServerResponse;
 }
 
 const PIPELINE = Symbol('pipeline');
+const UPGRADE = Symbol('upgrade');
 
 declare module 'node:net' {
   interface Socket {
@@ -23,43 +26,75 @@ declare module 'node:net' {
   }
 }
 
-/** How many requests wait on all connections of this process. */
-let waitingTotal = 0;
-
 /**
- * The listener of node:http's server that starts at most AT_WORK_MAX requests of a connection before
- * their answers are sent, and none while its unsent bytes are above the high-water mark of its socket.
- * Node parses all requests of one read (64 KiB) at once: those above wait, and nothing more is read
- * until the last of them is started.
+ * A request that cannot start is given out as an upgrade: that is how Node's parser can be told to stop
+ * behind a head, in the middle of what it has read, and to hand over the rest unparsed.
  */
-export function startInOrder(start: Start): Start {
-  return (request, response) => {
-    const { socket } = request;
-    socket[PIPELINE] ??= createPipeline(socket, response);
-    const pipeline = socket[PIPELINE];
-    pipeline.last = response;
-    if (pipeline.waiting.length === 0 && canStart(socket, pipeline)) {
-      pipeline.atWork.push(response);
-      start(request, response);
-    } else wait(socket, pipeline, start);
-  };
+class StoppableRequest extends IncomingMessage {
+  declare [UPGRADE]: boolean | null;
+
+  get upgrade(): boolean | null {
+    return this[UPGRADE];
+  }
+
+  set upgrade(isUpgrade: boolean | null) {
+    this[UPGRADE] = isUpgrade === false ? !canStart(this.socket) : isUpgrade;
+  }
 }
 
-/** The response to the last request that was parsed on this connection. */
+/**
+ * A server that works on at most AT_WORK_MAX requests of a connection before their answers are sent,
+ * and starts none while its unsent bytes are above the high-water mark of its socket. The next request
+ * and all bytes behind it wait unparsed until those answers are sent. An upgrade is ignored.
+ */
+export function createPipeliningServer(
+  options: ServerOptions,
+  start: (request: IncomingMessage, response: ServerResponse) => void,
+): Server {
+  const server = createServer(
+    { ...options, IncomingMessage: StoppableRequest },
+    (request, response) => {
+      const { socket } = request;
+      socket[PIPELINE] ??= { atWork: [], last: response };
+      const pipeline = socket[PIPELINE];
+      pipeline.atWork.push(response);
+      pipeline.last = response;
+      start(request, response);
+    },
+  );
+  server.on('upgrade', (request, stream, rest) => {
+    const socket = stream as Socket;
+    // Node has removed its own listeners.
+    socket.on('timeout', socket.destroy).on('error', ignore);
+    // The requests at work would resume the socket, whose bytes are lost while it has no parser.
+    socket.resume = () => socket;
+    const last = findLastResponse(socket);
+    const goOn = () => parseOn(server, socket, [formatHead(request), rest]);
+    if (last === undefined || last.destroyed) goOn();
+    else last.once('close', goOn);
+  });
+  return server;
+}
+
+/** Gives these bytes to a new parser, and then those that were not read yet, unless they wait again. */
+function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void {
+  socket.off('timeout', socket.destroy).off('error', ignore);
+  if (!socket.writable) return;
+  server.emit('connection', socket);
+  for (const part of bytes) socket.emit('data', part);
+  // Without a parser it waits again.
+  if (socket.listenerCount('data') === 0) return;
+  Reflect.deleteProperty(socket, 'resume');
+  socket.resume();
+}
+
+/** The response to the last request that was started on this connection. */
 export function findLastResponse(socket: Socket): ServerResponse | undefined {
   return socket[PIPELINE]?.last;
 }
 
-function createPipeline(socket: Socket, last: ServerResponse): Pipeline {
-  const waiting: ServerResponse[] = [];
-  socket.once('close', () => {
-    waitingTotal -= waiting.length;
-    waiting.length = 0;
-  });
-  return { atWork: [], waiting, last };
-}
-
-function canStart(socket: Socket, { atWork }: Pipeline): boolean {
+function canStart(socket: Socket): boolean {
+  const atWork = socket[PIPELINE]?.atWork ?? [];
   while (atWork[0]?.writableFinished) atWork.shift();
   const before = atWork.at(-1);
   if (before === undefined) return socket.writable;
@@ -68,37 +103,14 @@ function canStart(socket: Socket, { atWork }: Pipeline): boolean {
   return before.getHeader('connection') !== 'close';
 }
 
-function wait(socket: Socket, pipeline: Pipeline, start: Start): void {
-  waitingTotal += 1;
-  if (pipeline.waiting.push(pipeline.last) === 1) {
-    stopReading(socket);
-    startAtFinish(socket, pipeline, start);
+/** The head of a request as it was sent, but without the fields of an upgrade. */
+function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? '';
+    if (!/^upgrade$/i.test(name)) head += `${name}: ${rawHeaders[at + 1]}\r\n`;
   }
-  if (waitingTotal > WAITING_MAX) socket.destroy();
+  return Buffer.from(`${head}\r\n`, 'latin1');
 }
 
-/** Unsent bytes are those of a request at work, so one of these responses is still to finish. */
-function startAtFinish(socket: Socket, pipeline: Pipeline, start: Start): void {
-  pipeline.atWork[0]?.once('finish', () => {
-    const { atWork, waiting } = pipeline;
-    while (waiting[0] !== undefined && canStart(socket, pipeline)) {
-      const response = waiting.shift() as ServerResponse;
-      waitingTotal -= 1;
-      atWork.push(response);
-      start(response.req, response);
-    }
-    if (waiting.length === 0) startReading(socket);
-    else startAtFinish(socket, pipeline, start);
-  });
-}
-
-/** Node resumes a socket at the end of each request and when its bytes are sent: not this one. */
-function stopReading(socket: Socket): void {
-  socket.pause();
-  socket.resume = () => socket;
-}
-
-function startReading(socket: Socket): void {
-  Reflect.deleteProperty(socket, 'resume');
-  socket.resume();
-}
+function ignore(): void {}

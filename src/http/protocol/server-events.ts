@@ -28,9 +28,14 @@ export function handleServerEvents(server: Server, log: FastifyBaseLogger): () =
   });
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
+    if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
+  // Node's own knows no connection whose next request waits unparsed.
+  server.closeAllConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   return () => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   };
