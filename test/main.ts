@@ -1,5 +1,6 @@
 /**
- * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run crash`; with files after
+ * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`,
+ * `npm run abuse`, `npm run crash`; with files after
  * `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
@@ -45,6 +46,12 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 300,
     runMinutesMax: 30,
     hasServer: true,
+  },
+  abuse: {
+    files: ['test/abuse/*.abuse.ts'],
+    concurrency: 1,
+    testSecondsMax: 180,
+    runMinutesMax: 30,
   },
   crash: {
     files: ['test/durability/*.durability.ts'],

@@ -1,0 +1,119 @@
+/** What the attacks share: the real program with a small heap, a client beside them, and what must hold. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { constants, setPriority, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { type RunningService, startService } from '../support/program.ts';
+import { assertJson, send } from '../support/request.ts';
+
+const SECONDS = Number(process.env.PETSTORE_ABUSE_SECONDS ?? 4);
+const HEAP_MIB = 512;
+const RSS_MIB_MAX = 400;
+/** Of `/livez`, for a client that waits for each answer. */
+const P99_MS_MAX = 250;
+/** How often the memory is read. */
+const SAMPLE_MS = 50;
+
+export interface Target extends RunningService {
+  /** How long each answer to the client beside the attacks took so far. */
+  readonly times: number[];
+}
+
+/** Starts the program on a new database, and the client in a thread of its own. */
+export async function startTarget(): Promise<Target> {
+  const cwd = await mkdtemp(join(tmpdir(), 'petstore-abuse-'));
+  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
+  const service = await startService(['--database', 'sqlite:pets.db'], { cwd, env });
+  const { port } = service;
+  const client = new Worker(new URL('client.ts', import.meta.url), { workerData: { port } });
+  const times: number[] = [];
+  client.on('message', (ms: number) => times.push(ms));
+  await once(client, 'message');
+  // Only this thread: the attack is not to win the processor from the client and the service.
+  setPriority(constants.priority.PRIORITY_LOW);
+  return {
+    ...service,
+    times,
+    async [Symbol.asyncDispose]() {
+      await client.terminate();
+      await service[Symbol.asyncDispose]();
+      await rm(cwd, { recursive: true });
+    },
+  };
+}
+
+/**
+ * Attacks on that many connections for some seconds; one that is closed is opened again. Asserts what
+ * must hold meanwhile and afterwards.
+ *
+ * @returns the figures.
+ */
+export async function assertBears(
+  { port, process: { pid }, finished, key, times }: Target,
+  connections: number,
+  attack: (socket: Socket) => void,
+): Promise<string> {
+  const failed = finished.then(({ status, signal, stderr }) => {
+    throw new Error(`the program ended: ${status ?? signal}\n${stderr.slice(-2_000)}`);
+  });
+  const stop = startAttack(port, connections, attack);
+  times.length = 0;
+  let rssMib = 0;
+  for (const end = performance.now() + SECONDS * 1_000; performance.now() < end; ) {
+    await Promise.race([sleep(SAMPLE_MS), failed]);
+    rssMib = Math.max(rssMib, readRssMib(pid));
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  stop();
+  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
+  const figures = `${rssMib.toFixed()} MiB, /livez p99 ${p99.toFixed()} ms of ${sorted.length}`;
+  assert.ok(rssMib < RSS_MIB_MAX && p99 < P99_MS_MAX, figures);
+  const headers = { authorization: `Bearer ${key}` };
+  assertJson(await send(port, { path: '/v1/pets?limit=1', headers }), 200);
+  return figures;
+}
+
+function startAttack(
+  port: number,
+  connections: number,
+  attack: (socket: Socket) => void,
+): () => void {
+  const open = new Set<Socket>();
+  let isOver = false;
+  const start = () => {
+    if (isOver) return;
+    const socket = connect(port, '127.0.0.1');
+    open.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      open.delete(socket);
+      setImmediate(start);
+    });
+    attack(socket);
+  };
+  for (let count = 0; count < connections; count += 1) start();
+  return () => {
+    isOver = true;
+    for (const socket of open) socket.resetAndDestroy();
+  };
+}
+
+/** Writes the part again and again, as fast as the other side takes it. */
+export function writeForEver(socket: Socket, part: string | Buffer): void {
+  const write = () => {
+    while (!socket.destroyed && socket.write(part));
+  };
+  socket.on('drain', write);
+  socket.once('connect', write);
+}
+
+function readRssMib(pid: number | undefined): number {
+  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) / 1024;
+}
