@@ -30,6 +30,8 @@ const padded = (bytes: number) => get(`${HOST}X: ${'x'.repeat(bytes)}\r\n`);
 
 const MALFORMED = /^the request is not well-formed HTTP\/1\.1: \w/;
 const BAD_HOST = /^Host must be given once, as host or host:port$/;
+const BAD_VERSION = /^the version must be HTTP\/1\.0 or HTTP\/1\.1$/;
+const BAD_TARGET = /^the request target must be a path$/;
 const BAD_CODING = /^Transfer-Encoding must be chunked, given once and in HTTP\/1\.1$/;
 const HEADERS = /^the request line and headers must be at most 16 KiB$/;
 
@@ -55,6 +57,9 @@ const refused: readonly [string, string, Code, RegExp][] = [
   ['a space before a colon', get('Host : x\r\n'), 'bad_request', MALFORMED],
   ['a field without a name', get(`${HOST}: x\r\n`), 'bad_request', MALFORMED],
   ['a field without a colon', get(`${HOST}X\r\n`), 'bad_request', MALFORMED],
+
+  ['the version 2.0', `GET /livez HTTP/2.0\r\n${HOST}\r\n`, 'bad_request', BAD_VERSION],
+  ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', BAD_TARGET],
 
   ['no Host', get(''), 'bad_request', BAD_HOST],
   ['an empty Host', get('Host:\r\n'), 'bad_request', BAD_HOST],

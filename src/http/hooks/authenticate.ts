@@ -18,7 +18,8 @@ const TOUCH_MS_MIN = 60_000;
 const CACHED_MS_MAX = 500;
 const CACHED_KEYS_MAX = 1_000;
 
-const CREDENTIALS = /^bearer +(.*)$/i;
+/** Without `$`: a match is never tried again from an earlier character. */
+const CREDENTIALS = /^bearer +([^ ].*)/is;
 const CHALLENGE = 'Bearer realm="petstore"';
 
 declare module 'fastify' {

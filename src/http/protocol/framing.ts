@@ -6,6 +6,9 @@ import { PetstoreError } from '../../error.ts';
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
 
+/** origin-form or absolute-form (RFC 9112 section 3.2). */
+const TARGET = /^(?:\/|https?:\/\/)/i;
+
 /**
  * The hook that refuses what Node's parser accepts and RFC 9112 sections 3.2 (Host) and 6.1
  * (Transfer-Encoding) do not. Repeated fields arrive joined by a comma, which neither check accepts.
@@ -15,7 +18,15 @@ export function rejectAmbiguousFraming(
   reply: FastifyReply,
   done: Done,
 ): void {
-  const { httpVersionMinor } = request.raw;
+  const { method, url = '', httpVersionMajor, httpVersionMinor } = request.raw;
+  if (httpVersionMajor !== 1) {
+    reply.header('connection', 'close');
+    throw new PetstoreError('bad_request', 'the version must be HTTP/1.0 or HTTP/1.1');
+  }
+  if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS')) {
+    reply.header('connection', 'close');
+    throw new PetstoreError('bad_request', 'the request target must be a path');
+  }
   const { host, 'transfer-encoding': coding } = request.headers;
   if (host === undefined ? httpVersionMinor !== 0 : !HOST.test(host)) {
     reply.header('connection', 'close');

@@ -78,10 +78,10 @@ export function createPipeliningServer(
 
 /** Gives these bytes to a new parser, and then those that were not read yet, unless they wait again. */
 function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void {
-  socket.off('timeout', socket.destroy).off('error', ignore);
   if (!socket.writable) return;
   server.emit('connection', socket);
-  for (const part of bytes) socket.emit('data', part);
+  socket.off('timeout', socket.destroy).off('error', ignore);
+  for (const part of bytes) if (part.length > 0) socket.emit('data', part);
   // Without a parser it waits again.
   if (socket.listenerCount('data') === 0) return;
   Reflect.deleteProperty(socket, 'resume');
