@@ -52,6 +52,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     concurrency: 1,
     testSecondsMax: 180,
     runMinutesMax: 30,
+    hasServer: false,
   },
   crash: {
     files: ['test/durability/*.durability.ts'],

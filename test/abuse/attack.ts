@@ -3,14 +3,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
-import { constants, setPriority, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 
 const SECONDS = Number(process.env.PETSTORE_ABUSE_SECONDS ?? 4);
 const HEAP_MIB = 512;
@@ -27,9 +26,9 @@ export interface Target extends RunningService {
 
 /** Starts the program on a new database, and the client in a thread of its own. */
 export async function startTarget(): Promise<Target> {
-  const cwd = await mkdtemp(join(tmpdir(), 'petstore-abuse-'));
+  const folder = await createFolder();
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
-  const service = await startService(['--database', 'sqlite:pets.db'], { cwd, env });
+  const service = await startService(['--database', 'sqlite:pets.db'], { cwd: folder.path, env });
   const { port } = service;
   const client = new Worker(new URL('client.ts', import.meta.url), { workerData: { port } });
   const times: number[] = [];
@@ -43,7 +42,7 @@ export async function startTarget(): Promise<Target> {
     async [Symbol.asyncDispose]() {
       await client.terminate();
       await service[Symbol.asyncDispose]();
-      await rm(cwd, { recursive: true });
+      await folder[Symbol.asyncDispose]();
     },
   };
 }

@@ -45,7 +45,7 @@ test('SQLite › 200 heavy pages in one turn › never keep the event loop for l
   );
   let isDone = false;
   const pages = Promise.all(
-    numbers(200).map((after) => store.pets.listJson({ limit: 100, after: BigInt(after) })),
+    numbers(200).map((after) => store.pets.listAsJson({ limit: 100, after: BigInt(after) })),
   ).then(() => {
     isDone = true;
   });
