@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
+import { MIGRATIONS } from '../../src/storage/sqlite/migrations.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const REVIVE = `create trigger revive after update of revoked_at on api_keys
@@ -47,6 +48,13 @@ describe('a changed SQLite file', () => {
       });
     });
   }
+
+  test('openStore › a file of a release with other comments in its migrations › is opened', async () => {
+    const file = join(folder, 'older.db');
+    const steps = MIGRATIONS.map((step) => step.replace(/--.*/g, '-- said otherwise\n'));
+    change(file, `${steps.join('')}; pragma user_version = ${steps.length}`);
+    await (await openStore(`sqlite:${file}`, { create: false })).close();
+  });
 
   test('openStore › a file that was analyzed › is opened', async () => {
     const file = await createChanged('analyzed', 'analyze');

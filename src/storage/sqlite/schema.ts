@@ -86,14 +86,18 @@ function checkObjects(connection: DatabaseSync, file: string, version: number): 
   );
 }
 
-/** The SQL of each table, index, view and trigger, by kind and name; those that ANALYZE makes are left out. */
-function listObjects(connection: DatabaseSync): Map<string, unknown> {
-  const rows = connection
-    .prepare(
-      "select type || ' ' || name as name, sql from sqlite_schema where name not like 'sqlite_stat%'",
-    )
-    .all();
-  return new Map(rows.map(({ name, sql }) => [String(name), sql]));
+/**
+ * The SQL of each table, index, view and trigger, by kind and name; those that ANALYZE makes are left
+ * out. SQLite keeps the text of a migration, whose comments and line ends may differ between releases.
+ */
+function listObjects(connection: DatabaseSync): Map<string, string> {
+  const select = `select type || ' ' || name as name, coalesce(sql, '') as sql from sqlite_schema
+    where name not like 'sqlite_stat%'`;
+  const objects = new Map<string, string>();
+  for (const { name, sql } of connection.prepare(select).all()) {
+    objects.set(String(name), String(sql).replace(/--.*/g, '').replace(/\s+/g, ' '));
+  }
+  return objects;
 }
 
 /** @throws PetstoreError `unavailable` when the pages of the database are inconsistent. */
