@@ -94,6 +94,13 @@ test('pipelining › a request behind an upgrade that is not served › is answe
   assert.deepEqual(statuses(text), ['200', '200', '200', '201']);
 });
 
+test('pipelining › an upgrade that is not served, with a body in two parts › is answered', async () => {
+  const upgrade = post('upgrade', 'Connection: upgrade\r\nUpgrade: h2c\r\n');
+  const half = upgrade.length - 9;
+  const text = await exchange(port, upgrade.slice(0, half), upgrade.slice(half) + get(1, CLOSE));
+  assert.deepEqual(statuses(text), ['201', '200']);
+});
+
 test('pipelining › a client that reads no answer › gets no more work done', async () => {
   await store.pets.addAll(
     (async function* () {

@@ -2,7 +2,7 @@
 
 import {
   createServer,
-  IncomingMessage,
+  type IncomingMessage,
   type Server,
   type ServerOptions,
   type ServerResponse,
@@ -18,7 +18,13 @@ interface Pipeline {
 }
 
 const PIPELINE = Symbol('pipeline');
-const UPGRADE = Symbol('upgrade');
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** Whether the parser stopped behind its head. */
+    upgrade: boolean | null;
+  }
+}
 
 declare module 'node:net' {
   interface Socket {
@@ -26,20 +32,27 @@ declare module 'node:net' {
   }
 }
 
+/** What Node's parser does with a request whose head is complete; `socket.parser` of node:http. */
+interface Parser {
+  onIncoming: (request: IncomingMessage, keepAlive: boolean) => number;
+}
+
+/** The answer of `onIncoming` that stops the parser behind the head, as for an upgrade: llhttp's `on_headers_complete`. */
+const STOP = 2;
+
 /**
- * A request that cannot start is given out as an upgrade: that is how Node's parser can be told to stop
- * behind a head, in the middle of what it has read, and to hand over the rest unparsed.
+ * A request that cannot start is given out as an upgrade: that is the one way to stop Node's parser in
+ * the middle of what it has read, and to get the rest unparsed.
  */
-class StoppableRequest extends IncomingMessage {
-  declare [UPGRADE]: boolean | null;
-
-  get upgrade(): boolean | null {
-    return this[UPGRADE];
-  }
-
-  set upgrade(isUpgrade: boolean | null) {
-    this[UPGRADE] = isUpgrade === false ? !canStart(this.socket) : isUpgrade;
-  }
+function stopWhereItCannotStart(socket: Socket): void {
+  const { parser } = socket as Socket & { readonly parser: Parser };
+  const { onIncoming } = parser;
+  parser.onIncoming = (request, keepAlive) => {
+    const isUpgrade = request.upgrade && request.method !== 'CONNECT';
+    if (!isUpgrade && canStart(socket)) return onIncoming(request, keepAlive);
+    request.upgrade = true;
+    return STOP;
+  };
 }
 
 /**
@@ -51,17 +64,15 @@ export function createPipeliningServer(
   options: ServerOptions,
   start: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
-  const server = createServer(
-    { ...options, IncomingMessage: StoppableRequest },
-    (request, response) => {
-      const { socket } = request;
-      socket[PIPELINE] ??= { atWork: [], last: response };
-      const pipeline = socket[PIPELINE];
-      pipeline.atWork.push(response);
-      pipeline.last = response;
-      start(request, response);
-    },
-  );
+  const server = createServer(options, (request, response) => {
+    const { socket } = request;
+    socket[PIPELINE] ??= { atWork: [], last: response };
+    const pipeline = socket[PIPELINE];
+    pipeline.atWork.push(response);
+    pipeline.last = response;
+    start(request, response);
+  });
+  server.on('connection', stopWhereItCannotStart);
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
     // Node has removed its own listeners.
