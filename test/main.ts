@@ -10,6 +10,10 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { findPostgresBin } from './support/postgres-cluster.ts';
+
+/** PGlite has one session for all files: with more of them at once, its answers come too late. */
+const PGLITE_CONCURRENCY = 2;
 
 interface Suite {
   readonly files: readonly string[];
@@ -80,7 +84,7 @@ async function run(suite: Suite, named: readonly string[]): Promise<number> {
     '--test',
     ...(suite.hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
-    `--test-concurrency=${suite.concurrency}`,
+    `--test-concurrency=${findPostgresBin() ? suite.concurrency : PGLITE_CONCURRENCY}`,
     `--test-timeout=${testSecondsMax * 1_000}`,
     ...(named.length > 0 ? named : suite.files),
   ];

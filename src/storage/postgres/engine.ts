@@ -1,5 +1,6 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
+import { randomUUID } from 'node:crypto';
 import { PetstoreError } from '../../error.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
@@ -45,7 +46,6 @@ export async function openPostgres(
 class PostgresEngine implements Engine {
   readonly petQueries: PetQueries;
   readonly #pool: ConnectionPool;
-  #loads = 0;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
@@ -105,9 +105,9 @@ class PostgresEngine implements Engine {
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
     return this.#pool.withoutDeadline(async (connection) => {
-      // The rows are staged in a temporary table, numbered by `id`, and moved by one statement.
-      this.#loads += 1;
-      const staged = `staged_${table}_${this.#loads}`;
+      // The rows are staged in a temporary table, numbered by `id`, and moved by one statement. Its name
+      // is unique, since a pooler may share one session between clients.
+      const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
       await connection.runUnprepared(`create temporary table ${staged} (like ${table})`);
       try {
         const all = ['id', ...columns];
