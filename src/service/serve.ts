@@ -31,7 +31,9 @@ async function start(options: ServeOptions): Promise<void> {
       'sqlite::memory: is for one process: --workers must be 1',
     );
   }
-  const store = await openStore(database, { ...options, create: true });
+  // Of several workers the primary purges, which serves no request.
+  const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
+  const store = await openStore(database, { ...options, ...purgeBy, create: true });
   try {
     const service =
       workers > 1 && cluster.isPrimary

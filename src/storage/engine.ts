@@ -23,6 +23,9 @@ export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 export interface Engine {
   readonly petQueries: PetQueries;
 
+  /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */
+  readonly skipLocked: string;
+
   /** Resolves when the database can be reached, and is the one that was opened and, on PostgreSQL, takes writes. */
   check(): Promise<void>;
 

@@ -7,6 +7,7 @@ import { type CopyResult, copyDatabase, type OnCopyProgress } from './copy.ts';
 import type { Engine } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
+import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 
 /** The digest of no key: a SHA-256 has 32 bytes. */
@@ -17,6 +18,8 @@ export interface OpenOptions {
   readonly create: boolean;
   /** The most connections to PostgreSQL. */
   readonly databaseConnections?: number;
+  /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
+  readonly purgeBy?: () => number;
 }
 
 /**
@@ -29,6 +32,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const engine = await openEngine(address, options);
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);
+  const stopPurge = options.purgeBy && startPurge(engine, options.purgeBy);
   return {
     pets,
     keys,
@@ -37,7 +41,10 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
     backup: (file) => writeBackup(engine, file, (copy) => openSqlite(copy, { create: true })),
-    close: () => engine.close(),
+    close() {
+      stopPurge?.();
+      return engine.close();
+    },
   };
 }
 

@@ -6,19 +6,12 @@ import { IDEMPOTENCY_MS, type PetStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 import { COLUMNS, isSamePet, toPet, toRow } from './pet-row.ts';
 
-/** How many expired idempotency keys each new one deletes. */
-const PURGED_AT_ONCE = 10;
 /** Returns a row when the idempotency key is new or expired: then this request adds the pet. */
 const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at) values (?, ?, ?)
   on conflict (api_key_id, name) do update set created_at = excluded.created_at
   where idempotency_keys.created_at <= ? returning name`;
 const LINK = `update idempotency_keys set pet_id = (select max(id) from pets)
   where api_key_id = ? and name = ?`;
-// The outer `created_at <= ?`: a key may be reserved anew between the select and the delete, and
-// PostgreSQL then evaluates only the outer condition again.
-const PURGE = `delete from idempotency_keys where created_at <= ? and (api_key_id, name) in (
-  select api_key_id, name from idempotency_keys where created_at <= ?
-  order by created_at limit ${PURGED_AT_ONCE})`;
 // Idempotency keys outlive a pet that was removed: the row has a null id then.
 const FIND_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}
   from idempotency_keys left join pets on pets.id = pet_id
@@ -41,16 +34,11 @@ export function createPetStore(engine: Engine): PetStore {
       const { keyId, key, at } = request;
       const expired = at - IDEMPOTENCY_MS;
       const row = toRow(newPet);
-      const [[reserved, added]] = await Promise.all([
-        engine.write(
-          { sql: RESERVE, values: [keyId, key, at, expired], stopIfEmpty: true },
-          { sql: insertOne, values: row },
-          { sql: LINK, values: [keyId, key] },
-        ),
-        // A transaction of its own: two requests that each hold a reservation would otherwise wait
-        // for each other's. When it fails, a later request purges the same keys.
-        engine.write({ sql: PURGE, values: [expired, expired] }).catch(() => undefined),
-      ]);
+      const [reserved, added] = await engine.write(
+        { sql: RESERVE, values: [keyId, key, at, expired], stopIfEmpty: true },
+        { sql: insertOne, values: row },
+        { sql: LINK, values: [keyId, key] },
+      );
       if (reserved?.length === 1) return toPet([added?.[0]?.[0] ?? null, ...row]);
       const [earlier] = await engine.read(FIND_ADDED, keyId, key);
       return getSame(newPet, earlier);

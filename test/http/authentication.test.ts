@@ -140,6 +140,11 @@ test('Authorization › the time of last use › is written at most once a minut
   await assertUsed(1_000_000, 1_000_000);
   await assertUsed(1_059_999, 1_000_000);
   await assertUsed(1_060_000, 1_060_000);
+  // A clock that jumped ten years ahead, and back.
+  const ahead = 1_060_000 + 3.2e11;
+  await assertUsed(ahead, ahead);
+  await assertUsed(1_070_000, 1_070_000);
+  await assertUsed(1_129_999, 1_070_000);
 });
 
 for (const [what, failure, code] of [

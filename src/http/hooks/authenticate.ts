@@ -41,9 +41,12 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
   const touchedAt = new Map<number, number>();
 
   function touch({ id, lastUsedAt = 0 }: ApiKey, request: FastifyRequest): void {
-    if (now() - Math.max(lastUsedAt, touchedAt.get(id) ?? 0) < TOUCH_MS_MIN) return;
-    touchedAt.set(id, now());
-    keys.touch(id, now()).catch((err: unknown) => {
+    const at = now();
+    // A time of the future is from when the clock was wrong, and is written over.
+    const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
+    if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
+    touchedAt.set(id, at);
+    keys.touch(id, at).catch((err: unknown) => {
       request.server.petstoreLog.warn({ err, keyId: id }, 'time of last use not written');
     });
   }

@@ -45,6 +45,7 @@ export async function openPostgres(
 
 class PostgresEngine implements Engine {
   readonly petQueries: PetQueries;
+  readonly skipLocked = 'for update skip locked';
   readonly #pool: ConnectionPool;
 
   constructor(pool: ConnectionPool) {

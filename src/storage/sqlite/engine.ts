@@ -73,6 +73,8 @@ async function prepare(connection: SqliteConnection, file: string): Promise<void
 
 class SqliteEngine implements Engine {
   readonly petQueries: PetQueries;
+  /** There is one writer at a time. */
+  readonly skipLocked = '';
   readonly #connection: SqliteConnection;
   readonly #file: string;
   readonly #identity: string | undefined;

@@ -1,0 +1,50 @@
+/** The purge: takes expired idempotency keys away in small steps, by a timer, for as long as a store is open. */
+
+import { IDEMPOTENCY_MS } from '../store.ts';
+import type { Engine } from './engine.ts';
+
+/** The rows of one step, which holds the writer for some milliseconds. */
+const ROWS_MAX = 200;
+/** Between two steps while there are more; the writer is free meanwhile. */
+const PAUSE_MS = 20;
+const INTERVAL_MS = 60_000;
+
+/**
+ * Starts it; returns the function that stops it.
+ *
+ * @param now the clock that requests have; the steps of several processes do not wait for each other.
+ */
+export function startPurge(
+  engine: Pick<Engine, 'write' | 'skipLocked'>,
+  now: () => number,
+  intervalMs = INTERVAL_MS,
+) {
+  const rows = (condition: string) => `where (api_key_id, name) in (
+    select api_key_id, name from idempotency_keys where created_at ${condition} ?
+    order by created_at limit ${ROWS_MAX} ${engine.skipLocked}) returning name`;
+  const purge = `delete from idempotency_keys ${rows('<=')}`;
+  const redate = `update idempotency_keys set created_at = ? ${rows('>')}`;
+  const openedAt = now() - performance.now();
+  let isStopped = false;
+  let timer = setTimeout(step, PAUSE_MS).unref();
+
+  async function step(): Promise<void> {
+    // The clock may be set while the store is open. What is live by either time is kept; what is of the
+    // future by both, from when the clock was wrong, counts from now on, or it would be kept for years.
+    const [least = 0, most = 0] = [now(), openedAt + performance.now()].sort((a, b) => a - b);
+    const written = engine.write(
+      { sql: purge, values: [Math.floor(least) - IDEMPOTENCY_MS] },
+      { sql: redate, values: [Math.floor(most), Math.floor(most) + IDEMPOTENCY_MS] },
+    );
+    // A step that failed is made up for by a later one.
+    const changed = await written.catch(() => []);
+    if (isStopped) return;
+    const hasMore = changed.some(({ length }) => length === ROWS_MAX);
+    timer = setTimeout(step, hasMore ? PAUSE_MS : intervalMs).unref();
+  }
+
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}

@@ -1,0 +1,143 @@
+/** The purge of idempotency keys: what it takes away and keeps, step by step, on every engine that keeps data. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Engine } from '../../src/storage/engine.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import { startPurge } from '../../src/storage/purge.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { IDEMPOTENCY_MS } from '../../src/store.ts';
+import { REQUEST, REX } from './contract/data.ts';
+import { ENGINES, openNewStore, runBeside } from './contract/engines.ts';
+
+const INTERVAL_MS = 20;
+const ROWS_MAX = 200;
+const TEN_YEARS_MS = 3_650 * IDEMPOTENCY_MS;
+const NOW = REQUEST.at;
+
+/** Adds so many idempotency keys of that time. */
+function reserve(address: string, count: number, at: number): Promise<unknown> {
+  return runBeside(
+    address,
+    `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
+      insert into idempotency_keys (api_key_id, name, created_at, pet_id)
+      select 7, '${at}-' || n, ${at}, n + 1000 from numbers`,
+  );
+}
+
+async function listTimes(address: string): Promise<number[]> {
+  const rows = await runBeside(
+    address,
+    'select created_at as at from idempotency_keys order by created_at',
+  );
+  return rows.map((row) => Number(Object(row).at));
+}
+
+/** Waits for a step that changes nothing. */
+async function settled(sizes: readonly number[]): Promise<void> {
+  while (sizes.at(-1) !== 0) await setTimeout(INTERVAL_MS);
+}
+
+interface TestPurge extends AsyncDisposable {
+  /** The rows that each step took away or dated anew. */
+  readonly sizes: readonly number[];
+}
+
+/** Purges that address by a clock, every INTERVAL_MS. */
+async function purge(address: string, now: () => number): Promise<TestPurge> {
+  const engine = address.startsWith('postgres')
+    ? await openPostgres(address, { create: false })
+    : await openSqlite(address.replace(/^sqlite:/, ''), { create: false });
+  const sizes: number[] = [];
+  const write: Engine['write'] = async (...statements) => {
+    const rows = await engine.write(...statements);
+    sizes.push(rows.flat().length);
+    return rows;
+  };
+  const stop = startPurge({ write, skipLocked: engine.skipLocked }, now, INTERVAL_MS);
+  return {
+    sizes,
+    async [Symbol.asyncDispose]() {
+      stop();
+      await engine.close();
+    },
+  };
+}
+
+for (const engine of ENGINES.filter(({ persists }) => persists)) {
+  const on = `on ${engine.name}`;
+
+  describe(`purge ${on}`, { timeout: 30_000 }, () => {
+    test(`purge ${on} › 1,200 old keys and no create › are taken away in steps of 200, the others are kept`, async () => {
+      await using opened = await openNewStore(engine);
+      const { address } = opened;
+      await reserve(address, 1_200, NOW - IDEMPOTENCY_MS);
+      await opened.store.pets.addOnce(REX, { ...REQUEST, at: NOW - IDEMPOTENCY_MS + 60_000 });
+      await using purging = await purge(address, () => NOW);
+      await settled(purging.sizes);
+      assert.deepEqual(purging.sizes.slice(0, 7), [...Array(6).fill(ROWS_MAX), 0]);
+      assert.deepEqual(await listTimes(address), [NOW - IDEMPOTENCY_MS + 60_000]);
+    });
+
+    test(`purge ${on} › two processes at once › take each key away once`, async () => {
+      await using opened = await openNewStore(engine);
+      await reserve(opened.address, 1_200, 1);
+      await using one = await purge(opened.address, () => NOW);
+      await using other = await purge(opened.address, () => NOW);
+      await Promise.all([settled(one.sizes), settled(other.sizes)]);
+      const sizes = [...one.sizes, ...other.sizes];
+      assert.equal(
+        sizes.reduce((sum, size) => sum + size, 0),
+        1_200,
+      );
+      assert.deepEqual(await listTimes(opened.address), []);
+    });
+
+    test(`purge ${on} › a clock that jumps ten years ahead and back › keeps what is live, and for 24 hours what came meanwhile`, async () => {
+      await using opened = await openNewStore(engine);
+      const { address, store } = opened;
+      const ahead = { ...REQUEST, key: 'ahead', at: NOW + TEN_YEARS_MS };
+      await store.pets.addOnce(REX, REQUEST);
+      const added = await store.pets.addOnce(REX, ahead);
+      let now = NOW;
+      {
+        await using purging = await purge(address, () => now);
+        now = NOW + TEN_YEARS_MS;
+        await settled(purging.sizes);
+        assert.deepEqual(await listTimes(address), [NOW, ahead.at]);
+      }
+      {
+        await using purging = await purge(address, () => NOW);
+        await settled(purging.sizes);
+      }
+      const [first = 0, last = 0] = await listTimes(address);
+      assert.equal(first, NOW);
+      assert.ok(last >= NOW && last < NOW + 30_000, `${last - NOW}`);
+      assert.deepEqual(await store.pets.addOnce(REX, { ...ahead, at: NOW + 1 }), added);
+      await using purging = await purge(address, () => last + IDEMPOTENCY_MS);
+      await settled(purging.sizes);
+      assert.deepEqual(await listTimes(address), []);
+    });
+
+    test(`purge ${on} › a store with a clock, and one without › purges until it is closed, and never`, async () => {
+      await using opened = await openNewStore(engine);
+      const { address } = opened;
+      await reserve(address, 1, 1);
+      await setTimeout(200);
+      assert.deepEqual(await listTimes(address), [1]);
+      const purging = await openStore(address, { create: false, purgeBy: () => NOW });
+      try {
+        while ((await listTimes(address)).length > 0) await setTimeout(INTERVAL_MS);
+      } finally {
+        await purging.close();
+      }
+      const closedAtOnce = await openStore(address, { create: false, purgeBy: () => NOW });
+      await closedAtOnce.close();
+      await reserve(address, 1, 1);
+      await setTimeout(200);
+      assert.deepEqual(await listTimes(address), [1]);
+    });
+  });
+}
