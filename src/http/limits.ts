@@ -17,6 +17,10 @@ export const AT_WORK_MAX = 4;
 export const LINGER_BYTES_MAX = 1024 * 1024;
 export const LINGER_MS_MAX = 2_000;
 
+/** Clients that read the script of the docs page at a time, and the time that each of them surely has. */
+export const DOCS_SCRIPT_READERS_MAX = 32;
+export const DOCS_SCRIPT_SECONDS_MIN = 10;
+
 /** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
 export const IDLE_MS_MAX = 60_000;
 

@@ -7,6 +7,11 @@ import { PetstoreError } from '../../error.ts';
 /** Every method that some path of the service takes. */
 export const SERVED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS'];
 
+export const NOTHING_HERE = new PetstoreError(
+  'not_found',
+  'there is nothing at this path; pets are at /v1/pets',
+);
+
 /** The methods of each path. */
 export type Routes = ReadonlyMap<string, Set<string>>;
 
@@ -46,9 +51,7 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
   }
   scope.setNotFoundHandler(() => undefined);
   scope.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404) {
-      throw new PetstoreError('not_found', 'there is nothing at this path; pets are at /v1/pets');
-    }
+    if (request.is404) throw NOTHING_HERE;
     done();
   });
 }

@@ -21,7 +21,7 @@ const HEAD = `<meta charset="utf-8">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
 /** At `/docs/`. Scalar reads its settings from the element `api-reference`, so no script is inline. */
-export const DOCS_PAGE = `<!doctype html>
+export const createDocsPage = (script: string) => `<!doctype html>
 <html lang="en">
 <head>
 ${HEAD}
@@ -30,7 +30,7 @@ ${HEAD}
 <body>
 <noscript>This page needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> has the same content.</noscript>
 <script id="api-reference" data-configuration='${SCALAR}'></script>
-<script src="js/scalar.js"></script>
+<script src="js/${script}"></script>
 </body>
 </html>
 `;
