@@ -25,10 +25,11 @@ const FORMATS = {
 
 const environment = fc.constantFrom(...ENVIRONMENTS);
 
-const character = fc.oneof(
-  fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 1 }),
-  fc.constantFrom('', '\0', '\n', '\u00e9', '\u{1f436}', '\ud83d', '\uff10'),
-);
+/** What may stand in the place of a character: all of ASCII, others, and nothing. */
+const OTHERS = [
+  ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
+  ...['', '\u00e9', '\u{1f436}', '\ud83d', '\uff10'],
+];
 
 /** The text with its correct checksum, whatever else is wrong with it. */
 function seal(body: string): string {
@@ -65,15 +66,16 @@ test('isApiKeyOf › a key that was issued before › is a key of its environmen
   assert.equal(isApiKeyOf('staging', PRODUCTION_KEY), false);
 });
 
-test('isApiKeyOf › a key with any one character changed › is refused', () => {
-  fc.assert(
-    fc.property(environment, fc.nat(49), character, (environment, place, other) => {
-      const key = createApiKeyText(environment);
-      fc.pre(key[place] !== other);
-      const changed = key.slice(0, place) + other + key.slice(place + 1);
-      for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, changed), false, changed);
-    }),
-  );
+test('isApiKeyOf › a key with any one character changed, or left out › is refused', () => {
+  for (const key of [STAGING_KEY, STAGING_KEY_OF_SMALL_CHECKSUM, PRODUCTION_KEY]) {
+    for (const [place, own] of [...key].entries()) {
+      for (const other of OTHERS) {
+        if (other === own) continue;
+        const changed = key.slice(0, place) + other + key.slice(place + 1);
+        for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, changed), false, changed);
+      }
+    }
+  }
 });
 
 test('isApiKeyOf › a key with two neighbours swapped › is refused', () => {

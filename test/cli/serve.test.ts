@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
+import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -73,22 +74,29 @@ describe('serve', { concurrency: 2 }, () => {
     assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
   });
 
-  test('serve › a port that is busy › exits with 1 and one line', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
-    const port = typeof address === 'object' ? String(address?.port) : '';
-    const { status, stdout, stderr } = await runProgram(['serve', ...inMemory], {
-      cwd,
-      env: { PETSTORE_PORT: port },
+  for (const engine of ['sqlite', 'postgresql'] as const) {
+    test(`serve › a port that is busy, on ${engine} › exits with 1 and one line`, async () => {
+      const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+      const other = createServer().listen(0, '127.0.0.1');
+      try {
+        await once(other, 'listening');
+        const { port } = other.address() as AddressInfo;
+        const database = place?.address ?? 'sqlite::memory:';
+        const { status, stdout, stderr } = await runProgram(['serve', '--database', database], {
+          cwd,
+          env: { PETSTORE_PORT: String(port) },
+        });
+        assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+        assert.equal(
+          stderr,
+          `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
+        );
+      } finally {
+        other.close();
+        await place?.drop();
+      }
     });
-    other.close();
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    assert.equal(
-      stderr,
-      `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
-    );
-  });
+  }
 
   test('serve › a host that is not of this machine › exits with 1 and one line', async () => {
     const args = ['serve', '--port', '0', '--host', '192.0.2.1', ...inMemory];

@@ -147,9 +147,14 @@ test('Authorization › the time of last use › is written at most once a minut
   await assertUsed(1_129_999, 1_070_000);
 });
 
-for (const [what, failure, code] of [
-  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
-  ['breaks', new Error('broken'), 'internal_error'],
+for (const [what, failure, code, message] of [
+  [
+    'cannot answer',
+    new PetstoreError('unavailable', 'the database is busy'),
+    'unavailable',
+    /^the service cannot answer now: try again when Retry-After says$/,
+  ],
+  ['breaks', new Error('broken'), 'internal_error', /^the service failed to answer; the X-Req/],
 ] as const) {
   test(`Authorization › a store of keys that ${what} › opens nothing`, async () => {
     const find = () => Promise.reject(failure);
@@ -157,7 +162,7 @@ for (const [what, failure, code] of [
       store: { ...store, close: async () => {}, keys: { ...store.keys, find } },
     });
     const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
-    assertError(answer, code, /./);
+    assertError(answer, code, message);
   });
 }
 
@@ -238,20 +243,21 @@ const expecting = (line: string, authorization: string, type = 'application/json
   `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${authorization}\r\n` +
   `Content-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: ${pet.length}\r\n\r\n`;
 
-for (const [what, head, code] of [
-  ['a bad key', expecting('POST /v1/pets', 'Bearer x'), 'unauthorized'],
-  ['a wrong method', expecting('PUT /v1/pets', `Bearer ${key}`), 'method_not_allowed'],
-  ['a path that is not there', expecting('POST /v1/nothing', `Bearer ${key}`), 'not_found'],
+for (const [what, head, code, message] of [
+  ['a bad key', expecting('POST /v1/pets', 'Bearer x'), 'unauthorized', /API key/],
+  ['a wrong method', expecting('PUT /v1/pets', `Bearer ${key}`), 'method_not_allowed', /GET/],
+  ['a path that is not there', expecting('POST /v1/nothing', `Bearer ${key}`), 'not_found', /path/],
   [
     'a wrong media type',
     expecting('POST /v1/pets', `Bearer ${key}`, 'text/plain'),
     'unsupported_media_type',
+    /^Content-Type must be application\/json/,
   ],
 ] as const) {
   test(`Expect: 100-continue › with ${what} › is answered at once and the body not asked for`, async () => {
     const text = await exchange(port, head);
     assert.doesNotMatch(text, /^HTTP\/1\.1 100/);
-    assertError(parseAnswer(text), code, /./);
+    assertError(parseAnswer(text), code, message);
   });
 }
 

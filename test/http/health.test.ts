@@ -20,9 +20,14 @@ for (const path of ['/livez', '/readyz']) {
   });
 }
 
-for (const [what, failure, code] of [
-  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
-  ['breaks', new Error('broken'), 'internal_error'],
+for (const [what, failure, code, message] of [
+  [
+    'cannot answer',
+    new PetstoreError('unavailable', 'the database is busy'),
+    'unavailable',
+    /^the service cannot answer now: try again when Retry-After says$/,
+  ],
+  ['breaks', new Error('broken'), 'internal_error', /^the service failed to answer; the X-Req/],
 ] as const) {
   test(`GET /readyz › a store that ${what} › answers ${code}, and /livez 200`, async () => {
     await using real = await startTestApp();
@@ -30,7 +35,7 @@ for (const [what, failure, code] of [
     await using app = await startTestApp({
       store: { ...real.store, check, close: async () => {} },
     });
-    assertError(await send(app.port, { path: '/readyz' }), code, /./);
+    assertError(await send(app.port, { path: '/readyz' }), code, message);
     assertJson(await send(app.port, { path: '/livez' }), 200);
   });
 }

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { ENVIRONMENTS } from '../../src/api-key.ts';
+import { ENVIRONMENTS, type NewApiKey } from '../../src/api-key.ts';
 import { JsonNumber } from '../../src/json.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
+import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -38,6 +40,13 @@ const KEYS = [
 ];
 const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 const EMPTY: Content = { pets: [], keys: [], requests: [], lastIds: [0n, 0n] };
+
+/** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
+const MEANWHILE_MS = 50;
+
+const NEW_KEY: NewApiKey = {
+  ...{ digest: Buffer.alloc(32), name: 'ci', environment: 'staging', createdAt: 1 },
+};
 
 async function open(engine: EngineName): Promise<TestEngine> {
   const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
@@ -216,31 +225,78 @@ describe('copyDatabase', () => {
     });
   }
 
-  test('copyDatabase › a pet that is added to the target meanwhile › waits and has the next id', async () => {
+  test('copyDatabase › a pet and a key that are added to the target meanwhile › wait and have the next ids', async () => {
     await using source = await open('sqlite');
     await using target = await open('postgresql');
-    await createPetStore(source.database).addAll(repeat(2_000));
-    let adding: Promise<{ id: bigint }> | undefined;
-    await copyDatabase(source.database, target.database, () => {
-      adding ??= createPetStore(target.database).add({ name: 'Tom', categoryId: 1n });
-    });
-    assert.equal((await adding)?.id, 2_001n);
-    assert.equal((await read(target.database)).pets.length, 2_001);
+    await write(source, { ...EMPTY, pets: [[7n, 'Rex', 1n, null]], lastIds: [9n, 4n] });
+    const pets = createPetStore(target.database);
+    const keys = createKeyStore(target.database);
+    // So that there are connections for the copy and both of them.
+    await Promise.all([pets.find(1n), keys.list(), keys.list()]);
+    let adding: Promise<unknown[]> | undefined;
+    await copyDatabase(
+      beforeLastIds(source.database, async () => {
+        adding ??= Promise.all([pets.add({ name: 'Tom', categoryId: 1n }), keys.add(NEW_KEY)]);
+        await Promise.race([adding, setTimeout(MEANWHILE_MS)]);
+      }),
+      target.database,
+    );
+    const ids = (await adding)?.map((added) => Object(added).id);
+    assert.deepEqual(ids, [10n, 5]);
+    assert.deepEqual((await read(target.database)).lastIds, [10n, 5n]);
   });
 
   test('copyDatabase › a pet that is added to the source meanwhile › is not in the copy', async () => {
     await using source = await open('postgresql');
     await using target = await open('sqlite');
-    await createPetStore(source.database).addAll(repeat(2_000));
+    await createPetStore(source.database).addAll(repeat(3));
     const before = await read(source.database);
     let adding: Promise<unknown> | undefined;
-    await copyDatabase(source.database, target.database, () => {
-      adding ??= createPetStore(source.database).add({ name: 'Tom', categoryId: 1n });
-    });
+    await copyDatabase(
+      beforeLastIds(source.database, async () => {
+        adding ??= createPetStore(source.database).add({ name: 'Tom', categoryId: 1n });
+        await Promise.race([adding, setTimeout(MEANWHILE_MS)]);
+      }),
+      target.database,
+    );
     await adding;
     assert.deepEqual(await read(target.database), before);
   });
+
+  test('copyDatabase › a target that keeps another last id › is found out and left empty', async () => {
+    await using source = await open('sqlite');
+    await using target = await open('postgresql');
+    await createPetStore(source.database).addAll(repeat(3));
+    await target.run(
+      `create function meddle() returns trigger language plpgsql as
+        $$ begin new.value := new.value - 1; return new; end $$`,
+    );
+    await target.run(
+      `create trigger meddle before update on counters for each row
+        when (new.value > 0) execute function meddle()`,
+    );
+    await assert.rejects(copyDatabase(source.database, target.database), {
+      ...{ name: 'PetstoreError', code: 'internal_error' },
+      message: 'the copy is not the same as what was copied, and was taken back',
+    });
+    assert.deepEqual(await read(target.database), EMPTY);
+  });
 });
+
+/** The same database, where a copy waits for this before it reads the last ids. */
+function beforeLastIds(database: Engine, wait: () => Promise<void>): Engine {
+  const transact: Engine['transact'] = (kind, work) =>
+    database.transact(kind, (transaction) =>
+      work({
+        ...transaction,
+        async readLastId(table) {
+          await wait();
+          return transaction.readLastId(table);
+        },
+      }),
+    );
+  return Object.assign(Object.create(database), { transact });
+}
 
 /** Runs SQL before or after each insert, by a trigger; resolves to what removes it. */
 async function addTrigger(

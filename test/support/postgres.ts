@@ -70,6 +70,21 @@ export function isPglite(url: string): boolean {
   return new URL(url).pathname === `/${PGLITE_DATABASE}`;
 }
 
+/** Ends all other sessions of the database. */
+export async function endSessions(address: string): Promise<void> {
+  await queryOnce(
+    address,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+}
+
+/** Why a test that ends or changes sessions cannot run; false when it can. For the option `skip` of a test. */
+export const NO_SESSIONS =
+  (process.env.PETSTORE_TEST_POSTGRES
+    ? isPglite(process.env.PETSTORE_TEST_POSTGRES)
+    : findPostgresBin() === undefined) && 'PGlite has one session for all its clients';
+
 async function getServer(): Promise<string> {
   const named = process.env.PETSTORE_TEST_POSTGRES;
   if (!named) return (await startTestServer()).url;

@@ -1,0 +1,156 @@
+/** What becomes of the connections to PostgreSQL: which are kept, which are closed, and when. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import pg from 'pg';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/store.ts';
+import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { until } from '../support/until.ts';
+
+const REX = { name: 'Rex', categoryId: 1n };
+const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+/** A connection that nobody uses is closed after this time. */
+const IDLE_MS_MAX = 60_000;
+/** For a close that waits a second for a server that is silent. */
+const CLOSE_MS_MAX = 5_000;
+
+interface Watched extends AsyncDisposable {
+  readonly store: Store;
+  readonly proxy: TestProxy;
+  /** Of the database, beside the proxy. */
+  readonly address: string;
+  /** Runs SQL there, on a connection of its own. */
+  readonly run: (sql: string) => Promise<readonly unknown[]>;
+}
+
+/** A new store that reaches its database through a proxy; `await using` closes and removes it. */
+async function openWatched(query = ''): Promise<Watched> {
+  const { address, drop } = await createTestDatabase();
+  const proxy = await startProxy(address);
+  const store = await openStore(proxy.address + query, { create: true, databaseConnections: 2 });
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= store.close();
+    return closing;
+  };
+  return {
+    ...{ store: { ...store, close }, proxy, address },
+    run: async (sql) => (await queryOnce(address, sql)).rows,
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await close();
+      await drop();
+    },
+  };
+}
+
+/** Two calls at once, so that each has a connection. */
+async function useTwoConnections({ store: { pets, keys }, proxy }: Watched): Promise<void> {
+  await Promise.all([pets.find(1n), keys.list()]);
+  assert.equal(proxy.open, 2);
+}
+
+describe('connections', { concurrency: true }, () => {
+  test('connections › a call that is unavailable since a table is locked › does not go on in the server', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using watched = await openWatched();
+    const other = new pg.Client({ connectionString: watched.address });
+    await other.connect();
+    try {
+      await other.query('begin; lock table pets in access exclusive mode');
+      await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
+      const active = `select 1 from pg_stat_activity where datname = current_database()
+        and state = 'active' and pid <> pg_backend_pid()`;
+      await until(async () => (await watched.run(active)).length === 0);
+    } finally {
+      await other.end();
+    }
+  });
+
+  test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
+    await using watched = await openWatched('?target_session_attrs=read-write');
+    const { store, proxy, run } = watched;
+    await useTwoConnections(watched);
+    await run(
+      `create function refuse() returns trigger language plpgsql as
+        $$ begin raise sqlstate '25006'; end $$;
+      create trigger refuse before insert on pets execute function refuse()`,
+    );
+    await assert.rejects(store.pets.add(REX), UNAVAILABLE);
+    await until(() => proxy.open === 1);
+    await run('drop trigger refuse on pets');
+    assert.equal((await store.pets.add(REX)).name, 'Rex');
+  });
+
+  test('connections › that fall silent › fail one call, and no call after it', async () => {
+    await using watched = await openWatched();
+    const { pets } = watched.store;
+    await useTwoConnections(watched);
+    watched.proxy.silence();
+    await assert.rejects(pets.find(1n), UNAVAILABLE);
+    assert.equal(await pets.find(1n), undefined);
+    assert.equal(watched.proxy.opened, 3);
+  });
+
+  test('connections › of a store that is closed › are closed', async () => {
+    await using watched = await openWatched();
+    await useTwoConnections(watched);
+    await watched.store.close();
+    await until(() => watched.proxy.open === 0);
+  });
+
+  test('connections › of a store that is closed while they are silent › are closed', async () => {
+    await using watched = await openWatched();
+    await useTwoConnections(watched);
+    watched.proxy.silence();
+    const isLate = setTimeout(CLOSE_MS_MAX, true, { ref: false });
+    assert.equal(await Promise.race([watched.store.close(), isLate]), undefined);
+  });
+
+  test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
+    skip: NO_SESSIONS,
+  }, async (t) => {
+    const { address, drop } = await createTestDatabase();
+    t.after(drop);
+    const latin1 = new URL(address);
+    latin1.pathname += '_latin1';
+    const name = latin1.pathname.slice(1);
+    await queryOnce(
+      address,
+      `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
+    );
+    t.after(() => queryOnce(address, `drop database ${name} with (force)`));
+    await assert.rejects(openStore(latin1.href, { create: true }), {
+      ...UNAVAILABLE,
+      message: 'the database has the encoding LATIN1: it must be UTF8',
+    });
+    const { rows } = await queryOnce(
+      latin1.href,
+      `select * from pg_tables where schemaname = 'public'`,
+    );
+    assert.deepEqual(rows, []);
+  });
+});
+
+test('connections › that nobody uses for a minute › are closed', async (t) => {
+  await using watched = await openWatched();
+  const { proxy } = watched;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const store = await openStore(proxy.address, { create: false });
+  try {
+    t.mock.timers.tick(IDLE_MS_MAX - 1);
+    // A round trip: by its end the proxy would have seen the end of the other connection.
+    await watched.run('select 1');
+    assert.equal(proxy.open, 2);
+    t.mock.timers.tick(1);
+    t.mock.timers.reset();
+    await until(() => proxy.open === 1);
+  } finally {
+    await store.close();
+  }
+});

@@ -1,0 +1,55 @@
+/** A proxy between a store and its PostgreSQL server: counts the connections, and can let them fall silent. */
+
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface TestProxy extends AsyncDisposable {
+  /** That of the database, through the proxy. */
+  readonly address: string;
+  /** The connections that were opened so far, and those that are open. */
+  readonly opened: number;
+  readonly open: number;
+  /** From now on no byte passes on the connections that are open, and neither end learns of it. */
+  silence(): void;
+}
+
+/** Starts it; `await using` ends it and its connections. */
+export async function startProxy(address: string): Promise<TestProxy> {
+  const target = new URL(address);
+  const sockets = new Set<Socket>();
+  let opened = 0;
+  const server = createServer((client) => {
+    opened += 1;
+    const database = connect(Number(target.port), target.hostname);
+    sockets.add(client);
+    client.on('close', () => sockets.delete(client));
+    for (const [from, to] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      from.pipe(to);
+      from.on('error', () => to.destroy());
+      from.on('close', () => to.destroy());
+    }
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const through = new URL(address);
+  through.port = String((server.address() as AddressInfo).port);
+  return {
+    address: through.href,
+    get opened() {
+      return opened;
+    },
+    get open() {
+      return sockets.size;
+    },
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,16 @@
+/** Waits for what happens soon, but not at once. */
+
+import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+
+/** For the end of a process, or the start of another, also on a busy machine. */
+const PATIENCE_MS = 10_000;
+
+/** Resolves when it is so; fails when it does not become so. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    assert.ok(performance.now() < deadline, `not so within ${PATIENCE_MS} ms: ${isSo}`);
+    await setTimeout(10);
+  }
+}
