@@ -28,7 +28,7 @@ echo "The package on Node $(node --version):"
 npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
 
 package=node_modules/petstore
-for file in README.md LICENSE CHANGELOG.md openapi.json; do
+for file in README.md LICENSE CHANGELOG.md openapi.json npm-shrinkwrap.json; do
   [ -f "$package/$file" ] || fail "$file is not in the package"
 done
 for stranger in src test runtime; do
@@ -38,6 +38,21 @@ installed=$(npm ls --all --parseable)
 for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright chromium; do
   if grep -E "/$stranger" <<<"$installed"; then fail "the package brings $stranger"; fi
 done
+
+mkdir exact
+tar --extract --file "$tarball" --directory exact --strip-components 1
+npm ci --prefix exact --ignore-scripts --no-audit --no-fund
+expect 'what npm ci installs in the unpacked package' "$(node --print '
+  const { packages } = require("./exact/npm-shrinkwrap.json");
+  delete packages[""];
+  const isLocked = ([path, { version, integrity, resolved }]) =>
+    integrity?.startsWith("sha512-") && resolved === undefined &&
+    version === require(`./exact/${path}/package.json`).version;
+  const locked = Object.entries(packages).filter(isLocked).length;
+  locked > 0 && locked === Object.keys(packages).length ? "what is locked" : `${locked} as locked`
+')" 'what is locked'
+expect '--version of the unpacked package' "$(node exact/dist/cli/bin.js --version)" \
+  "$(node --print 'require("./exact/package.json").version')"
 
 petstore=node_modules/.bin/petstore
 expect '--version' "$(npx --no-install petstore --version)" \

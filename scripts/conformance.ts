@@ -13,11 +13,10 @@ import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
 import { createFolder } from '../test/support/temporary-folder.ts';
 
-const LINTERS = ['@redocly/cli@2.77.0', '@stoplight/spectral-cli@6.16.3'];
 const PHASES = 'examples,coverage,fuzzing,stateful';
 
 const root = join(import.meta.dirname, '..');
-const linters = join(root, '.cache/linters');
+const linters = join(root, '.ci/linters');
 const python = join(root, '.cache/schemathesis');
 const seed = process.argv[2] ?? '1';
 
@@ -29,8 +28,7 @@ await checkService(cluster.url());
 
 /** Installs the linters apart from the dependencies: they have two hundred packages, which only this script needs. */
 async function lint(): Promise<void> {
-  const install = ['install', '--prefix', linters, '--ignore-scripts', '--no-save', '--no-audit'];
-  await run('npm', [...install, '--no-fund', ...LINTERS]);
+  await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {}, linters);
   const bin = join(linters, 'node_modules/.bin');
   await run(join(bin, 'redocly'), ['lint', 'openapi.json'], {
     REDOCLY_TELEMETRY: 'off',
@@ -43,7 +41,8 @@ async function installSchemathesis(): Promise<void> {
   if (!existsSync(join(python, 'bin/pip'))) await run('python3', ['-m', 'venv', python]);
   const requirements = join(root, 'scripts/schemathesis-requirements.txt');
   const install = ['install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:'];
-  await run(join(python, 'bin/pip'), [...install, '--requirement', requirements]);
+  const hashed = ['--require-hashes', '--requirement', requirements];
+  await run(join(python, 'bin/pip'), [...install, ...hashed]);
 }
 
 /** Checks the service on the database at that address. */
