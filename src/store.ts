@@ -8,6 +8,9 @@ import type { NewPet, Pet, PetStatus } from './pet.ts';
  * database cannot answer in time. A write that failed so may still have been done.
  */
 export interface Store {
+  /** Whether opening it created it. */
+  readonly isNew: boolean;
+
   readonly pets: PetStore;
   readonly keys: KeyStore;
 

@@ -204,12 +204,12 @@ test('the root of src › process › is not used', () => {
   assert.deepEqual(filesWhose(/\bprocess\b/, isRoot), []);
 });
 
-test('src › process.env › is read by cli/options.ts alone', () => {
+test('src › process.env › is read by cli/variables.ts alone', () => {
   const readers = filesWhose(
     /\bprocess\s*(?:\?\.|\.|\[)\s*['"]?env\b|\benv\b[^;]*(?:=\s*process\b|'node:process')/,
   );
   assert.deepEqual(
-    readers.filter((file) => file !== 'cli/options.ts'),
+    readers.filter((file) => file !== 'cli/variables.ts'),
     [],
   );
 });

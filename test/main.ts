@@ -78,8 +78,8 @@ process.exit(await run(suite, named));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(suite: Suite, named: readonly string[]): Promise<number> {
-  const runSecondsMax = Number(process.env.PETSTORE_RUN_SECONDS_MAX ?? suite.runMinutesMax * 60);
-  const testSecondsMax = Number(process.env.PETSTORE_TEST_SECONDS_MAX ?? suite.testSecondsMax);
+  const runSecondsMax = Number(process.env.TEST_RUN_SECONDS_MAX ?? suite.runMinutesMax * 60);
+  const testSecondsMax = Number(process.env.TEST_SECONDS_MAX ?? suite.testSecondsMax);
   const args = [
     '--test',
     ...(suite.hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),

@@ -11,6 +11,7 @@ import { addPets } from './commands/pets.ts';
 import { addServe } from './commands/serve.ts';
 import { UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
+import { checkVariables, removeKubernetesVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -24,6 +25,7 @@ function createProgram(): Command {
     .version(version)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .exitOverride()
+    .hook('preAction', checkVariables)
     .configureOutput({
       outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
     });
@@ -55,4 +57,5 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== 'EPIPE') fail(error);
   });
 }
+removeKubernetesVariables();
 await createProgram().parseAsync().catch(fail);

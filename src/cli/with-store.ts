@@ -1,9 +1,10 @@
-/** Opens a store for one command. */
+/** Opens a store for one command, and says which one. */
 
 import { PetstoreError } from '../error.ts';
-import { isMemoryAddress } from '../storage/address.ts';
+import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
+import { say, toOneLine } from './output.ts';
 
 export interface StoreOptions {
   readonly database: string;
@@ -19,6 +20,7 @@ export async function withStore(
   const store = await openStore(database, { create });
   try {
     await work(store);
+    say(toOneLine(`${store.isNew ? 'New store' : 'Store'}: ${describeAddress(database)}`));
   } finally {
     await store.close();
   }

@@ -1,7 +1,7 @@
 /** The first key: made at the start in staging; otherwise the start says how to make one. */
 
 import { createApiKey, getKeyState } from '../api-key.ts';
-import { describeAddress } from '../storage/address.ts';
+import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { toUrlHost } from './listener.ts';
 import type { ServeOptions } from './service.ts';
@@ -16,9 +16,12 @@ export async function ensureFirstKey(
   const keys = (await store.keys.list()).filter((key) => key.environment === environment);
   if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
   if (environment === 'production' || keys.length > 0) {
+    const isFile = parseAddress(database).kind === 'sqlite';
+    const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
+    const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
     return [
-      `No ${environment} key is active. To make one:`,
-      `  petstore keys create --name NAME --environment ${environment} --database ${describeAddress(database)}`,
+      `No ${environment} key is active. To make one${how}:`,
+      `  ${describeCommand()} keys create --name NAME --environment ${environment}${option}`,
     ];
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
@@ -28,4 +31,14 @@ export async function ensureFirstKey(
     'The first key, which is shown only now, and how to use it:',
     `  curl -H 'Authorization: Bearer ${text}' http://${reachable}:${port}/v1/pets`,
   ];
+}
+
+/** What a shell must be given to run this program again. */
+function describeCommand(): string {
+  const [, path = ''] = process.argv;
+  return path.endsWith('.ts') ? 'npm run -s petstore --' : quote(path);
+}
+
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

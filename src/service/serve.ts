@@ -47,7 +47,7 @@ async function start(options: ServeOptions): Promise<void> {
     });
     if (cluster.isWorker) return;
     const lines = [
-      `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${describeAddress(database)})`,
+      `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)})`,
       ...(await ensureFirstKey(options, service.port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);

@@ -1,5 +1,6 @@
 /** The address of a store: which database it names, and how it may be shown. */
 
+import { resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
 /** The forms of an address, in the words of messages and help. */
@@ -35,13 +36,15 @@ export function isMemoryAddress(text: string): boolean {
 }
 
 /**
- * The address without user, password and options; of one that is malformed only the kind, of an
- * unknown kind nothing, since a password may stand anywhere in those.
+ * The address with the absolute path of a file, or without user, password and options; of one that is
+ * malformed only the kind, of an unknown kind nothing, since a password may stand anywhere in those.
  */
 export function describeAddress(text: string): string {
   const address = findAddress(text);
   if (address === undefined) return '';
-  if (address.kind === 'sqlite') return text;
+  if (address.kind === 'sqlite') {
+    return address.file === MEMORY_FILE ? text : `sqlite:${resolve(address.file)}`;
+  }
   const [, hosts] = POSTGRES.exec(text) ?? [];
   return `${text.slice(0, text.indexOf(':'))}://${hosts ?? ''}`;
 }

@@ -21,6 +21,9 @@ export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
 /** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
 export interface Engine {
+  /** Whether opening it created the petstore in it. */
+  readonly isNew: boolean;
+
   readonly petQueries: PetQueries;
 
   /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */

@@ -34,6 +34,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const keys = createKeyStore(engine);
   const stopPurge = options.purgeBy && startPurge(engine, options.purgeBy);
   return {
+    isNew: engine.isNew,
     pets,
     keys,
     async check() {

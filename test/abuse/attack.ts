@@ -11,7 +11,7 @@ import { type RunningService, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
-const SECONDS = Number(process.env.PETSTORE_ABUSE_SECONDS ?? 4);
+const SECONDS = Number(process.env.TEST_ABUSE_SECONDS ?? 4);
 const HEAP_MIB = 512;
 const RSS_MIB_MAX = 400;
 /** Of `/livez`, for a client that waits for each answer. */

@@ -39,7 +39,11 @@ describe('backup', () => {
     await working;
     assert.deepEqual(
       { status, stdout, stderr },
-      { status: 0, stdout: '', stderr: 'The store is copied to copy.db.\n' },
+      {
+        status: 0,
+        stdout: '',
+        stderr: `The store is copied to copy.db.\nStore: sqlite:${cwd}/petstore.db\n`,
+      },
     );
     assert.ok(created.length > before.size);
 

@@ -14,7 +14,7 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 /** What is told of a copy with that many keys. */
 const DONE = (pets: string, keys: string) =>
   new RegExp(
-    `^copied ${pets} in \\d+\\.\\d s\\nWith ${keys}\\. Read back, it has the checksum of the original: [0-9a-f]{64}\\n$`,
+    `^copied ${pets} in \\d+\\.\\d s\\nWith ${keys}\\. Read back, it has the checksum of the original: [0-9a-f]{64}\\nFrom \\S+ to \\S+\\.\\n$`,
   );
 
 const SECRET = 's3cr3t';
@@ -72,7 +72,11 @@ describe('copy', () => {
     const back = await run(['copy'], { PETSTORE_FROM: postgres, PETSTORE_TO: 'sqlite:last.db' });
     assert.deepEqual([back.status, back.stdout], [0, '']);
     assert.match(back.stderr, DONE('1,200 pets', '1 key'));
-    assert.equal(there.stderr.slice(-65), back.stderr.slice(-65));
+    const [checksum, ...others] = `${there.stderr}${back.stderr}`.match(/[0-9a-f]{64}/g) ?? [];
+    assert.deepEqual(others, [checksum]);
+    const { host, pathname } = new URL(postgres);
+    const shown = `postgres://${host}${pathname}`;
+    assert.ok(there.stderr.endsWith(`\nFrom sqlite:${cwd}/first.db to ${shown}.\n`));
     const rows = await exported('sqlite:first.db');
     assert.equal(rows.split('\n').length, 1_201);
     assert.equal(await exported(postgres), rows);

@@ -188,6 +188,25 @@ for (const text of ['', '0', '-1', 'abc', '1.5', '99999999999999999']) {
 }
 
 describe('petstore', { concurrency: 2 }, () => {
+  test('petstore › the variables that Kubernetes makes of a service › change nothing', async () => {
+    const env = {
+      PETSTORE_PORT: 'tcp://10.0.0.1:80',
+      PETSTORE_PORT_80_TCP: 'tcp://10.0.0.1:80',
+      PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1',
+      PETSTORE_SERVICE_HOST: '10.0.0.1',
+      PETSTORE_SERVICE_PORT_HTTP: '80',
+      PETSTORE_CANARY_PORT: 'udp://10.0.0.2:80',
+      PETSTORE_CANARY_SERVICE_PORT: '80',
+    };
+    // The port of startService would hide the variable.
+    const { status, stderr } = await runProgram(
+      ['serve', '--host', '192.0.2.1', '--database', 'sqlite::memory:'],
+      { cwd, env },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: 192\.0\.2\.1:8080 is not an address of this machine/);
+  });
+
   test('petstore › a file name that a terminal would act on › is told without it', async () => {
     const { status, stderr } = await runProgram(
       ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m.db'],
@@ -215,6 +234,12 @@ describe('petstore', { concurrency: 2 }, () => {
       ['keys', 'revoke', 'first'],
       {},
       `command-argument value 'first' is invalid for argument 'id'. It must be a whole number from 1 to 9007199254740991.`,
+    ],
+    [
+      'a mistyped variable',
+      ['keys', 'list'],
+      { PETSTORE_ENVIROMENT: 'production' },
+      'no option has the variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
     ],
     ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
     ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],

@@ -6,8 +6,8 @@ import { createRandom, SEED } from './random.ts';
 import { startOnPostgres } from './subject-postgres.ts';
 import { startOnSqlite } from './subject-sqlite.ts';
 
-const KILLS = Number(process.env.PETSTORE_CRASH_KILLS ?? 50);
-const CREATES = Number(process.env.PETSTORE_CRASH_CREATES ?? 10_000);
+const KILLS = Number(process.env.TEST_CRASH_KILLS ?? 50);
+const CREATES = Number(process.env.TEST_CRASH_CREATES ?? 10_000);
 const CLIENTS = 32;
 
 const SUBJECTS = {
@@ -18,7 +18,7 @@ const SUBJECTS = {
 
 for (const [name, start] of Object.entries(SUBJECTS)) {
   test(`kill -9 of ${name} › ${KILLS} times during creates › loses, doubles and renumbers none`, async (t) => {
-    t.diagnostic(`PETSTORE_CRASH_SEED=${SEED}`);
+    t.diagnostic(`TEST_CRASH_SEED=${SEED}`);
     await using subject = await start();
     await crash(t, subject, { kills: KILLS, creates: CREATES, clients: CLIENTS });
   });

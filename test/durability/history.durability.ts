@@ -12,7 +12,7 @@ import type { Revival, Subject } from './subject.ts';
 import { startOnPostgres } from './subject-postgres.ts';
 import { startOnSqlite } from './subject-sqlite.ts';
 
-const KILLS = Number(process.env.PETSTORE_CRASH_HISTORY_KILLS ?? 8);
+const KILLS = Number(process.env.TEST_CRASH_HISTORY_KILLS ?? 8);
 const CLIENTS = 20;
 const PAUSE_MS = 20;
 /** The time between two kills, at least and at most. */
@@ -100,7 +100,7 @@ const SUBJECTS = {
 
 for (const [name, start] of Object.entries(SUBJECTS)) {
   test(`history of ${name} › ${CLIENTS} clients during ${KILLS} kills › is one of a store that loses nothing`, async (t) => {
-    t.diagnostic(`PETSTORE_CRASH_SEED=${SEED}`);
+    t.diagnostic(`TEST_CRASH_SEED=${SEED}`);
     await using subject = await start();
     await observe(t, subject);
   });

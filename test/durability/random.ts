@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 
 /** Printed, so that a run can be repeated; the timing of the machine is not repeated. */
-export const SEED = Number(process.env.PETSTORE_CRASH_SEED ?? randomInt(2 ** 31));
+export const SEED = Number(process.env.TEST_CRASH_SEED ?? randomInt(2 ** 31));
 
 /** From 0 up to 1, as Math.random. */
 export type Random = () => number;

@@ -12,7 +12,7 @@ import { createHistory } from './history.ts';
 import { listChildren } from './subject.ts';
 import { readTrace, STRACE } from './trace.ts';
 
-const CREATES = Number(process.env.PETSTORE_CRASH_TRACED_CREATES ?? 10_000);
+const CREATES = Number(process.env.TEST_CRASH_TRACED_CREATES ?? 10_000);
 const CLIENTS = 64;
 /** The last character separates a name from the bytes after it. */
 const NAME = /pet \d+!/g;

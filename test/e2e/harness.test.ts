@@ -19,9 +19,9 @@ async function runFixture(name: string, seconds: { test: number; run: number }) 
   const child = spawn(process.execPath, [MAIN, 'all', `test/support/fixtures/${name}.ts`], {
     env: {
       ...env,
-      PETSTORE_TEST_SECONDS_MAX: String(seconds.test),
-      PETSTORE_RUN_SECONDS_MAX: String(seconds.run),
-      PETSTORE_TEST_CLOSE_MS_MAX: '500',
+      TEST_SECONDS_MAX: String(seconds.test),
+      TEST_RUN_SECONDS_MAX: String(seconds.run),
+      TEST_CLOSE_MS_MAX: '500',
     },
     timeout: KILL_MS,
   });

@@ -32,10 +32,10 @@ interface Balancer extends AsyncDisposable {
 
 /** nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. */
 async function startBalancer(replicas: readonly [number, number]): Promise<Balancer> {
-  const program = process.env.PETSTORE_TEST_NGINX ?? '/usr/sbin/nginx';
+  const program = process.env.TEST_NGINX ?? '/usr/sbin/nginx';
   if (!existsSync(program)) {
     throw new Error(
-      `there is no nginx at ${program}: install Debian's package nginx (apt-get install nginx), or name another with PETSTORE_TEST_NGINX`,
+      `there is no nginx at ${program}: install Debian's package nginx (apt-get install nginx), or name another with TEST_NGINX`,
     );
   }
   const folder = createProcessFolder();

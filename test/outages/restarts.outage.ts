@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startLoad } from './load.ts';
 import * as petstore from './petstore.ts';
 
-const RESTARTS = Number(process.env.PETSTORE_TEST_RESTARTS ?? 4);
+const RESTARTS = Number(process.env.TEST_RESTARTS ?? 4);
 const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
 
 test(`restarts › ${RESTARTS} during creates › lose, double and renumber none`, async (t) => {

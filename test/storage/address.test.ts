@@ -1,6 +1,7 @@
 /** The address of a store: what it names, whether that is in memory, and that no secret of it is shown. */
 
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
@@ -38,7 +39,9 @@ test('isMemoryAddress › of each kind › is true of memory alone', () => {
 
 describe('describeAddress', () => {
   for (const [address, shown] of [
-    ['sqlite:pets@home?.db', 'sqlite:pets@home?.db'],
+    ['sqlite:/var/pets@home?.db', 'sqlite:/var/pets@home?.db'],
+    ['sqlite:pets.db', `sqlite:${resolve('pets.db')}`],
+    ['sqlite::memory:', 'sqlite::memory:'],
     ['postgres://h/pets', 'postgres://h/pets'],
     ['postgresql://rex:p@a:1,[::1]:2/pets?sslmode=require', 'postgresql://a:1,[::1]:2/pets'],
     ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],

@@ -53,9 +53,9 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   };
 }
 
-/** A database of the engine in PETSTORE_TEST_ENGINE: a file of SQLite, unless it is `postgresql`. */
+/** A database of the engine in TEST_ENGINE: a file of SQLite, unless it is `postgresql`. */
 async function createPlace(): Promise<TestDatabase> {
-  if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') return createTestDatabase();
+  if (process.env.TEST_ENGINE === 'postgresql') return createTestDatabase();
   const folder = await createFolder();
   return {
     address: `sqlite:${folder.path}/test.db`,

@@ -45,22 +45,22 @@ export interface FoundBrowser {
 }
 
 /**
- * The browser of the tests: the executable that PETSTORE_TEST_CHROMIUM names, an installed one, or the
+ * The browser of the tests: the executable that TEST_CHROMIUM names, an installed one, or the
  * one from npm. Undefined when there is none and npm has none for this machine.
  */
 export function findBrowser(): FoundBrowser | undefined {
-  const named = process.env.PETSTORE_TEST_CHROMIUM;
+  const named = process.env.TEST_CHROMIUM;
   const candidates = named ? [named] : (INSTALLED[process.platform] ?? []);
   const executablePath = candidates.find(existsSync);
   if (executablePath !== undefined) return { executablePath };
-  if (named) throw new Error(`there is no file ${named}, which PETSTORE_TEST_CHROMIUM names`);
+  if (named) throw new Error(`there is no file ${named}, which TEST_CHROMIUM names`);
   return process.platform === 'linux' && process.arch === 'x64' ? unpackBrowser() : undefined;
 }
 
 /** Why the tests of pages cannot run; false when they can. For the option `skip` of a test. */
 export const NO_BROWSER =
   findBrowser() === undefined &&
-  'there is no Chromium or Chrome here, and npm has none for this machine: install one, or name it with PETSTORE_TEST_CHROMIUM';
+  'there is no Chromium or Chrome here, and npm has none for this machine: install one, or name it with TEST_CHROMIUM';
 
 /** Unpacks it at the first call, which takes about 3 s. */
 function unpackBrowser(): FoundBrowser {

@@ -5,9 +5,9 @@ import { startTestServer, type TestServer } from './postgres.ts';
 let server: TestServer | undefined;
 
 export async function globalSetup(): Promise<void> {
-  if (process.env.PETSTORE_TEST_POSTGRES) return;
+  if (process.env.TEST_POSTGRES) return;
   server = await startTestServer();
-  process.env.PETSTORE_TEST_POSTGRES = server.url;
+  process.env.TEST_POSTGRES = server.url;
 }
 
 export async function globalTeardown(): Promise<void> {

@@ -65,9 +65,9 @@ export interface Cluster extends AsyncDisposable {
   promote(): Promise<void>;
 }
 
-/** The folder of the newest PostgreSQL here; PETSTORE_TEST_POSTGRES_BIN names another. */
+/** The folder of the newest PostgreSQL here; TEST_POSTGRES_BIN names another. */
 export function findPostgresBin(): string | undefined {
-  const named = process.env.PETSTORE_TEST_POSTGRES_BIN;
+  const named = process.env.TEST_POSTGRES_BIN;
   const path = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
   return (named ? [named] : [...path, ...listDebianBins()]).find((folder) =>
     ['initdb', 'postgres', 'pg_basebackup'].every((program) => existsSync(join(folder, program))),
@@ -98,7 +98,7 @@ async function startIn(
   const bin = findPostgresBin();
   if (bin === undefined) {
     throw new Error(
-      "there is no PostgreSQL here: install Debian's package postgresql (apt-get install postgresql), or name the folder of its programs with PETSTORE_TEST_POSTGRES_BIN",
+      "there is no PostgreSQL here: install Debian's package postgresql (apt-get install postgresql), or name the folder of its programs with TEST_POSTGRES_BIN",
     );
   }
   const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));

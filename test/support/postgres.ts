@@ -37,7 +37,7 @@ const names: string[] = [];
 const empty: string[] = [];
 let server: Promise<string> | undefined;
 
-/** An empty database; PETSTORE_TEST_POSTGRES names the server, else one is started for this process. */
+/** An empty database; TEST_POSTGRES names the server, else one is started for this process. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   server ??= getServer();
   const url = await server;
@@ -56,7 +56,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** The server of the tests, started: PostgreSQL, or PGlite on a machine without it. */
 export async function startTestServer(): Promise<TestServer> {
   const bin = findPostgresBin();
-  if (bin !== undefined || process.env.PETSTORE_TEST_POSTGRES_REQUIRED) {
+  if (bin !== undefined || process.env.TEST_POSTGRES_REQUIRED) {
     process.stderr.write(`The tests of PostgreSQL run on the server in ${bin}.\n`);
     const cluster = await startCluster({ settings: { max_connections: '300' } });
     return { url: cluster.url(), close: async () => cluster[Symbol.asyncDispose]() };
@@ -86,7 +86,7 @@ export const NO_SESSIONS =
     : findPostgresBin() === undefined) && 'PGlite has one session for all its clients';
 
 async function getServer(): Promise<string> {
-  const named = process.env.PETSTORE_TEST_POSTGRES;
+  const named = process.env.TEST_POSTGRES;
   if (!named) return (await startTestServer()).url;
   if (!isPglite(named)) process.once('beforeExit', () => void dropDatabases(named));
   return named;

@@ -6,7 +6,7 @@
 import { after } from 'node:test';
 
 /** For what closes after the last test: stores, servers, the browser. */
-const CLOSE_MS_MAX = Number(process.env.PETSTORE_TEST_CLOSE_MS_MAX ?? 20_000);
+const CLOSE_MS_MAX = Number(process.env.TEST_CLOSE_MS_MAX ?? 20_000);
 
 // The process that runs the files loads this too, and waits for all of them.
 if (process.env.NODE_TEST_CONTEXT !== undefined) {

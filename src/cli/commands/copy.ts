@@ -2,9 +2,10 @@
 
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
+import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
 import { copyOptions } from '../options.ts';
-import { examples } from '../output.ts';
+import { examples, toOneLine } from '../output.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { refuseMemory } from '../with-store.ts';
 
@@ -43,6 +44,8 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
     progress.finish();
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
     stderr.write(`With ${count}. Read back, it has the checksum of the original: ${checksum}\n`);
+    const stores = `From ${describeAddress(options.from)} to ${describeAddress(options.to)}.`;
+    stderr.write(`${toOneLine(stores)}\n`);
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;

@@ -35,8 +35,8 @@ export async function openPostgres(
 ): Promise<Engine> {
   const pool = new ConnectionPool(parseHosts(address), databaseConnections);
   try {
-    await pool.withoutDeadline((connection) => migrate(connection, { create }));
-    return new PostgresEngine(pool);
+    const isNew = await pool.withoutDeadline((connection) => migrate(connection, { create }));
+    return new PostgresEngine(pool, isNew);
   } catch (error) {
     await pool.close();
     throw error;
@@ -44,11 +44,13 @@ export async function openPostgres(
 }
 
 class PostgresEngine implements Engine {
+  readonly isNew: boolean;
   readonly petQueries: PetQueries;
   readonly skipLocked = 'for update skip locked';
   readonly #pool: ConnectionPool;
 
-  constructor(pool: ConnectionPool) {
+  constructor(pool: ConnectionPool, isNew: boolean) {
+    this.isNew = isNew;
     this.#pool = pool;
     this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
   }

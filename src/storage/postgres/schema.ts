@@ -9,17 +9,17 @@ const LOCK = 0x50657473;
 const LOCK_SECONDS_MAX = 60;
 
 /**
- * Executes the migrations that are missing, all or none.
+ * Executes the migrations that are missing, all or none. Resolves to whether there was no petstore yet.
  *
  * @throws PetstoreError `unavailable` when the schema is newer, or missing and not to be created.
  */
 export async function migrate(
   connection: Connection,
   { create }: { create: boolean },
-): Promise<void> {
+): Promise<boolean> {
   await checkEncoding(connection);
   const version = await readVersion(connection);
-  if (version === MIGRATIONS.length) return;
+  if (version === MIGRATIONS.length) return false;
   if (version === 0 && !create) {
     throw new PetstoreError(
       'unavailable',
@@ -37,6 +37,7 @@ export async function migrate(
     }
     await connection.runUnprepared('update petstore_schema set version = ?', MIGRATIONS.length);
   });
+  return version === 0;
 }
 
 /** @throws PetstoreError `unavailable` when the encoding cannot hold every name. */

@@ -44,8 +44,8 @@ export async function openSqlite(
   try {
     // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
     connection = new SqliteConnection(isMemory ? file : resolve(file), 0);
-    await prepare(connection, file);
-    return new SqliteEngine(connection, file);
+    const isNew = await prepare(connection, file);
+    return new SqliteEngine(connection, file, isNew);
   } catch (error) {
     connection?.close();
     throw explain(error, file);
@@ -61,17 +61,19 @@ function createIfMissing(file: string): void {
   }
 }
 
-async function prepare(connection: SqliteConnection, file: string): Promise<void> {
+/** Resolves to whether the database was empty. */
+async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
   await retryWhileBusy(() => checkVersion(connection));
   // In one transaction: another process may be migrating just now.
   await retryWhileBusy(() => connection.transact('deferred', () => checkSchema(connection, file)));
   await retryWhileBusy(() => checkPages(connection, file));
   await retryWhileBusy(() => connection.exec('pragma journal_mode = wal'));
   await retryWhileBusy(() => connection.exec(SETTINGS));
-  await retryWhileBusy(() => connection.transact('immediate', () => migrate(connection, file)));
+  return retryWhileBusy(() => connection.transact('immediate', () => migrate(connection, file)));
 }
 
 class SqliteEngine implements Engine {
+  readonly isNew: boolean;
   readonly petQueries: PetQueries;
   /** There is one writer at a time. */
   readonly skipLocked = '';
@@ -86,7 +88,8 @@ class SqliteEngine implements Engine {
   #identifiedAt = 0;
   #loads = 0;
 
-  constructor(connection: SqliteConnection, file: string) {
+  constructor(connection: SqliteConnection, file: string, isNew: boolean) {
+    this.isNew = isNew;
     this.#connection = connection;
     this.#file = file;
     this.#identity = findIdentity(file);

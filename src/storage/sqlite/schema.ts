@@ -111,14 +111,19 @@ export function checkPages(connection: DatabaseSync, file: string): void {
   }
 }
 
-/** Executes the migrations that are missing. To be called in a transaction that blocks other writers. */
-export function migrate(connection: DatabaseSync, file: string): void {
+/**
+ * Executes the migrations that are missing. To be called in a transaction that blocks other writers.
+ *
+ * @returns whether the database was empty before.
+ */
+export function migrate(connection: DatabaseSync, file: string): boolean {
   // Another process may have migrated it since the first check.
   checkSchema(connection, file);
   const version = Number(pragma(connection, 'user_version'));
-  if (version === MIGRATIONS.length) return;
+  if (version === MIGRATIONS.length) return false;
   for (const step of MIGRATIONS.slice(version)) connection.exec(step);
   connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
+  return version === 0;
 }
 
 function pragma(connection: DatabaseSync, name: string): unknown {

@@ -1,0 +1,46 @@
+/** The variables `PETSTORE_*`: a mistyped one is refused, since the default that it leaves may be the wrong environment. */
+
+import type { Command } from 'commander';
+import { UsageError } from './options.ts';
+
+/** What Kubernetes adds for a service that is named petstore, or petstore-SOMETHING. */
+const OF_KUBERNETES = /^PETSTORE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/;
+const URL_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//;
+
+/** Removes the variables of Kubernetes, of which `PETSTORE_PORT=tcp://…` has the name of an option. */
+export function removeKubernetesVariables(): void {
+  for (const [name, value = ''] of Object.entries(process.env)) {
+    const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
+    if (isUrl || OF_KUBERNETES.test(name)) delete process.env[name];
+  }
+}
+
+/** @throws UsageError for a variable that no option of the program has. */
+export function checkVariables(program: Command): void {
+  const known = new Set(listVariables(program));
+  const unknown = Object.keys(process.env).find(
+    (name) => name.startsWith('PETSTORE_') && !known.has(name),
+  );
+  if (unknown === undefined) return;
+  const [nearest] = [...known].sort((a, b) => countEdits(a, unknown) - countEdits(b, unknown));
+  throw new UsageError(`no option has the variable ${unknown}: did you mean ${nearest}?`);
+}
+
+function listVariables({ options, commands }: Command): string[] {
+  const own = options.map(({ envVar }) => envVar).filter((name) => name !== undefined);
+  return [...own, ...commands.flatMap(listVariables)];
+}
+
+/** The least number of characters to insert, delete or replace (Levenshtein distance). */
+function countEdits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...from].entries()) {
+    const next = [index + 1];
+    for (const [at, other] of [...to].entries()) {
+      const replaced = (row[at] ?? 0) + (character === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
