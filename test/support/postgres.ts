@@ -81,8 +81,8 @@ export async function endSessions(address: string): Promise<void> {
 
 /** Why a test that ends or changes sessions cannot run; false when it can. For the option `skip` of a test. */
 export const NO_SESSIONS =
-  (process.env.PETSTORE_TEST_POSTGRES
-    ? isPglite(process.env.PETSTORE_TEST_POSTGRES)
+  (process.env.TEST_POSTGRES
+    ? isPglite(process.env.TEST_POSTGRES)
     : findPostgresBin() === undefined) && 'PGlite has one session for all its clients';
 
 async function getServer(): Promise<string> {
