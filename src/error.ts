@@ -11,6 +11,7 @@ export const ERROR_CODES = [
   'payload_too_large',
   'unsupported_media_type',
   'idempotency_key_reused',
+  'rate_limited',
   'headers_too_large',
   'internal_error',
   'unavailable',

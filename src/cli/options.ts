@@ -9,6 +9,7 @@ import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 const PORT_MAX = 65_535;
 const CONNECTIONS_MAX = 1_000;
 const WORKERS_MAX = 256;
+const RATE_LIMIT_MAX = 1_000_000;
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
@@ -89,6 +90,14 @@ export const serveOptions = () => [
   )
     .default(['*'], '*')
     .argParser(parseOrigins),
+  option(
+    '--rate-limit <count>',
+    'the requests a second of each key (default: not limited)',
+  ).argParser(parseRate),
+  option(
+    '--rate-limit-burst <count>',
+    'the requests of a key at once (default: those of a second)',
+  ).argParser(parseRate),
   option('--retire-get-pet [boolean]', 'answer 410 on the deprecated GET /v1/pets/{petId}')
     .default(false)
     .preset('true')
@@ -130,6 +139,10 @@ function parseHost(text: string): string {
 
 function parseWorkers(text: string): number {
   return text === 'auto' ? availableParallelism() : parseWhole(text, 1, WORKERS_MAX);
+}
+
+function parseRate(text: string): number {
+  return parseWhole(text, 1, RATE_LIMIT_MAX);
 }
 
 function parsePort(text: string): number {

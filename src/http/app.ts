@@ -8,6 +8,7 @@ import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
+import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
 import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
@@ -40,13 +41,16 @@ export interface AppOptions {
   readonly corsOrigin: readonly string[];
   /** Whether `GET /pets/{petId}` answers 410. */
   readonly retireGetPet: boolean;
+  /** Counts the requests of each key; without it they are not limited. */
+  readonly rateLimiter?: RateLimiter | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 /** The service, ready to listen or to be injected; its `close` leaves the store open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { store, log, environment, retireGetPet, baseUrl = '/v1', now = Date.now } = options;
+  const { store, log, environment, retireGetPet, rateLimiter } = options;
+  const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   const app = createServer(log);
   let stopping = false;
@@ -59,7 +63,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     closeIdleConnections();
   });
 
-  // Each request: its framing, its origin; under /v1 its key; then its route, body and handler.
+  // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
     done();
@@ -75,6 +79,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   await app.register(
     async (v1) => {
       v1.addHook('onRequest', createAuthenticate({ keys: store.keys, environment, now }));
+      if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       await v1.register(petRoutes, { store, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },

@@ -19,6 +19,7 @@ export const STATUSES = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_key_reused: 422,
+  rate_limited: 429,
   headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,
@@ -36,6 +37,7 @@ export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type:
     'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
   idempotency_key_reused: IDEMPOTENCY_KEY_REUSED,
+  rate_limited: 'this key has sent too many requests: try again when Retry-After says',
   headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB`,
   internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
   unavailable: 'the service cannot answer now: try again when Retry-After says',

@@ -48,8 +48,8 @@ The \`cursor\` is opaque: take it as it comes.
 ## Handle errors
 
 Every error is JSON with a \`code\` for the program, a \`message\` for the person who can fix it, and
-the \`status\` of the answer. After a 503 try again when \`Retry-After\` says; to report an error, give
-its \`X-Request-Id\`. More codes may be added.
+the \`status\` of the answer. After a 429 or a 503 try again when \`Retry-After\` says; to report an
+error, give its \`X-Request-Id\`. More codes may be added.
 
 | status | code |
 | --- | --- |
@@ -66,6 +66,7 @@ ${Object.entries(STATUSES)
 | \`id\`, \`categoryId\` | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
 | body | ${BODY_BYTES_MAX / 1024} KiB |
 | request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
+| requests a second with a key | as \`RateLimit-Policy\` says; not limited without that header |
 | time for a request to arrive | ${REQUEST_SECONDS_MAX} s, its headers ${HEADER_SECONDS_MAX} s |
 
 ## Deprecated

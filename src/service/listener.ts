@@ -5,6 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { createApp } from '../http/app.ts';
 import type { Store } from '../store.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
 
 /** How long requests in flight may take once the service is told to stop. */
@@ -23,7 +24,8 @@ export async function startListener(
   store: Store,
   log: FastifyBaseLogger,
 ): Promise<Service> {
-  const app = await createApp({ ...options, store, log });
+  const rateLimiter = createRateLimiter(options);
+  const app = await createApp({ ...options, store, log, rateLimiter });
   try {
     await listen(app, options);
   } catch (error) {

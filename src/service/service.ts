@@ -18,6 +18,9 @@ export interface ServeOptions {
   readonly logLevel: LogLevel;
   readonly corsOrigin: readonly string[];
   readonly retireGetPet: boolean;
+  /** The requests of each key in a second, and at once. */
+  readonly rateLimit?: number;
+  readonly rateLimitBurst?: number;
 }
 
 /** A service that listens, in this process or in workers. */

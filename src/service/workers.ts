@@ -6,7 +6,9 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../error.ts';
+import { findRateLimit } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
+import { lendTokens } from './token-leases.ts';
 
 /** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
@@ -17,9 +19,12 @@ const LIFETIME_MS_MIN = 1_000;
  * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
  */
 export async function startWorkers(
-  { workers: count, host, port: wanted }: Pick<ServeOptions, 'workers' | 'host' | 'port'>,
+  options: ServeOptions,
   log: FastifyBaseLogger,
 ): Promise<Service> {
+  const { workers: count, host, port: wanted } = options;
+  const limit = findRateLimit(options);
+  if (limit !== undefined) lendTokens(limit);
   // Each worker accepts its connections itself. The primary could pass one to a worker that has just
   // died, and that connection would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;

@@ -90,6 +90,8 @@ for (const [flag, must, bad] of [
       'https://a.test;https://b.test',
     ],
   ],
+  ['--rate-limit', 'from 1 to 1000000', ['', '0', '-1', '1000001', '1.5', '1e3', ' 5', 'off']],
+  ['--rate-limit-burst', 'from 1 to 1000000', ['', '0', '1000001', '2.5', 'auto']],
   ['--retire-get-pet', 'true or false', ['', 'yes', '1', 'TRUE']],
   [
     '--name',
@@ -143,6 +145,10 @@ for (const [flag, value, expected] of [
   ['--log-level', 'silent', 'silent'],
   ['--cors-origin', '*', ['*']],
   ['--cors-origin', 'https://a.test, http://b.test:81', ['https://a.test', 'http://b.test:81']],
+  ['--rate-limit', '1', 1],
+  ['--rate-limit', '1000000', 1_000_000],
+  ['--rate-limit-burst', '1', 1],
+  ['--rate-limit-burst', '1000000', 1_000_000],
   ['--retire-get-pet', 'true', true],
   ['--retire-get-pet', 'false', false],
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
@@ -172,6 +178,8 @@ test('options › nothing given › is the default', () => {
   assert.equal(parse(getOption('--database-connections'), [], {}), 10);
   assert.equal(parse(getOption('--port'), [], {}), 8080);
   assert.equal(parse(getOption('--workers'), [], {}), 1);
+  assert.equal(parse(getOption('--rate-limit'), [], {}), undefined);
+  assert.equal(parse(getOption('--rate-limit-burst'), [], {}), undefined);
   assert.equal(parse(getOption('--retire-get-pet'), [], {}), false);
   assert.equal(parse(getOption('--overlap'), [], {}), 86_400_000);
   assert.equal(parse(getOption('--base-url'), [], {}), undefined);
@@ -243,6 +251,12 @@ describe('petstore', { concurrency: 2 }, () => {
     ],
     ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
     ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],
+    [
+      'a burst of no limit',
+      ['serve'],
+      { PETSTORE_RATE_LIMIT_BURST: '5' },
+      `option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit`,
+    ],
     ['an unknown command', ['adopt'], {}, `unknown command 'adopt'`],
     ['an unknown option', ['serve', '--colour'], {}, `unknown option '--colour'`],
     [
@@ -284,6 +298,8 @@ describe('petstore', { concurrency: 2 }, () => {
         'BASE_URL',
         'LOG_LEVEL',
         'CORS_ORIGIN',
+        'RATE_LIMIT',
+        'RATE_LIMIT_BURST',
         'RETIRE_GET_PET',
       ],
     ],

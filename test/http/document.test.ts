@@ -140,7 +140,13 @@ for (const [method, path, operationId, statuses, schema, codes] of [
           return value.code;
         }),
     );
-    const always = ['request_timeout', 'headers_too_large', 'internal_error', 'unavailable'];
+    const always = [
+      'request_timeout',
+      'rate_limited',
+      'headers_too_large',
+      'internal_error',
+      'unavailable',
+    ];
     assert.deepEqual(documented.toSorted(), [...codes, ...always].toSorted());
   });
 }
@@ -209,9 +215,11 @@ test('document › the headers and links of the answers › are documented', () 
   const list = getOperation('get', '/pets').responses['200'];
   const created = getOperation('post', '/pets').responses['201'];
   const got = getOperation('get', '/pets/{petId}').responses['200'];
-  assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link']);
-  assert.deepEqual(Object.keys(created?.headers ?? {}), ['Location']);
-  assert.deepEqual(Object.keys(got?.headers ?? {}), ['Deprecation', 'Sunset', 'Link']);
+  const limits = ['RateLimit', 'RateLimit-Policy'];
+  assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link', ...limits]);
+  assert.deepEqual(Object.keys(created?.headers ?? {}), ['Location', ...limits]);
+  const deprecation = ['Deprecation', 'Sunset', 'Link'];
+  assert.deepEqual(Object.keys(got?.headers ?? {}), [...deprecation, ...limits]);
   assert.match(JSON.stringify(created?.links), /"operationId":"getPet"/);
   assert.match(JSON.stringify(created?.links), /"petId":"\$response\.body#\/id"/);
   for (const [method, path] of [
@@ -220,7 +228,11 @@ test('document › the headers and links of the answers › are documented', () 
     ['get', '/pets/{petId}'],
   ] as const) {
     const { responses } = getOperation(method, path);
-    assert.deepEqual(Object.keys(responses['401']?.headers ?? {}), ['WWW-Authenticate']);
+    for (const [status, { headers }] of Object.entries(responses)) {
+      if (!/^(?:400|404|401|default)$/.test(status)) continue;
+      const expected = { 401: ['WWW-Authenticate'], default: ['Retry-After', ...limits] }[status];
+      assert.deepEqual(Object.keys(headers ?? {}), expected ?? limits, status);
+    }
   }
 });
 

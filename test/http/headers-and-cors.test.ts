@@ -120,7 +120,8 @@ for (const id of [
   });
 }
 
-const EXPOSED = 'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, X-Request-Id';
+const EXPOSED =
+  'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 const ORIGIN = 'https://shop.example';
 
 const preflight = (path: string, origin: string, method = 'POST'): Sent => ({

@@ -11,7 +11,8 @@ import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
-import { exchange, getFreePort, parseAnswer } from '../support/socket.ts';
+import { send } from '../support/request.ts';
+import { type Answer, exchange, getFreePort, parseAnswer } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -22,6 +23,10 @@ const LOG_MS_MAX = 500;
 /** How long nginx takes to apply a new configuration and to finish its work by the old one. */
 const RELOAD_MS_MAX = 1_000;
 const CLIENTS = 4;
+/** Of nginx.conf, for each address: requests a second and at once, and connections with a request. */
+const RATE = '100r/s';
+const BURST = 200;
+const CONNECTIONS_MAX = 100;
 
 interface Balancer extends AsyncDisposable {
   readonly url: string;
@@ -30,8 +35,14 @@ interface Balancer extends AsyncDisposable {
   takeOut(replica: number): Promise<void>;
 }
 
-/** nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. */
-async function startBalancer(replicas: readonly [number, number]): Promise<Balancer> {
+/**
+ * nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. All
+ * tests have the same address, so they have a higher rate than clients, unless it is given.
+ */
+async function startBalancer(
+  replicas: readonly [number, number],
+  rate = '100000r/s',
+): Promise<Balancer> {
   const program = process.env.TEST_NGINX ?? '/usr/sbin/nginx';
   if (!existsSync(program)) {
     throw new Error(
@@ -40,7 +51,10 @@ async function startBalancer(replicas: readonly [number, number]): Promise<Balan
   }
   const folder = createProcessFolder();
   const port = await getFreePort();
-  await adapt('nginx.conf', folder, [['listen 8080;', `listen 127.0.0.1:${port};`]]);
+  await adapt('nginx.conf', folder, [
+    ['listen 8080;', `listen 127.0.0.1:${port};`],
+    [`rate=${RATE};`, `rate=${rate};`],
+  ]);
   await adapt('upstream.conf', folder, [
     ['petstore-1:8080', `127.0.0.1:${replicas[0]}`],
     ['petstore-2:8080', `127.0.0.1:${replicas[1]}`],
@@ -292,6 +306,19 @@ describe('load balancer', () => {
   });
 });
 
+/** Asserts an error that nginx itself answers. */
+function assertOwnError({ status, headers, body }: Answer, expected: number, code: string): void {
+  assert.equal(status, expected);
+  assert.equal(headers['content-type'], 'application/json');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.match(headers['x-request-id'] ?? '', /^[\w.-]+$/);
+  assert.equal(headers['retry-after'], [429, 503].includes(status) ? '1' : undefined);
+  const { message, ...error } = JSON.parse(body) as Record<string, unknown>;
+  assert.deepEqual(error, { code, status });
+  assert.equal(typeof message, 'string');
+}
+
 describe('load balancer without replicas', { concurrency: true }, () => {
   /** Accepts requests, counts them, and closes without an answer. */
   async function listenInVain() {
@@ -353,16 +380,49 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     test(`load balancer › ${what} › answers ${status} in the Error shape`, async () => {
       const closed = await getFreePort();
       await using balancer = await startBalancer([closed, closed]);
-      const answer = parseAnswer(await exchange(balancer.port, request));
-      assert.equal(answer.status, status);
-      assert.equal(answer.headers['content-type'], 'application/json');
-      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
-      assert.equal(answer.headers['cache-control'], 'no-store');
-      assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]+$/);
-      assert.equal(answer.headers['retry-after'], status === 503 ? '1' : undefined);
-      const { message, ...error } = JSON.parse(answer.body) as Record<string, unknown>;
-      assert.deepEqual(error, { code, status });
-      assert.equal(typeof message, 'string');
+      assertOwnError(parseAnswer(await exchange(balancer.port, request)), status, code);
     });
   }
+
+  test('load balancer › an address above its requests › is answered 429, and another one is not', async () => {
+    const closed = await getFreePort();
+    await using balancer = await startBalancer([closed, closed], RATE);
+    const one = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
+    const text = await exchange(
+      balancer.port,
+      `${one}\r\n`.repeat(900),
+      `${one}Connection: close\r\n\r\n`,
+    );
+    const answers = text.split(/(?=HTTP\/1\.1 )/).map(parseAnswer);
+    const refused = answers.filter(({ status }) => status === 429);
+    assert.ok(refused.length > 0 && answers.length - refused.length > BURST);
+    assert.ok(answers.slice(0, BURST).every(({ status }) => status === 503));
+    for (const answer of refused) assertOwnError(answer, 429, 'rate_limited');
+    const other = await send(balancer.port, { path: '/v1/pets', localAddress: '127.0.0.2' });
+    assert.equal(other.status, 503);
+  });
+
+  test('load balancer › an address above its connections › is answered 429, and another one is not', async () => {
+    let begun = 0;
+    const silent = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        begun += 1;
+      });
+    }).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    await using balancer = await startBalancer([port, port]);
+    const get = `GET /v1/pets HTTP/1.1\r\n${head}\r\n`;
+    for (let count = 0; count < CONNECTIONS_MAX; count += 1) void exchange(balancer.port, get);
+    while (begun < CONNECTIONS_MAX) await setTimeout(10);
+    assertOwnError(parseAnswer(await exchange(balancer.port, get)), 429, 'rate_limited');
+    const other = new AbortController();
+    const sent = { path: '/v1/pets', localAddress: '127.0.0.2', signal: other.signal };
+    const waiting = assert.rejects(send(balancer.port, sent));
+    while (begun === CONNECTIONS_MAX) await setTimeout(10);
+    other.abort();
+    await waiting;
+    silent.close();
+  });
 });

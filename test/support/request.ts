@@ -10,6 +10,8 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Buffer;
+  /** The address that the client has. */
+  readonly localAddress?: string;
   /** Ends the wait for the answer. */
   readonly signal?: AbortSignal;
 }
@@ -17,10 +19,10 @@ export interface Sent {
 const agent = new Agent({ keepAlive: true });
 
 /** The answer to one request. */
-export function send(port: number, { method, path, headers, body, signal }: Sent): Promise<Answer> {
+export function send(port: number, { headers, body, ...sent }: Sent): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(
-      { agent, host: '127.0.0.1', port, method, path, headers: { ...headers }, signal },
+    const going = request(
+      { agent, host: '127.0.0.1', port, headers: { ...headers }, ...sent },
       async (response) => {
         const chunks: Buffer[] = [];
         try {
@@ -33,8 +35,8 @@ export function send(port: number, { method, path, headers, body, signal }: Sent
         resolve({ status, headers: join(rawHeaders), body: Buffer.concat(chunks).toString() });
       },
     );
-    sent.on('error', reject);
-    sent.end(body);
+    going.on('error', reject);
+    going.end(body);
   });
 }
 
@@ -60,6 +62,7 @@ export const STATUS_OF = {
   payload_too_large: 413,
   unsupported_media_type: 415,
   idempotency_key_reused: 422,
+  rate_limited: 429,
   headers_too_large: 431,
   internal_error: 500,
   unavailable: 503,

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { ServeOptions } from '../../service/service.ts';
-import { serveOptions } from '../options.ts';
+import { serveOptions, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
 
 export function addServe(program: Command): void {
@@ -17,6 +17,11 @@ export function addServe(program: Command): void {
       ),
     )
     .action(async (options: ServeOptions) => {
+      if (options.rateLimitBurst !== undefined && options.rateLimit === undefined) {
+        throw new UsageError(
+          "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit",
+        );
+      }
       // Loading Fastify takes longer than most commands, so only those that need it do.
       const { serve } = await import('../../service/serve.ts');
       await serve(options);

@@ -14,6 +14,7 @@ import {
   deprecationHeaders,
   errorResponse,
   otherErrors,
+  rateLimitHeaders,
   unauthorized,
 } from '../schemas/responses.ts';
 
@@ -94,6 +95,7 @@ const listPets = {
           description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
           'x-stability': 'beta',
         },
+        ...rateLimitHeaders,
       },
     },
     401: unauthorized,
@@ -116,6 +118,7 @@ const createPet = {
       description: 'Animal added. The body carries the assigned `id`.',
       headers: {
         Location: { type: 'string', description: 'Where the pet is.' },
+        ...rateLimitHeaders,
       },
     },
     400: errorResponse(
@@ -158,7 +161,11 @@ const getPet = {
   tags: ['animals'],
   params: PetPath,
   response: {
-    200: { ...PetRef, description: 'The requested animal.', headers: deprecationHeaders },
+    200: {
+      ...PetRef,
+      description: 'The requested animal.',
+      headers: { ...deprecationHeaders, ...rateLimitHeaders },
+    },
     401: unauthorized,
     404: errorResponse('The requested resource could not be found.', ['not_found']),
     default: otherErrors(['gone', 'headers_too_large', 'request_timeout']),

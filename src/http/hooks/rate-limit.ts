@@ -1,0 +1,41 @@
+/** The rate limit of each key, and its header fields (draft-ietf-httpapi-ratelimit-headers-11). */
+
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { createError } from '../errors.ts';
+
+/** A limit is at least one request a second, so one more is allowed within this time. */
+const RETRY_AFTER_SECONDS = 1;
+
+/** Made once: the stack of a new one would cost more than the rest of a refusal. */
+const RATE_LIMITED = createError('rate_limited');
+
+/** Counts the requests of each key. */
+export interface RateLimiter {
+  /** The requests that a key may send in a second. */
+  readonly perSecond: number;
+  /** The requests that a key may send at once. */
+  readonly burst: number;
+  /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
+  take(keyId: number): number | Promise<number>;
+}
+
+/** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
+export function createRateLimit(limiter: RateLimiter) {
+  const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
+
+  return function rateLimit(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const decide = (left: number): void => {
+      reply.header('ratelimit-policy', policy);
+      reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
+      if (left >= 0) {
+        done();
+        return;
+      }
+      reply.header('retry-after', RETRY_AFTER_SECONDS);
+      done(RATE_LIMITED);
+    };
+    const left = limiter.take(request.keyId as number);
+    if (typeof left === 'number') decide(left);
+    else left.then(decide, done);
+  };
+}
