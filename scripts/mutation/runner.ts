@@ -5,7 +5,7 @@
 
 import { globSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { LoadedFile, type TestCase } from './harness.ts';
+import { LoadedFile, type TestCase, withinLimit } from './harness.ts';
 import { collectHits, type Hits, instrumented } from './node-test.ts';
 
 /** Loaded at once, so that what their code does then is not taken for the work of a test. */
@@ -13,8 +13,8 @@ const SOURCES = ['src/*.ts', 'src/http/**/*.ts', 'src/storage/**/!(writer-thread
 /** They need a server. */
 const LEFT_OUT = /postgresql/i;
 /** A test that takes longer is left out: it would be run for hundreds of mutants. */
-const TEST_MS_MAX = 2_000;
-const MUTANT_TEST_MS_MAX = 5_000;
+const TEST_MS_MAX = 600;
+const MUTANT_TEST_MS_MAX = 4_000;
 const CLOSE_MS_MAX = 5_000;
 
 interface TestResult {
@@ -59,7 +59,7 @@ class Runner {
     for (const file of globSync(this.#testFiles).sort()) {
       const setUp = `${file} set up`;
       instrumented.currentTestId = setUp;
-      const loaded = await this.#load(file);
+      const loaded = await this.#load(file, 60_000);
       const results: TestResult[] = [];
       for (const test of loaded.tests) {
         if (LEFT_OUT.test(test.name)) continue;
@@ -131,7 +131,7 @@ class Runner {
     };
     let loaded: LoadedFile | undefined;
     try {
-      loaded = await this.#load(file);
+      loaded = await this.#load(file, MUTANT_TEST_MS_MAX);
       for (const test of loaded.tests) {
         if (!ids.has(toId(file, test))) continue;
         const result = await runTest(loaded, file, test, MUTANT_TEST_MS_MAX);
@@ -145,10 +145,10 @@ class Runner {
     return results;
   }
 
-  async #load(file: string): Promise<LoadedFile> {
+  async #load(file: string, msMax: number): Promise<LoadedFile> {
     this.#loads += 1;
     const loaded = new LoadedFile();
-    await loaded.load(`${pathToFileURL(file).href}?load=${this.#loads}`);
+    await withinLimit(msMax, () => loaded.load(`${pathToFileURL(file).href}?load=${this.#loads}`));
     return loaded;
   }
 }

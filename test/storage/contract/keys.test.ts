@@ -127,6 +127,19 @@ for (const engine of ENGINES) {
       assert.deepEqual(await keys.list(), before);
     });
 
+    test(`keys.rotate ${on} › a key that was rotated and still opens › is not_found and adds nothing`, async () => {
+      await using opened = await openNewStore(engine);
+      const { keys } = opened.store;
+      const { id } = await keys.add(createNewKey({ createdAt: 100 }));
+      await keys.rotate(id, createNewKey({ createdAt: 200 }), 1_000);
+      const before = await keys.list();
+      await assert.rejects(keys.rotate(id, createNewKey({ createdAt: 300 }), 2_000), {
+        ...{ name: 'PetstoreError', code: 'not_found' },
+        message: `there is no key ${id} that can be rotated`,
+      });
+      assert.deepEqual(await keys.list(), before);
+    });
+
     if (!engine.persists) return;
 
     test(`keys ${on} › revoked in one › is so in the other within a second`, async () => {
