@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { describe, test } from 'node:test';
+import { openStore } from '../../src/storage/open.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
 
@@ -149,7 +151,8 @@ describe('keys', { concurrency: 2 }, () => {
     await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci', '--expires', '1h');
     const [before] = await folder.list();
-    await folder.keys(0, 'rotate', '1', '--overlap', '24h');
+    const { stderr } = await folder.keys(0, 'rotate', '1', '--overlap', '24h');
+    assert.ok(stderr.includes(`\nKey 1 works until ${before?.expires}.\n`), stderr);
     assert.equal((await folder.list())[0]?.expires, before?.expires);
   });
 
@@ -161,6 +164,19 @@ describe('keys', { concurrency: 2 }, () => {
       assert.deepEqual({ stdout, stderr }, { stdout: '', stderr: 'petstore: there is no key 7\n' });
     }
     assert.equal((await folder.list()).length, 1);
+  });
+
+  test('keys revoke › an id that no key has, on PostgreSQL › exits with 1 and does not hang', async () => {
+    await using folder = await createFolder();
+    const { address, drop } = await createTestDatabase();
+    try {
+      await (await openStore(address, { create: true })).close();
+      const args = ['keys', 'revoke', '7', '--database', address];
+      const { status, stderr } = await runProgram(args, { cwd: folder.path });
+      assert.deepEqual({ status, stderr }, { status: 1, stderr: 'petstore: there is no key 7\n' });
+    } finally {
+      await drop();
+    }
   });
 
   test('keys list › no key yet › says how to make one', async () => {

@@ -96,7 +96,7 @@ for (const [flag, must, bad] of [
   [
     '--name',
     '1 to 100 characters',
-    ['', '   ', 'a\nb', 'a\u202eb', 'a\u2028b', 'a\u0000b', 'x'.repeat(101)],
+    ['', '   ', 'a\nb', 'a\u202eb', 'a\u2066b', 'a\u2028b', 'a\u0000b', 'x'.repeat(101)],
   ],
   [
     '--expires',
@@ -176,7 +176,11 @@ test('options › a flag beside a variable › wins, though the variable is wron
 test('options › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
   assert.equal(parse(getOption('--database-connections'), [], {}), 10);
+  assert.equal(parse(getOption('--host'), [], {}), '127.0.0.1');
   assert.equal(parse(getOption('--port'), [], {}), 8080);
+  assert.equal(parse(getOption('--environment'), [], {}), 'staging');
+  assert.equal(parse(getOption('--log-level'), [], {}), 'info');
+  assert.deepEqual(parse(getOption('--cors-origin'), [], {}), ['*']);
   assert.equal(parse(getOption('--workers'), [], {}), 1);
   assert.equal(parse(getOption('--rate-limit'), [], {}), undefined);
   assert.equal(parse(getOption('--rate-limit-burst'), [], {}), undefined);
@@ -189,7 +193,7 @@ test('options › --retire-get-pet without a value › is true', () => {
   assert.equal(parse(getOption('--retire-get-pet'), ['--retire-get-pet'], {}), true);
 });
 
-for (const text of ['', '0', '-1', 'abc', '1.5', '99999999999999999']) {
+for (const text of ['', '0', '-1', 'abc', '1.5', '9007199254740992', '99999999999999999']) {
   test(`parseKeyId › ${JSON.stringify(text)} › is refused`, () => {
     assert.throws(() => parseKeyId(text), /whole number from 1/);
   });
@@ -217,11 +221,11 @@ describe('petstore', { concurrency: 2 }, () => {
 
   test('petstore › a file name that a terminal would act on › is told without it', async () => {
     const { status, stderr } = await runProgram(
-      ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m.db'],
+      ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m\u2028\u2029.db'],
       { cwd },
     );
     assert.equal(status, 1);
-    assert.match(stderr, /^petstore: \P{Cc}+\n$/u);
+    assert.match(stderr, /^petstore: [^\p{Cc}\p{Zl}\p{Zp}]+\n$/u);
   });
 
   for (const [what, args, env, line] of [

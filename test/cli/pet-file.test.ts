@@ -216,8 +216,9 @@ describe('pets import', () => {
     });
   }
 
-  /** Two pieces of a file, as it is read. */
-  const FAR_BYTES = 128 * 1024;
+  /** As a file is read. */
+  const PIECE_BYTES = 64 * 1024;
+  const FAR_BYTES = 2 * PIECE_BYTES;
   const ENDLESS_BYTES = 16 * 64 * 1024;
   const starts = { ndjson: '', json: '[', csv: 'name,categoryId\n' };
   for (const [ending, start] of Object.entries(starts)) {
@@ -273,6 +274,14 @@ describe('pets import', () => {
       );
     });
   }
+
+  test('pets import › a byte order mark at the start of a piece of the file › is part of its name', async () => {
+    const rows = `${good}\n`.repeat(Math.floor(PIECE_BYTES / (good.length + 1)) - 4);
+    const start = '{"categoryId":1,"name":"';
+    const name = `${'x'.repeat(PIECE_BYTES - rows.length - start.length)}\uFEFF`;
+    const pets = await read('ndjson', `${rows}${start}${name}"}\n`);
+    assert.equal(pets.at(-1)?.name, name);
+  });
 
   test('pets import › UTF-16 › is refused at line 1', async () => {
     await refuses(
@@ -355,24 +364,29 @@ describe('pets export', () => {
 
   const pets: Pet[] = [
     { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
+    { id: 2n, name: ' Tom', categoryId: 1n },
+    { id: 3n, name: 'Tom ', categoryId: 1n },
     { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
   ];
   const texts = {
     ndjson: [
       '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}\n',
+      '{"id":2,"name":" Tom","categoryId":1}\n{"id":3,"name":"Tom ","categoryId":1}\n',
       '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n',
     ].join(''),
     json: [
       '[\n{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807},\n',
+      '{"id":2,"name":" Tom","categoryId":1},\n{"id":3,"name":"Tom ","categoryId":1},\n',
       '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n]\n',
     ].join(''),
     csv: [
       'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n',
+      '2," Tom",1,\n3,"Tom ",1,\n',
       '9223372036854775807," \r",-9223372036854775808,sold\n',
     ].join(''),
   };
   for (const [ending, text] of Object.entries(texts)) {
-    test(`pets export › two pets to ${ending} › are written to the letter`, async () => {
+    test(`pets export › pets to ${ending} › are written to the letter`, async () => {
       const file = join(folder, `letter.${ending}`);
       await writePets(file, iterate(pets), new PassThrough());
       assert.equal(await readFile(file, 'utf8'), text);

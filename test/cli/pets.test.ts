@@ -86,10 +86,12 @@ describe('pets', () => {
 
   test('pets export › to a file that cannot be › fails with one line', async () => {
     const file = join(folder, 'no', 'pets.csv');
-    await assert.rejects(exportPets(store, file, new PassThrough(), new Transcript()), {
+    const stderr = new Transcript(true);
+    await assert.rejects(exportPets(store, file, new PassThrough(), stderr), {
       code: 'bad_request',
       message: `${file} cannot be written: no such file or directory`,
     });
+    assert.ok(stderr.text.endsWith('\r\x1b[K'));
   });
 });
 
@@ -128,6 +130,12 @@ describe('progress', () => {
       stderr.text,
       '25 %: imported 5 pets, 1/s\n50 %: imported 10 pets, 1/s\nimported 12 pets in 12.0 s\n',
     );
+  });
+
+  test('progress › of a file that grows meanwhile › stays at 100 %', () => {
+    const stderr = new Transcript();
+    run(stderr, 1, 2, 5_000);
+    assert.match(stderr.text, /^100 %: imported 1 pet, 0\/s\n100 %: imported 2 pets, 0\/s\n/);
   });
 
   test('progress › of an unknown size › has no percentage', () => {

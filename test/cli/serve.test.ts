@@ -69,10 +69,12 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal((await fetch(`${service.url}/livez`)).status, 200);
   });
 
-  test('serve › --host 0.0.0.0 › prints a curl line with an address that answers', async () => {
-    await using service = await startService([...inMemory, '--host', '0.0.0.0'], { cwd });
-    assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
-  });
+  for (const host of hasIpv6 ? ['0.0.0.0', '::'] : ['0.0.0.0']) {
+    test(`serve › --host ${host} › prints a curl line with an address that answers`, async () => {
+      await using service = await startService([...inMemory, '--host', host], { cwd });
+      assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
+    });
+  }
 
   for (const engine of ['sqlite', 'postgresql'] as const) {
     test(`serve › a port that is busy, on ${engine} › exits with 1 and one line`, async () => {
@@ -98,15 +100,17 @@ describe('serve', { concurrency: 2 }, () => {
     });
   }
 
-  test('serve › a host that is not of this machine › exits with 1 and one line', async () => {
-    const args = ['serve', '--port', '0', '--host', '192.0.2.1', ...inMemory];
-    const { status, stdout, stderr } = await runProgram(args, { cwd });
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    assert.equal(
-      stderr,
-      'petstore: 192.0.2.1:0 is not an address of this machine: choose another --host\n',
-    );
-  });
+  for (const [what, host, reason] of [
+    ['is not of this machine', '192.0.2.1', 'is not an address of this machine'],
+    ['nobody knows', 'petstore.invalid', 'is not a known host'],
+  ] as const) {
+    test(`serve › a host that ${what} › exits with 1 and one line`, async () => {
+      const args = ['serve', '--port', '0', '--host', host, ...inMemory];
+      const { status, stdout, stderr } = await runProgram(args, { cwd });
+      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+      assert.equal(stderr, `petstore: ${host}:0 ${reason}: choose another --host\n`);
+    });
+  }
 
   test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
     const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
+import { type ApiKey, createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
@@ -98,6 +98,60 @@ test('Authorization › a key that is revoked while the service runs › is refu
   await store.keys.revoke((await store.keys.find(digestApiKey(late)))?.id ?? 0, Date.now());
   await setTimeout(1_000);
   assertError(await send(port, sent), 'unauthorized', /API key/);
+});
+
+/** The service on a store that counts how often it is asked for a key; `find` may take its time. */
+async function startCounted(find: (digest: Uint8Array) => Promise<ApiKey | undefined>) {
+  const counted = { finds: 0 };
+  const keys = {
+    ...store.keys,
+    find(digest: Uint8Array) {
+      counted.finds += 1;
+      return find(digest);
+    },
+  };
+  const app = await startTestApp({ store: { ...store, close: async () => {}, keys } });
+  return Object.assign(counted, app);
+}
+
+test('Authorization › a key that took the store long to find › is asked for again half a second after it was asked for', async ({
+  mock,
+}) => {
+  let clock = 0;
+  mock.method(performance, 'now', () => clock);
+  await using counted = await startCounted(async (digest) => {
+    clock += 400;
+    return store.keys.find(digest);
+  });
+  const sent = { path: '/v1/pets', headers: counted.authorization };
+  for (const [later, finds] of [
+    [0, 1],
+    [99, 1],
+    [1, 2],
+  ] as const) {
+    clock += later;
+    assertJson(await send(counted.port, sent), 200);
+    assert.equal(counted.finds, finds);
+  }
+});
+
+test('Authorization › more than 1,000 keys at once › are not all kept', async ({ mock }) => {
+  mock.method(performance, 'now', () => 0);
+  const found: ApiKey = { id: 1, name: 'ci', environment: 'staging', createdAt: 1 };
+  await using counted = await startCounted(async () => found);
+  const keys = Array.from({ length: 1_001 }, () => createApiKeyText('staging'));
+  const ask = (texts: readonly string[]) => {
+    const requests = texts.map(
+      (text) => `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n`,
+    );
+    return exchange(counted.port, `${requests.join('\r\n')}Connection: close\r\n\r\n`);
+  };
+  const [first = ''] = keys;
+  await ask([first, ...keys.slice(1, 1_000), first]);
+  assert.equal(counted.finds, 1_000);
+  await ask(keys.slice(1_000));
+  await ask([first]);
+  assert.equal(counted.finds, 1_002);
 });
 
 test('Authorization › the moment that a key expires › is the first that it is refused', async () => {
@@ -261,11 +315,19 @@ for (const [what, head, code, message] of [
   });
 }
 
-test('Expect: 100-continue › with a good key › asks for the body and takes it', async () => {
-  const text = await exchange(port, expecting('POST /v1/pets', `Bearer ${key}`), pet);
-  const [interim, ...rest] = text.split('\r\n\r\n');
-  assert.equal(interim, 'HTTP/1.1 100 Continue');
-  assertJson(parseAnswer(rest.join('\r\n\r\n')), 201);
+for (const expectation of ['100-continue', '100-Continue']) {
+  test(`Expect: ${expectation} › with a good key › asks for the body and takes it`, async () => {
+    const head = expecting('POST /v1/pets', `Bearer ${key}`).replace('100-continue', expectation);
+    const text = await exchange(port, head, pet);
+    const [interim, ...rest] = text.split('\r\n\r\n');
+    assert.equal(interim, 'HTTP/1.1 100 Continue');
+    assertJson(parseAnswer(rest.join('\r\n\r\n')), 201);
+  });
+}
+
+test('Expect: 100-continue › in HTTP/1.0, which has no such answer › is not looked at', async () => {
+  const head = expecting('POST /v1/pets', `Bearer ${key}`).replace('HTTP/1.1', 'HTTP/1.0');
+  assertJson(parseAnswer(await exchange(port, head, pet)), 201);
 });
 
 test('Expect: anything-else › with a good key › is answered as if it were not there', async () => {

@@ -182,6 +182,7 @@ for (const [what, value] of [
   ['with stray bits in its last character', cursor.slice(0, -1) + nextCharacter(cursor)],
   ['in hexadecimal', raw.toString('hex')],
   ['of a negative id', Buffer.alloc(8, 0xff).toString('base64url')],
+  ['of the least id', 'gAAAAAAAAAA'],
   [
     'in the other base64 alphabet',
     encodeURIComponent(Buffer.alloc(8, 0x7f).fill(0xfb, 1).toString('base64')),

@@ -55,6 +55,13 @@ for (const [path, allow] of ALLOW) {
   });
 }
 
+test('OPTIONS * › of the whole server › answers 204 without a key', async () => {
+  const text = await exchange(port, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const answer = parseAnswer(text);
+  assert.equal(answer.status, 204);
+  assert.equal(answer.headers.allow, 'GET, HEAD, OPTIONS');
+});
+
 for (const path of [
   '/v1/pets',
   '/v1/pets?limit=1',
@@ -104,7 +111,17 @@ for (const path of [
     '/livez%',
     '//',
   ],
-  ...['/nothing', '/%', '/%zz', '/%c0%af', '/openapi.yaml', '/openapi.json/', '/metrics'],
+  ...[
+    '/nothing',
+    '/%',
+    '/%zz',
+    '/%zz/%zz',
+    '/v1/%zz/%zz',
+    '/%c0%af',
+    '/openapi.yaml',
+    '/openapi.json/',
+    '/metrics',
+  ],
   ...['/favicon.ico', '/.env', '/docs/nothing', '/__proto__', '/%00'],
 ]) {
   test(`GET ${path} › is not there › answers 404, with a key`, async () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
-import { assertError } from '../support/request.ts';
+import { assertError, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
@@ -34,6 +34,23 @@ describe('timeouts', { concurrency: true }, () => {
       assert.ok(ms > seconds * 1_000 - 1_500, `answered already after ${ms} ms`);
     });
   }
+
+  test('timeouts › a refused request whose body never comes › gets no second answer', async () => {
+    const text = await exchange(
+      port,
+      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n',
+    );
+    assert.equal(parseAnswer(text).status, 401);
+    assert.equal(text.split('HTTP/1.1 ').length, 2);
+  });
+});
+
+test('timeouts › of a connection on which nothing happens › are 72 s between two requests, and 60 s within one', async () => {
+  const { app, port } = service;
+  const { headers } = await send(port, { path: '/livez' });
+  assert.equal(headers['keep-alive'], 'timeout=72');
+  // Node closes a socket on which no byte moves for this long.
+  assert.equal(app.server.timeout, 60_000);
 });
 
 test('timeouts › all of them › are no failure of the service', () => {

@@ -59,6 +59,17 @@ describe('LogWriter', () => {
     assert.equal(readFileSync(path, 'utf8'), line(1));
   });
 
+  test('write › a line after a flush › is there by itself too', async () => {
+    const path = join(folder, 'again');
+    const writer = new LogWriter(openSync(path, 'w'));
+    writer.write(line(1));
+    await writer.flush();
+    writer.write(line(2));
+    const end = performance.now() + 5_000;
+    while (readFileSync(path, 'utf8') === line(1) && performance.now() < end) await sleep(5);
+    assert.equal(readFileSync(path, 'utf8'), line(1) + line(2));
+  });
+
   test('flushSync › lines that wait › are there at once, and once', async () => {
     const path = join(folder, 'sync');
     const writer = new LogWriter(openSync(path, 'w'));

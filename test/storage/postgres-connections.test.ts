@@ -104,12 +104,19 @@ describe('connections', { concurrency: true }, () => {
     await until(() => watched.proxy.open === 0);
   });
 
-  test('connections › of a store that is closed while they are silent › are closed', async () => {
+  test('connections › of a store that is closed while they are silent and an import is under way › are closed', async () => {
     await using watched = await openWatched();
+    const { store, proxy } = watched;
     await useTwoConnections(watched);
-    watched.proxy.silence();
+    async function* silence() {
+      yield REX;
+      proxy.silence();
+    }
+    const importing = assert.rejects(store.pets.addAll(silence()), UNAVAILABLE);
+    await setTimeout(50);
     const isLate = setTimeout(CLOSE_MS_MAX, true, { ref: false });
-    assert.equal(await Promise.race([watched.store.close(), isLate]), undefined);
+    assert.equal(await Promise.race([store.close(), isLate]), undefined);
+    await importing;
   });
 
   test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
