@@ -1,6 +1,6 @@
 /**
  * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`,
- * `npm run abuse`, `npm run crash`; with files after
+ * `npm run abuse`, `npm run crash`, `npm run fuzz`, `npm run soak`; with files after
  * `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
@@ -57,6 +57,20 @@ const SUITES: Readonly<Record<string, Suite>> = {
     concurrency: 1,
     testSecondsMax: 180,
     runMinutesMax: 30,
+    hasServer: false,
+  },
+  fuzz: {
+    files: ['test/fuzz/*.fuzz.ts'],
+    concurrency: 1,
+    testSecondsMax: 3_600,
+    runMinutesMax: 65,
+    hasServer: false,
+  },
+  soak: {
+    files: ['test/fuzz/*.soak.ts'],
+    concurrency: 1,
+    testSecondsMax: 7_200,
+    runMinutesMax: 125,
     hasServer: false,
   },
   crash: {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { readRssMib } from '../support/memory.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createFolder } from '../support/temporary-folder.ts';
@@ -110,9 +110,4 @@ export function writeForEver(socket: Socket, part: string | Buffer): void {
   };
   socket.on('drain', write);
   socket.once('connect', write);
-}
-
-function readRssMib(pid: number | undefined): number {
-  const [, kib] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kib) / 1024;
 }

@@ -1,0 +1,355 @@
+/** Random requests: well-framed ones with wrong parameters, fields and bodies, and bytes that are no request. */
+
+import { createCursor } from '../../src/http/cursor.ts';
+import type { Dice } from './dice.ts';
+
+/** A request that is framed as it should be, so that it has exactly one answer. */
+export interface Framed {
+  readonly bytes: Buffer;
+  readonly method: string;
+  /** The X-Request-Id of its answer. */
+  readonly id: string;
+  /** The statuses that its answer may have. */
+  readonly statuses: readonly number[];
+}
+
+/** What one connection sends. */
+export interface Conversation {
+  /** Each is written by itself. */
+  readonly parts: readonly Buffer[];
+  /** The requests in it that are framed; with `isBroken`, none is known to be. */
+  readonly requests: readonly Framed[];
+  readonly isBroken: boolean;
+}
+
+const PIPELINED_MAX = 32;
+const PARTS_MAX = 5;
+const MUTATIONS_MAX = 6;
+
+const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY'];
+const TEXTS = [
+  ...['', '0', '1', '20', '100', '101', '-1', '+1', '1.0', '1e2', '007', '9223372036854775807'],
+  ...['9223372036854775808', '-9223372036854775808', '999999999999999999999999', 'NaN', 'null'],
+  ...[
+    'available',
+    'Available',
+    'sold',
+    'true',
+    '[]',
+    '{}',
+    '*',
+    '.',
+    '..',
+    '%',
+    '%2',
+    '%zz',
+    '%00',
+  ],
+  ...[
+    '%2e%2e%2f',
+    '%c0%af',
+    '%ff',
+    '%F0%9F%90%B6',
+    "' or 1=1 --",
+    '"; drop table pets',
+    '../../etc',
+  ],
+  ...['__proto__', 'constructor', 'toString', '<script>', '$' + '{7*7}', ',', ';', '&', '=', '#'],
+  ...['a'.repeat(300), '9'.repeat(2_000), '%41'.repeat(400), '/'.repeat(50)],
+];
+const PARAMETERS = [
+  ...['limit', 'limit', 'limit', 'status', 'status', 'cursor', 'cursor'],
+  ...['Limit', 'limit[]', 'page', '', '__proto__'],
+];
+const FIELDS = [
+  ...['Accept', 'Accept-Encoding', 'Cookie', 'If-None-Match', 'Idempotency-Key', 'Origin', 'Range'],
+  ...[
+    'Content-Type',
+    'Content-Encoding',
+    'Upgrade',
+    'Forwarded',
+    'X-Forwarded-For',
+    'TE',
+    'Trailer',
+  ],
+  ...[
+    'Access-Control-Request-Method',
+    'Expect',
+    'Connection',
+    'Keep-Alive',
+    'Host',
+    '__proto__',
+    'X',
+  ],
+];
+const FIELD_VALUES = [
+  ...[
+    '',
+    '*',
+    'close',
+    'keep-alive',
+    'Upgrade',
+    'h2c',
+    'websocket',
+    '100-continue',
+    '200-ok',
+    'gzip',
+  ],
+  ...[
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json;charset=latin1',
+    'a/b',
+  ],
+  ...[
+    'text/plain',
+    'bytes=0-',
+    'http://a.test',
+    'null',
+    'POST',
+    'for=1.2.3.4',
+    'x, y',
+    '"',
+    '\t',
+    'é',
+  ],
+  ...['a'.repeat(255), 'a'.repeat(256), 'ÿ'.repeat(20), 'x'.repeat(9_000)],
+];
+const JSON_TOKENS = [
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    '\\u0000',
+    '\\ud800',
+    '\\udc00',
+    '\\x',
+    '\0',
+    '\n',
+    ' ',
+  ],
+  ...[
+    'null',
+    'true',
+    '-0',
+    '1e400',
+    '1.5',
+    '1.0',
+    '1e2',
+    '-',
+    '01',
+    '9223372036854775808',
+    '\ufeff',
+  ],
+  ...[
+    '"name":"Rex"',
+    ',"name":"Two"',
+    '"categoryId":9223372036854775807',
+    '"id":7',
+    '"__proto__":{}',
+  ],
+  ...['"status":"sold"', '"status":null', '/**/', "'", '\u2028', '\u{1f436}', '"\\n":1', '{"a":'],
+];
+const WIRE_TOKENS = [
+  ...[
+    '\r\n',
+    '\n',
+    '\r',
+    '\0',
+    ' ',
+    ':',
+    '\t',
+    '\r\n\r\n',
+    '\xff',
+    '0\r\n\r\n',
+    'HTTP/1.1',
+    'GET / ',
+  ],
+  ...[
+    'Content-Length: 5\r\n',
+    'Content-Length: -1\r\n',
+    'Content-Length: 99999999999999999999\r\n',
+  ],
+  ...['Transfer-Encoding: chunked\r\n', 'Transfer-Encoding: gzip, chunked\r\n', 'Host: a, b\r\n'],
+  ...['Connection: upgrade\r\nUpgrade: x\r\n', 'ffffffffffffffff\r\n', '5;a=b\r\n', ' folded\r\n'],
+  ...[
+    'Expect: 100-continue\r\n',
+    'X: '.padEnd(17_000, 'x'),
+    '\x16\x03\x01\x02\x00',
+    'PRI * HTTP/2.0',
+  ],
+];
+
+const LIST = [200, 400, 431];
+const GET = [200, 400, 404, 431];
+const CREATE = [201, 400, 413, 415, 422, 431];
+const ANY = [200, 201, 204, 400, 401, 404, 405, 413, 415, 422, 431];
+
+/** What a connection sends; the same for the same dice. */
+export function createConversation(dice: Dice, key: string, name: string): Conversation {
+  const isBroken = !dice.onceIn(3);
+  const length = isBroken ? dice.below(4) : 1 + dice.below(PIPELINED_MAX);
+  const requests = Array.from({ length }, (_, at) => createFramed(dice, key, `${name}.${at}`));
+  const bytes = Buffer.concat(requests.map((request) => request.bytes));
+  return { parts: split(dice, isBroken ? mutate(dice, bytes) : bytes), requests, isBroken };
+}
+
+type Create = (dice: Dice, key: string, id: string) => Framed;
+
+const KINDS: readonly Create[] = [
+  (_dice, key, id) => frame('GET', '/v1/pets', { id, key }, [200]),
+  (_dice, key, id) => frame('GET', '/v1/pets/1', { id, key }, [200]),
+  (_dice, _key, id) => frame('GET', '/livez', { id }, [200]),
+  (dice, key, id) => frame('GET', `/v1/pets?${createQuery(dice)}`, { id, key }, LIST),
+  (dice, key, id) => frame('GET', `/v1/pets/${createPathPart(dice)}`, { id, key }, GET),
+  (dice, key, id) => createPost(dice, key, id),
+  (dice, key, id) => createPost(dice, key, id),
+  (dice, _key, id) => frame('GET', '/v1/pets', { id, fields: createCredential(dice) }, [400, 401]),
+  (dice, key, id) => {
+    const field = `${dice.pick(FIELDS)}: ${dice.pick(FIELD_VALUES)}\r\n`;
+    return frame('GET', '/v1/pets?limit=1', { id, key, fields: field }, [200, 400, 431]);
+  },
+  (dice, key, id) => {
+    const path = dice.pick([
+      '/v1/pets',
+      '/v1/pets/1',
+      '/v1/',
+      '/v1/store/orders',
+      '/livez',
+      '/none',
+    ]);
+    const body = dice.onceIn(2) ? createBody(dice) : undefined;
+    return frame(dice.pick(METHODS), path, { id, key, ...(body && { body }) }, ANY);
+  },
+];
+
+function createFramed(dice: Dice, key: string, id: string): Framed {
+  return dice.pick(KINDS)(dice, key, id);
+}
+
+function createPost(dice: Dice, key: string, id: string): Framed {
+  const body = createBody(dice);
+  let fields = dice.onceIn(4) ? `Idempotency-Key: ${dice.pick(['a', 'b', id, 'é', ''])}\r\n` : '';
+  if (dice.onceIn(8)) fields += `${dice.pick(FIELDS)}: ${dice.pick(FIELD_VALUES)}\r\n`;
+  const coding = dice.onceIn(3) ? chunk(dice, body) : undefined;
+  return frame('POST', '/v1/pets', { id, key, fields, body, ...(coding && { coding }) }, CREATE);
+}
+
+function createCredential(dice: Dice): string {
+  const text = dice.pick(TEXTS).replace(/[^ -~]/g, '?');
+  const value = dice.pick([
+    '',
+    'Bearer',
+    `Bearer ${text}`,
+    `Basic ${text}`,
+    `Bearer petstore_stag_${text}`,
+  ]);
+  const field = `Authorization: ${value}\r\n`;
+  return dice.onceIn(5) ? field + field : field;
+}
+
+function createQuery(dice: Dice): string {
+  const parameters = Array.from({ length: dice.below(4) }, () => {
+    const cursor = createCursor(BigInt(dice.below(50)));
+    const value = dice.pick([dice.pick(TEXTS), dice.pick(TEXTS), cursor, cursor.slice(1)]);
+    return `${dice.pick(PARAMETERS)}${dice.onceIn(9) ? '' : '='}${value.replaceAll(' ', '+')}`;
+  });
+  return parameters.join(dice.pick(['&', '&', '&', ';', '&&']));
+}
+
+function createPathPart(dice: Dice): string {
+  return `${dice.pick(TEXTS)}${dice.onceIn(5) ? dice.pick(TEXTS) : ''}`.replaceAll(' ', '%20');
+}
+
+/** The text of a pet, or something near to it; seldom too long. */
+function createBody(dice: Dice): Buffer {
+  if (dice.onceIn(200))
+    return Buffer.alloc(60_000 + dice.below(20_000), dice.pick(['[', '{"a":', ' ', '1,']));
+  let text = `{"name":"Rex ${dice.below(1_000)}","categoryId":${dice.below(9)},"status":"sold"}`;
+  for (let count = dice.below(4); count > 0; count -= 1) {
+    const at = dice.below(text.length);
+    const end = at + (dice.onceIn(2) ? dice.below(12) : 0);
+    text =
+      text.slice(0, at) +
+      dice.pick(JSON_TOKENS).repeat(dice.onceIn(20) ? 500 : 1) +
+      text.slice(end);
+  }
+  const bytes = Buffer.from(text);
+  if (dice.onceIn(10) && bytes.length > 0) bytes[dice.below(bytes.length)] = dice.below(256);
+  return bytes;
+}
+
+interface Parts {
+  readonly id: string;
+  readonly key?: string;
+  readonly fields?: string;
+  readonly body?: Buffer;
+  /** The body in chunks. */
+  readonly coding?: Buffer;
+}
+
+export function frame(
+  method: string,
+  target: string,
+  { id, key, fields = '', body, coding }: Parts,
+  statuses: readonly number[],
+): Framed {
+  let head = `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\n${fields}`;
+  if (key !== undefined) head += `Authorization: Bearer ${key}\r\n`;
+  if (coding !== undefined) head += 'Transfer-Encoding: chunked\r\n';
+  else if (body !== undefined) head += `Content-Length: ${body.length}\r\n`;
+  const content = coding ?? body ?? Buffer.alloc(0);
+  return {
+    bytes: Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), content]),
+    method,
+    id,
+    statuses,
+  };
+}
+
+function chunk(dice: Dice, body: Buffer): Buffer {
+  const chunks: Buffer[] = [];
+  for (let at = 0; at < body.length; ) {
+    const part = body.subarray(at, at + 1 + dice.below(dice.onceIn(3) ? 4 : body.length));
+    const extension = dice.onceIn(9) ? `;a="${'x'.repeat(dice.below(9))}"` : '';
+    const size = dice.onceIn(2) ? part.length.toString(16) : part.length.toString(16).toUpperCase();
+    chunks.push(Buffer.from(`${size}${extension}\r\n`), part, Buffer.from('\r\n'));
+    at += part.length;
+  }
+  return Buffer.concat([...chunks, Buffer.from(`0\r\n${dice.onceIn(9) ? 'X: y\r\n' : ''}\r\n`)]);
+}
+
+function mutate(dice: Dice, bytes: Buffer): Buffer {
+  let mutated = bytes;
+  for (let count = 1 + dice.below(MUTATIONS_MAX); count > 0; count -= 1) {
+    const at = dice.below(mutated.length + 1);
+    const [before, after] = [mutated.subarray(0, at), mutated.subarray(at)];
+    const end = dice.below(Math.min(after.length, 40) + 1);
+    const added = dice.pick([
+      () => Buffer.from(dice.pick(WIRE_TOKENS), 'latin1'),
+      () => Buffer.from([dice.below(256)]),
+      () => Buffer.from(Array.from({ length: dice.below(40) }, () => dice.below(256))),
+      () => after.subarray(0, end),
+      () => Buffer.alloc(0),
+    ])();
+    mutated = Buffer.concat([before, added, after.subarray(dice.onceIn(2) ? end : 0)]);
+  }
+  return dice.onceIn(3) ? mutated.subarray(0, dice.below(mutated.length + 1)) : mutated;
+}
+
+/** Cuts the bytes at some places; most often at none. */
+function split(dice: Dice, bytes: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  let rest = bytes;
+  for (let count = dice.onceIn(2) ? dice.below(PARTS_MAX) : 0; count > 0; count -= 1) {
+    const at = dice.below(rest.length + 1);
+    parts.push(rest.subarray(0, at));
+    rest = rest.subarray(at);
+  }
+  return [...parts, rest].filter((part) => part.length > 0);
+}

@@ -1,0 +1,93 @@
+/** Runs conversations with the real program, on many connections at a time, and measures its memory meanwhile. */
+
+import assert from 'node:assert/strict';
+import { assertFlat, MEASURABLE, type Memory, measureMemory } from '../support/memory.ts';
+import { type RunningService, startService } from '../support/program.ts';
+import { assertJson, send } from '../support/request.ts';
+import { createFolder } from '../support/temporary-folder.ts';
+import { converse, show } from './converse.ts';
+import type { Conversation } from './requests.ts';
+
+const CONNECTIONS = 32;
+const MEASUREMENTS = 40;
+const HEAP_MIB = 512;
+const RSS_MIB_MAX = 400;
+
+/** Starts the program on a new database with one pet. */
+export async function startTarget(): Promise<RunningService> {
+  const folder = await createFolder();
+  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} ${MEASURABLE}` };
+  const args = ['--log-level', 'warn', '--database', 'sqlite:pets.db'];
+  const service = await startService(args, { cwd: folder.path, env });
+  const headers = { authorization: `Bearer ${service.key}` };
+  const body = '{"name":"Rex","categoryId":1}';
+  assertJson(await send(service.port, { method: 'POST', path: '/v1/pets', headers, body }), 201);
+  return {
+    ...service,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/**
+ * Has the conversations that are created by their number, until so many requests were sent. Asserts that
+ * every answer is right, that the memory stays the same, and that the program serves and has logged nothing.
+ *
+ * @returns the figures.
+ */
+export async function assertEndures(
+  service: RunningService,
+  requests: number,
+  create: (number: number) => Conversation,
+): Promise<string> {
+  const { port, key } = service;
+  const counts = new Map<number, number>();
+  const count = (status: number) => counts.set(status, (counts.get(status) ?? 0) + 1);
+  const memory: Memory[] = [];
+  let sent = 0;
+  let conversations = 0;
+  let hasFailed = false;
+  let measuring = Promise.resolve();
+  const measure = async () => {
+    memory.push(await measureMemory(service));
+  };
+  const runOne = async () => {
+    const number = conversations;
+    conversations += 1;
+    const conversation = create(number);
+    sent += Math.max(1, conversation.requests.length);
+    try {
+      await converse(port, conversation, count);
+    } catch (cause) {
+      hasFailed = true;
+      const bytes = show(Buffer.concat(conversation.parts));
+      throw new Error(`connection ${number}, which sent ${bytes}`, { cause });
+    }
+  };
+  const run = async () => {
+    while (sent < requests && !hasFailed) {
+      await runOne();
+      if (sent < ((memory.length + 1) * requests) / MEASUREMENTS) continue;
+      measuring = measuring.then(measure);
+      await measuring;
+    }
+  };
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: CONNECTIONS }, run));
+  const seconds = (performance.now() - startedAt) / 1_000;
+
+  const { rssMib, heapMib } = await measureMemory(service);
+  const figures = [
+    `${sent} requests on ${conversations} connections in ${seconds.toFixed()} s`,
+    `${rssMib.toFixed()} MiB, of which the heap has ${heapMib.toFixed(1)}`,
+    ...[...counts].sort(([a], [b]) => a - b).map(([status, times]) => `${status}: ${times}`),
+  ].join('; ');
+  assert.ok(rssMib < RSS_MIB_MAX, figures);
+  assertFlat(memory);
+  const headers = { authorization: `Bearer ${key}` };
+  assertJson(await send(port, { path: '/v1/pets?limit=1', headers }), 200);
+  assert.equal(service.output.stderr, '');
+  return figures;
+}
