@@ -38,6 +38,7 @@ export default {
   ],
   disableTypeChecks: false,
   tempDirName: `${folder}/sandbox`,
+  dryRunTimeoutMinutes: 30,
   maxTestRunnerReuse: 100,
   timeoutMS: 10_000,
   timeoutFactor: 3,

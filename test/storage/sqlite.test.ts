@@ -72,6 +72,21 @@ describe('settings', () => {
     assert.deepEqual(rows.flat(2), [FULL]);
   });
 
+  test('a database › a load that ended and one that failed › leave nothing staged', async () => {
+    const database = await openSqlite(join(createProcessFolder(), 'store.db'), { create: true });
+    async function* rows(count: number) {
+      for (let row = 0; row < count; row += 1) yield ['Rex', 1n];
+      if (count > 1) throw new Error('row 3 is wrong');
+    }
+    try {
+      assert.equal(await database.load('pets', ['name', 'category_id'], rows(1)), 1);
+      await assert.rejects(database.load('pets', ['name', 'category_id'], rows(2)));
+      assert.deepEqual(await database.read('select name from temp.sqlite_schema'), []);
+    } finally {
+      await database.close();
+    }
+  });
+
   test('a database › reads of one turn, one of which fails › answers the others', async () => {
     const database = await openSqlite(':memory:', { create: true });
     const reads = [database.read('select 1'), database.read('select 2 from absent')];

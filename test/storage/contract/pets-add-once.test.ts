@@ -73,8 +73,12 @@ for (const engine of ENGINES) {
     test(`pets.addOnce ${on} › the same name of another key, or in another case › is another request`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      for (const request of [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }]) {
-        await pets.addOnce({ ...REX, name: request.key }, request);
+      const requests = [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }];
+      // Sent again, each is the pet that it added, and not the equal one of another key.
+      for (const _ of ['first', 'again']) {
+        for (const [index, request] of requests.entries()) {
+          assert.equal((await pets.addOnce(REX, request)).id, BigInt(index + 1));
+        }
       }
       assert.equal((await listAll(opened.store)).length, 3);
     });
