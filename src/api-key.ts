@@ -26,6 +26,8 @@ export interface ApiKey {
   /** Given by the operator: 1 to 100 characters, not unique. */
   readonly name: string;
   readonly environment: Environment;
+  /** Whether it lists and gets pets only; absent: it adds them too. */
+  readonly isReadOnly?: boolean;
   readonly createdAt: number;
   /** Refused from this time on; absent: never expires. */
   readonly expiresAt?: number;
@@ -38,7 +40,10 @@ export interface ApiKey {
 }
 
 /** A key that is not in the store yet. */
-export type NewApiKey = Pick<ApiKey, 'name' | 'environment' | 'createdAt' | 'expiresAt'> & {
+export type NewApiKey = Pick<
+  ApiKey,
+  'name' | 'environment' | 'isReadOnly' | 'createdAt' | 'expiresAt'
+> & {
   /** See digestApiKey. */
   readonly digest: Uint8Array;
 };
@@ -58,18 +63,23 @@ export function getKeyState(
 export interface KeyOptions {
   readonly name: string;
   readonly environment: Environment;
+  readonly readOnly?: boolean;
   /** How long the key is valid, in milliseconds; absent: it never expires. */
   readonly expires?: number;
 }
 
 /** The text of a new key, which is kept nowhere, and what is to be kept of it. */
 export function createApiKey(
-  { name, environment, expires }: KeyOptions,
+  { name, environment, readOnly, expires }: KeyOptions,
   now: number,
 ): { text: string; newKey: NewApiKey } {
   const text = createApiKeyText(environment);
-  const newKey = { digest: digestApiKey(text), name, environment, createdAt: now };
-  return { text, newKey: expires === undefined ? newKey : { ...newKey, expiresAt: now + expires } };
+  const newKey = {
+    ...{ digest: digestApiKey(text), name, environment, createdAt: now },
+    ...(readOnly && { isReadOnly: true }),
+    ...(expires !== undefined && { expiresAt: now + expires }),
+  };
+  return { text, newKey };
 }
 
 /** The text of a new key: the prefix, 30 random base62 characters (178 bits), and a checksum over both. */

@@ -4,6 +4,7 @@
 export const ERROR_CODES = [
   'bad_request',
   'unauthorized',
+  'forbidden',
   'not_found',
   'method_not_allowed',
   'request_timeout',

@@ -118,6 +118,12 @@ export const expiresOption = () =>
     'how long the key is valid, as 90d, 24h, 30m or 60s (default: for ever)',
   ).argParser((text: string) => parseDuration(text, 1));
 
+export const readOnlyOption = () =>
+  option('--read-only [boolean]', 'the key may list and get pets, but not add any')
+    .default(false)
+    .preset('true')
+    .argParser(parseBoolean);
+
 export const overlapOption = () =>
   option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
     .default(DAY_MS, '24h')

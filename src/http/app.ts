@@ -112,6 +112,7 @@ function createServer(log: FastifyBaseLogger): FastifyInstance {
   app.decorate('petstoreLog', log);
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('keyId', null);
+  app.decorateRequest('isReadOnly', false);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(answerError);
   addBytesParser(app);

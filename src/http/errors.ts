@@ -12,6 +12,7 @@ import {
 export const STATUSES = {
   bad_request: 400,
   unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,
@@ -29,6 +30,7 @@ export const STATUSES = {
 export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'the request is not well-formed HTTP/1.1',
   unauthorized: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
+  forbidden: 'this API key may list and get pets, and not add any',
   not_found: 'there is no pet with this petId',
   method_not_allowed: 'this path does not take this method: Allow lists those that it takes',
   request_timeout: `the request must arrive within ${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`,

@@ -16,6 +16,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
     'digest',
     'name',
     'environment',
+    'read_only',
     'created_at',
     'expires_at',
     'last_used_at',

@@ -6,8 +6,8 @@ import type { KeyStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
 const COLUMNS =
-  'id, name, environment, created_at, expires_at, last_used_at, revoked_at, rotated_at';
-const NEW_COLUMNS = ['digest', 'name', 'environment', 'created_at', 'expires_at'];
+  'id, name, environment, read_only, created_at, expires_at, last_used_at, revoked_at, rotated_at';
+const NEW_COLUMNS = ['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'];
 const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
@@ -60,8 +60,9 @@ export function createKeyStore(engine: Engine): KeyStore {
   };
 }
 
-function toValues({ digest, name, environment, createdAt, expiresAt }: NewApiKey): SqlValue[] {
-  return [digest, name, environment, createdAt, expiresAt ?? null];
+function toValues(key: NewApiKey): SqlValue[] {
+  const { digest, name, environment, isReadOnly = false, createdAt, expiresAt = null } = key;
+  return [digest, name, environment, Number(isReadOnly), createdAt, expiresAt];
 }
 
 function toAdded({ digest: _, ...newKey }: NewApiKey, row: Row | undefined): ApiKey {
@@ -69,15 +70,17 @@ function toAdded({ digest: _, ...newKey }: NewApiKey, row: Row | undefined): Api
 }
 
 function toApiKey(row: Row): ApiKey {
-  const [id, name, environment, createdAt, expiresAt, lastUsedAt, revokedAt, rotatedAt] = row;
+  const [id, name, environment, readOnly, createdAt, ...times] = row;
+  const [expiresAt, lastUsedAt, revokedAt, rotatedAt] = times;
   return {
     id: Number(id),
     name: name as string,
     environment: environment as Environment,
     createdAt: Number(createdAt),
-    ...(expiresAt !== null && { expiresAt: Number(expiresAt) }),
-    ...(lastUsedAt !== null && { lastUsedAt: Number(lastUsedAt) }),
-    ...(revokedAt !== null && { revokedAt: Number(revokedAt) }),
-    ...(rotatedAt !== null && { rotatedAt: Number(rotatedAt) }),
+    ...(readOnly === 1n && { isReadOnly: true }),
+    ...(expiresAt != null && { expiresAt: Number(expiresAt) }),
+    ...(lastUsedAt != null && { lastUsedAt: Number(lastUsedAt) }),
+    ...(revokedAt != null && { revokedAt: Number(revokedAt) }),
+    ...(rotatedAt != null && { rotatedAt: Number(rotatedAt) }),
   };
 }

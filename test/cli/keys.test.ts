@@ -17,6 +17,7 @@ interface KeyRow {
   readonly id: number;
   readonly name: string;
   readonly environment: string;
+  readonly may: string;
   readonly state: string;
   readonly created: string;
   readonly expires: string | null;
@@ -59,21 +60,23 @@ describe('keys', { concurrency: 2 }, () => {
     const production = await folder.keys(
       0,
       ...['create', '--name', 'shop', '--environment', 'production', '--expires', '90d'],
+      '--read-only',
     );
     assert.match(production.stdout, PRODUCTION_KEY);
     assert.match(
       production.stderr,
-      /^Key 2 \(shop\) for production, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now\.\nStore: sqlite:\S+\n$/,
+      /^Key 2 \(shop\) for production, read-only, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now\.\nStore: sqlite:\S+\n$/,
     );
 
     const [first, second] = await folder.list();
     const { created, ...rest } = first ?? { created: '' };
     assert.deepEqual(rest, {
-      ...{ id: 1, name: 'ci', environment: 'staging', state: 'active' },
+      ...{ id: 1, name: 'ci', environment: 'staging', may: 'read and add', state: 'active' },
       ...{ expires: null, lastUsed: null },
     });
     assert.ok(Math.abs(Date.parse(created) - Date.now()) < 60_000, created);
     assert.equal(second?.environment, 'production');
+    assert.equal(second?.may, 'read');
     assert.equal(
       Date.parse(second?.expires ?? '') - Date.parse(second?.created ?? ''),
       90 * DAY_MS,
@@ -85,8 +88,14 @@ describe('keys', { concurrency: 2 }, () => {
     const { stdout: key } = await folder.keys(0, 'create', '--name', 'a name of many words');
     const { stdout, stderr } = await folder.keys(0, 'list');
     const [head, row, ...rest] = stdout.split('\n');
-    assert.match(head ?? '', /^ID {2}NAME +ENVIRONMENT {2}STATE +CREATED +EXPIRES {2}LAST USED$/);
-    assert.match(row ?? '', /^1 +a name of many words {2}staging +active {2}\d{4}-\S+Z {2}- +-$/);
+    assert.match(
+      head ?? '',
+      /^ID {2}NAME +ENVIRONMENT {2}MAY +STATE +CREATED +EXPIRES {2}LAST USED$/,
+    );
+    assert.match(
+      row ?? '',
+      /^1 +a name of many words {2}staging +read and add {2}active {2}\d{4}-\S+Z {2}- +-$/,
+    );
     assert.deepEqual({ rest, stderr }, { rest: [''], stderr: `Store: ${folder.store}\n` });
     assert.ok(!stdout.includes(key.trim()));
   });
@@ -123,12 +132,12 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d');
+    await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d', '--read-only');
     const rotated = await folder.keys(0, 'rotate', '1');
     assert.match(rotated.stdout, STAGING_KEY);
     assert.match(
       rotated.stderr,
-      /^Key 2 \(ci\) for staging, expires .+\.\nKey 1 works until \S+Z\.\nStore: sqlite:\S+\n$/,
+      /^Key 2 \(ci\) for staging, read-only, expires .+\.\nKey 1 works until \S+Z\.\nStore: sqlite:\S+\n$/,
     );
     const [old, made] = await folder.list();
     const left = Date.parse(old?.expires ?? '') - Date.now();

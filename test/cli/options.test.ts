@@ -307,7 +307,7 @@ describe('petstore', { concurrency: 2 }, () => {
         'RETIRE_GET_PET',
       ],
     ],
-    ['keys create', ['NAME', 'EXPIRES', 'ENVIRONMENT', 'DATABASE']],
+    ['keys create', ['NAME', 'EXPIRES', 'READ_ONLY', 'ENVIRONMENT', 'DATABASE']],
     ['keys list', ['DATABASE']],
     ['keys revoke', ['DATABASE']],
     ['keys rotate', ['OVERLAP', 'DATABASE']],

@@ -97,6 +97,7 @@ for (const [method, path, operationId, statuses, schema, codes] of [
     [
       'bad_request',
       'unauthorized',
+      'forbidden',
       'gone',
       'payload_too_large',
       'unsupported_media_type',

@@ -66,7 +66,10 @@ async function createPlace(): Promise<TestDatabase> {
 /** Adds a new key to the store, and returns its text. */
 export async function addKey(
   store: Store,
-  { environment, expiresAt }: { environment: AppOptions['environment']; expiresAt?: number },
+  {
+    environment,
+    ...more
+  }: { environment: AppOptions['environment']; expiresAt?: number; isReadOnly?: boolean },
 ): Promise<string> {
   const key = createApiKeyText(environment);
   await store.keys.add({
@@ -74,7 +77,7 @@ export async function addKey(
     name: 'test',
     environment,
     createdAt: Date.now(),
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...more,
   });
   return key;
 }

@@ -55,6 +55,7 @@ function join(rawHeaders: readonly string[]): Record<string, string> {
 export const STATUS_OF = {
   bad_request: 400,
   unauthorized: 401,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   request_timeout: 408,

@@ -12,6 +12,7 @@ import {
   nameOption,
   overlapOption,
   parseKeyId,
+  readOnlyOption,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
@@ -26,6 +27,7 @@ export function addKeys(program: Command): void {
     .description('create a key and print it, this once')
     .addOption(nameOption())
     .addOption(expiresOption())
+    .addOption(readOnlyOption())
     .addOption(environmentOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
@@ -68,7 +70,7 @@ async function addKey(store: Store, options: KeyOptions): Promise<void> {
   describe(await store.keys.add(newKey));
 }
 
-/** The new key has the name and the lifetime of the old one, which still works for the overlap. */
+/** The new key has the name, the rights and the lifetime of the old one, which still works for the overlap. */
 async function rotateKey(store: Store, id: number, overlap: number): Promise<void> {
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
@@ -80,9 +82,9 @@ async function rotateKey(store: Store, id: number, overlap: number): Promise<voi
   if (old.rotatedAt !== undefined) {
     throw new PetstoreError('gone', `key ${id} was rotated already: rotate the one made then`);
   }
-  const { name, environment, createdAt, expiresAt } = old;
+  const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
-  const { text, newKey } = createApiKey({ name, environment, ...lifetime }, now);
+  const { text, newKey } = createApiKey({ name, environment, readOnly, ...lifetime }, now);
   await printKey(text);
   describe(await store.keys.rotate(id, newKey, now + overlap));
   say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
@@ -99,6 +101,7 @@ async function listKeys(store: Store, { json }: { json: boolean }): Promise<void
     id: key.id,
     name: key.name,
     environment: key.environment,
+    may: key.isReadOnly ? 'read' : 'read and add',
     state: getKeyState(key, now),
     created: toTime(key.createdAt),
     expires: key.expiresAt === undefined ? null : toTime(key.expiresAt),
@@ -107,7 +110,7 @@ async function listKeys(store: Store, { json }: { json: boolean }): Promise<void
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say('There is no key yet: make one with keys create --name NAME.');
   else {
-    const head = ['ID', 'NAME', 'ENVIRONMENT', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
+    const head = ['ID', 'NAME', 'ENVIRONMENT', 'MAY', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
     const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
     process.stdout.write(toTable([head, ...rows]));
   }
@@ -123,9 +126,10 @@ async function printKey(text: string): Promise<void> {
   });
 }
 
-function describe({ id, name, environment, expiresAt }: ApiKey): void {
+function describe({ id, name, environment, isReadOnly, expiresAt }: ApiKey): void {
+  const rights = isReadOnly ? ', read-only' : '';
   const end = expiresAt === undefined ? 'never expires' : `expires at ${toTime(expiresAt)}`;
-  say(`Key ${id} (${name}) for ${environment}, ${end}. It is shown only now.`);
+  say(`Key ${id} (${name}) for ${environment}${rights}, ${end}. It is shown only now.`);
 }
 
 function toTime(ms: number): string {

@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The id of the key of this request; null until it is accepted. */
     keyId: number | null;
+    /** Whether that key may not add pets. */
+    isReadOnly: boolean;
   }
 }
 
@@ -75,6 +77,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     const decide = (key: ApiKey | undefined): void => {
       if (key !== undefined && getKeyState(key, now()) === 'active') {
         request.keyId = key.id;
+        request.isReadOnly = key.isReadOnly === true;
         touch(key, request);
         done();
         return;

@@ -1,6 +1,11 @@
 /** The three operations of the interface, under `/v1`: listPets, createPet, getPet. */
 
-import type { FastifyPluginAsync } from 'fastify';
+import type {
+  HookHandlerDoneFunction as Done,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify';
 import { IDEMPOTENT_PET_REMOVED } from '../../error.ts';
 import type { PetQuery, Store } from '../../store.ts';
 import { createCursor } from '../cursor.ts';
@@ -45,7 +50,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
   app.route({
     method: 'POST',
     url: '/pets',
-    onRequest: requireJson,
+    onRequest: [requireWritable, requireJson],
     preParsing: send100Continue,
     schema: createPet,
     links: createPetLinks,
@@ -71,6 +76,11 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
     },
   });
 };
+
+/** Refuses a key that may not add pets, before the body is looked at. */
+function requireWritable({ isReadOnly }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+  done(isReadOnly ? createError('forbidden') : undefined);
+}
 
 /** Digits, a status and base64url: none of them needs a percent-escape. */
 function toNextQuery({ limit, status }: PetQuery, next: bigint): string {
@@ -129,6 +139,7 @@ const createPet = {
     401: unauthorized,
     default: otherErrors(
       [
+        'forbidden',
         'gone',
         'payload_too_large',
         'unsupported_media_type',

@@ -43,4 +43,7 @@ export const MIGRATIONS: readonly string[] = [
   );
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
+  `
+  alter table api_keys add column read_only bigint not null default 0;
+  `,
 ];

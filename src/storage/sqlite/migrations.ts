@@ -42,4 +42,7 @@ export const MIGRATIONS: readonly string[] = [
   ) strict;
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
+  `
+  alter table api_keys add column read_only integer not null default 0;
+  `,
 ];

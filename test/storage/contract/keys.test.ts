@@ -16,7 +16,9 @@ for (const engine of ENGINES) {
       await using opened = await openNewStore(engine);
       const { keys } = opened.store;
       const forEver = createNewKey({ name: 'für immer' });
-      const limited = createNewKey({ environment: 'production', expiresAt: 8.64e15 });
+      const limited = createNewKey({
+        ...{ environment: 'production', expiresAt: 8.64e15, isReadOnly: true },
+      });
       for (const [index, { digest, ...rest }] of [forEver, limited].entries()) {
         const added = await keys.add({ digest, ...rest });
         assert.deepEqual(added, { id: index + 1, ...rest });

@@ -1,0 +1,54 @@
+/** What a read-only key may do: list and get pets, and not add any. */
+
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { addKey, startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key, store } = service;
+const readOnly = await addKey(store, { environment: 'staging', isReadOnly: true });
+
+const post = (
+  sentKey: string,
+  headers: Record<string, string> = {},
+  body = '{"name":"Rex","categoryId":1}',
+) =>
+  send(port, {
+    ...{ method: 'POST', path: '/v1/pets', body },
+    headers: { authorization: `Bearer ${sentKey}`, ...headers },
+  });
+
+test('a read-only key › lists and gets › is answered as any key', async () => {
+  const { id } = JSON.parse((await post(key)).body);
+  const headers = { authorization: `Bearer ${readOnly}` };
+  for (const path of ['/v1/pets', `/v1/pets/${id}`]) {
+    assertJson(await send(port, { path, headers }), 200);
+  }
+});
+
+for (const [what, headers, body] of [
+  ['adds a pet', {}, undefined],
+  ['adds one with an Idempotency-Key', { 'idempotency-key': 'a' }, undefined],
+  ['sends a body that is not JSON', {}, '{'],
+  ['sends another media type', { 'content-type': 'text/plain' }, 'Rex'],
+] as const) {
+  test(`a read-only key › ${what} › answers 403 and adds nothing`, async () => {
+    const count = async () => (await store.pets.list({ limit: 100 })).pets.length;
+    const before = await count();
+    assertError(
+      await post(readOnly, headers, body),
+      'forbidden',
+      /^this API key may list and get pets, and not add any$/,
+    );
+    assert.equal(await count(), before);
+  });
+}
+
+test('a read-only key › once it is revoked › is refused as any key', async () => {
+  const id = (await store.keys.list()).find(({ isReadOnly }) => isReadOnly)?.id ?? 0;
+  await store.keys.revoke(id, Date.now());
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  assertError(await post(readOnly), 'unauthorized', /API key/);
+});
