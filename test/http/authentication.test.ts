@@ -201,6 +201,22 @@ test('Authorization › the time of last use › is written at most once a minut
   await assertUsed(1_129_999, 1_070_000);
 });
 
+test('Authorization › a time of last use that cannot be written › leaves a warning in the log, and the answer as it is', async () => {
+  const touch = () => Promise.reject(new PetstoreError('unavailable', 'the database is busy'));
+  await using broken = await startTestApp({
+    store: { ...store, close: async () => {}, keys: { ...store.keys, touch } },
+  });
+  const id = (await store.keys.find(digestApiKey(broken.key)))?.id;
+  const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
+  assertJson(answer, 200);
+  await setTimeout(20);
+  const warnings = broken.log.filter(({ level }) => level === 40);
+  assert.deepEqual(
+    warnings.map(({ keyId }) => keyId),
+    [id],
+  );
+});
+
 for (const [what, failure, code, message] of [
   [
     'cannot answer',

@@ -8,8 +8,11 @@ import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../src/error.ts';
 import type { JsonPage } from '../../src/store.ts';
 import { startTestApp } from '../support/app.ts';
+import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 
 for (const path of ['/livez', '/readyz']) {
   test(`GET ${path} › of a running service › answers 200 without a key`, async () => {
@@ -37,6 +40,28 @@ for (const [what, failure, code, message] of [
     });
     assertError(await send(app.port, { path: '/readyz' }), code, message);
     assertJson(await send(app.port, { path: '/livez' }), 200);
+  });
+}
+
+if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') {
+  test('GET /readyz › a server that takes no more writes › answers 503, while reads are answered', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using app = await startTestApp();
+    const name = new URL(app.address).pathname.slice(1);
+    // Read-only sessions may change nothing, the setting itself neither, but in such a transaction.
+    const change = (sql: string) =>
+      queryOnce(app.address, `begin read write; alter database ${name} ${sql}; commit`);
+    await change('set default_transaction_read_only = on');
+    try {
+      await endSessions(app.address);
+      const list = { path: '/v1/pets', headers: app.authorization };
+      await until(async () => (await send(app.port, list)).status === 200);
+      assertError(await send(app.port, { path: '/readyz' }), 'unavailable', /cannot answer now/);
+      assertJson(await send(app.port, { path: '/livez' }), 200);
+    } finally {
+      await change('reset all');
+    }
   });
 }
 

@@ -11,7 +11,7 @@ import pg from 'pg';
 import type { NewApiKey } from '../../src/api-key.ts';
 import { PET_STATUSES } from '../../src/pet.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
-import { openStore } from '../../src/storage/open.ts';
+import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
@@ -19,7 +19,7 @@ import { MIGRATIONS } from '../../src/storage/postgres/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS, type PetStore, type Store } from '../../src/store.ts';
 import { name } from '../arbitraries.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
@@ -425,16 +425,22 @@ describe('conflicts', () => {
   });
 });
 
-/** Another session that holds all pets, until it is told to let go. */
-async function lockPets({ address }: EmptyDatabase): Promise<() => Promise<void>> {
+/** Runs SQL in the transaction of another session, which holds its locks until it is told to let go. */
+async function holdInSession(
+  { address }: EmptyDatabase,
+  sql: string,
+): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: address });
   await client.connect();
-  await client.query('begin; lock table pets in access exclusive mode');
+  await client.query(`begin; ${sql}`);
   return async () => {
     await client.query('rollback');
     await client.end();
   };
 }
+
+const lockPets = (database: EmptyDatabase) =>
+  holdInSession(database, 'lock table pets in access exclusive mode');
 
 async function assertUnavailable(calls: readonly Promise<unknown>[]): Promise<void> {
   const start = performance.now();
@@ -487,12 +493,59 @@ describe('limits of time', () => {
     const isUnavailable = (error: { code: unknown }) => assert.equal(error.code, 'unavailable');
     for (let round = 0; round < 5; round += 1) {
       const calls = Array.from({ length: 20 }, () => pets.add(REX).then(() => {}, isUnavailable));
-      await database.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()`,
-      );
+      await endSessions(database.address);
       await Promise.all([...calls, pets.find(1n).then(() => {}, isUnavailable)]);
     }
+    await assertWorks(pets);
+  });
+});
+
+/** SQL that makes the insert of any number of pets take longer than a call of a store may. */
+const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(${ANSWER_MS_MAX / 1_000}); return null; end $$;
+  create trigger wait before insert on pets for each statement execute function wait()`;
+
+describe('long work', { concurrency: true }, () => {
+  test('long work › an import whose insert takes more than a second › is done', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await database.query(SLOW_INSERTS);
+    assert.equal(await pets.addAll(ReadableStream.from([REX, REX])), 2);
+    assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
+  });
+
+  test('long work › a copy whose insert takes more than a second › is done', async () => {
+    await using source = await createEmptyDatabase();
+    await using target = await createEmptyDatabase();
+    await (await source.open()).pets.add(REX);
+    const { pets } = await target.open();
+    await target.query(SLOW_INSERTS);
+    await copyStore({ from: source.address, to: target.address }, () => undefined);
+    assert.deepEqual(await pets.find(1n), { id: 1n, ...REX });
+  });
+
+  test('long work › a first start while another migrates for more than a second › waits for it', async () => {
+    await using database = await createEmptyDatabase();
+    const letGo = await holdInSession(database, "select pg_advisory_xact_lock(x'50657473'::int)");
+    const opening = database.open();
+    await setTimeout(ANSWER_MS_MAX + 100).finally(letGo);
+    await assertWorks((await opening).pets);
+  });
+
+  test('long work › a connection that is lost between two batches of an import › fails it, and adds none', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    async function* loseConnection() {
+      for (let count = 0; count < 1_500; count += 1) yield REX;
+      await endSessions(database.address);
+      // Nothing is sent meanwhile, so that the client learns it by an event.
+      await setTimeout(50);
+      for (let count = 0; count < 1_500; count += 1) yield REX;
+    }
+    await assert.rejects(pets.addAll(loseConnection()), UNAVAILABLE);
+    assert.deepEqual(await pets.list({ limit: 1 }), { pets: [] });
     await assertWorks(pets);
   });
 });

@@ -376,6 +376,26 @@ describe('SqliteWriter', () => {
   });
 });
 
+test('pets.add › one of many at once whose failure undoes the whole transaction › leaves none of the others in the file', async () => {
+  const file = await createDatabase(1);
+  const store = await openStore(`sqlite:${file}`, { create: false });
+  alter(
+    file,
+    `create trigger refuse before insert on pets when new.name = 'bad'
+      begin select raise(rollback, 'no'); end`,
+  );
+  const names = ['good', 'good', 'bad', 'good', 'good'];
+  const settled = await Promise.allSettled(names.map((name) => store.pets.add({ ...REX, name })));
+  const acknowledged = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value.id] : []));
+  const { pets } = await store.pets.list({ limit: 20, after: 1n });
+  assert.deepEqual(
+    pets.map(({ id }) => id),
+    acknowledged,
+  );
+  assert.equal((await store.pets.add(REX)).name, 'Rex');
+  await store.close();
+});
+
 test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   const MEGABYTE = 1024 * 1024;
   const store = await openStore(`sqlite:${join(createProcessFolder(), 'store.db')}`, {
@@ -406,5 +426,18 @@ test('sqlite › a file that is removed or replaced while it is open › is writ
   await assert.rejects(store.check(), gone);
   await (await openStore(`sqlite:${path}`, { create: true })).close();
   await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
+  await store.close();
+});
+
+test('sqlite › a file that is removed after a write › is written no more from a second later on', async () => {
+  const path = await createDatabase(1);
+  const store = await openStore(`sqlite:${path}`, { create: false });
+  await store.pets.add(REX);
+  await store.check();
+  await rm(path);
+  await setTimeout(1_000);
+  const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
   await store.close();
 });

@@ -17,6 +17,8 @@ export interface TestApp extends AsyncDisposable {
   readonly key: string;
   readonly authorization: { readonly authorization: string };
   readonly port: number;
+  /** That of the store, when this made it. */
+  readonly address: string;
   /** The lines that it logged so far. */
   readonly log: readonly Record<string, unknown>[];
 }
@@ -41,6 +43,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     app,
     store,
     key,
+    address: place.address,
     authorization: { authorization: `Bearer ${key}` },
     port: (app.server.address() as AddressInfo).port,
     log,

@@ -1,6 +1,7 @@
 /** What src/store.ts promises of `pets.add` of the store, on every engine. */
 
 import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
@@ -51,6 +52,19 @@ for (const engine of ENGINES) {
         ids.toSorted((one, other) => one - other),
         Array.from({ length: 100 }, (_, index) => index + 1),
       );
+    });
+
+    test(`pets.add ${on} › many, one after another › leave no listener behind`, async (t) => {
+      await using opened = await openNewStore(engine);
+      const warnings: Error[] = [];
+      const onWarning = (warning: Error) => warnings.push(warning);
+      process.on('warning', onWarning);
+      t.after(() => process.off('warning', onWarning));
+      // Node warns of an emitter with more listeners for one event than these.
+      for (let count = 0; count <= EventEmitter.defaultMaxListeners; count += 1) {
+        await opened.store.pets.add(REX);
+      }
+      assert.deepEqual(warnings, []);
     });
 
     test(`pets.add ${on} › many of several turns at once › each is its own pet, the ids in their order`, async () => {

@@ -142,6 +142,26 @@ for (const engine of ENGINES) {
       );
     });
 
+    test(`pets.listAsJson ${on} › lists of one turn that differ in one part › are each its own page`, async () => {
+      await using opened = await openNewStore(engine);
+      for (const status of [...PET_STATUSES, ...PET_STATUSES]) {
+        await opened.store.pets.add({ ...REX, status });
+      }
+      const expected: readonly (readonly [PetQuery, readonly bigint[]])[] = [
+        [{ limit: 1 }, [1n]],
+        [{ limit: 2 }, [1n, 2n]],
+        [{ limit: 1, after: 1n }, [2n]],
+        ...PET_STATUSES.map((status, at) => [{ limit: 1, status }, [BigInt(at + 1)]] as const),
+        [{ limit: 2, status: 'sold' }, [3n, 6n]],
+        [{ limit: 1, status: 'sold', after: 3n }, [6n]],
+      ];
+      const listing = expected.map(([query]) => listAsJsonIds(opened.store, query));
+      assert.deepEqual(
+        await Promise.all(listing),
+        expected.map(([, ids]) => ids),
+      );
+    });
+
     for (const status of [undefined, 'sold'] as const) {
       test(`pets.listAsJson ${on} › exactly as many pets as the limit, status ${status} › is the last page until one more is added`, async () => {
         await using opened = await openNewStore(engine);
