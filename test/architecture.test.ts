@@ -1,4 +1,4 @@
-/** Who may import whom in src/, type imports included, and that no imports of src/ or bench/ form a circle. */
+/** Who may import whom in src/, type imports included, that no imports of src/ or bench/ form a circle, and what stands in several places. */
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -212,6 +212,16 @@ test('src › process.env › is read by cli/variables.ts alone', () => {
     readers.filter((file) => file !== 'cli/variables.ts'),
     [],
   );
+});
+
+// Neither file may import anything before it has looked: an older Node could not.
+test('the oldest Node › in the launcher and in the command › is that of engines', () => {
+  const majors = ['runtime/node.cjs', 'src/cli/bin.ts'].map((file) => {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    return /^const MAJOR_MIN = (\d+);$/m.exec(text)?.[1];
+  });
+  const oldest = manifest.engines.node.replace('>=', '');
+  assert.deepEqual(majors, [oldest, oldest]);
 });
 
 for (const { file, text } of sources) {

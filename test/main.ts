@@ -1,7 +1,6 @@
 /**
- * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`,
- * `npm run abuse`, `npm run crash`, `npm run fuzz`, `npm run soak`; with files after
- * `--`, only those: `npm test -- test/json.test.ts`.
+ * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run abuse`, `npm run crash`,
+ * `npm run fuzz`, `npm run soak`; with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.

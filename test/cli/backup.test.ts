@@ -34,8 +34,11 @@ describe('backup', () => {
     const working = Promise.all(clients);
     while (created.length < CREATED_MIN) await Promise.race([working, setTimeout(5)]);
     const before = new Set(created);
-    const { status, stdout, stderr } = await runProgram(['backup', 'copy.db'], { cwd });
-    isStopping = true;
+    const { status, stdout, stderr } = await runProgram(['backup', 'copy.db'], { cwd }).finally(
+      () => {
+        isStopping = true;
+      },
+    );
     await working;
     assert.deepEqual(
       { status, stdout, stderr },
@@ -47,12 +50,13 @@ describe('backup', () => {
     );
     assert.ok(created.length > before.size);
 
-    const copy = new DatabaseSync(join(cwd, 'copy.db'), { readOnly: true });
-    assert.deepEqual(
-      { ...copy.prepare('pragma integrity_check').get() },
-      { integrity_check: 'ok' },
-    );
-    copy.close();
+    {
+      using copy = new DatabaseSync(join(cwd, 'copy.db'), { readOnly: true });
+      assert.deepEqual(
+        { ...copy.prepare('pragma integrity_check').get() },
+        { integrity_check: 'ok' },
+      );
+    }
     const exported = await runProgram(['pets', 'export', '--database', 'sqlite:copy.db'], { cwd });
     const rows = exported.stdout.trimEnd().split('\n');
     const ids = rows.map((row) => Number(/^\{"id":(\d+),/.exec(row)?.[1]));

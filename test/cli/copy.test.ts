@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { copyPetstore } from '../../src/cli/commands/copy.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { type Finished, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -35,12 +36,12 @@ describe('copy', () => {
     const url = new URL(database.address);
     url.password ||= SECRET;
     postgres = url.href;
-    const store = await openStore(`sqlite:${join(cwd, 'first.db')}`, { create: true });
+    const address = `sqlite:${join(cwd, 'first.db')}`;
+    await using store = disposable(await openStore(address, { create: true }));
     await store.pets.addAll(repeat(1_200));
     await store.keys.add({
       ...{ digest: Buffer.alloc(32), name: 'ci', environment: 'staging', createdAt: 1 },
     });
-    await store.close();
   });
   after(async () => {
     await database.drop();

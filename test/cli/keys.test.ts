@@ -202,7 +202,7 @@ describe('keys', { concurrency: 2 }, () => {
   test('keys list › its reader gone › ends without an error', async () => {
     await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
-    const program = startProgram(['keys', 'list'], { cwd: folder.path });
+    await using program = startProgram(['keys', 'list'], { cwd: folder.path });
     program.process.stdout?.destroy();
     const { status, stderr } = await program.finished;
     assert.deepEqual({ status, stderr }, { status: 0, stderr: `Store: ${folder.store}\n` });

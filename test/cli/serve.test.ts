@@ -79,7 +79,7 @@ describe('serve', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgresql'] as const) {
     test(`serve › a port that is busy, on ${engine} › exits with 1 and one line`, async () => {
       const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
-      const other = createServer().listen(0, '127.0.0.1');
+      await using other = createServer().listen(0, '127.0.0.1');
       try {
         await once(other, 'listening');
         const { port } = other.address() as AddressInfo;
@@ -94,7 +94,6 @@ describe('serve', { concurrency: 2 }, () => {
           `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
         );
       } finally {
-        other.close();
         await place?.drop();
       }
     });

@@ -1,7 +1,6 @@
 /** What the crash tests need of a service: where it is, how to kill it, and what it has stored. */
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exchange } from '../support/socket.ts';
 import type { StoredPet } from './history.ts';
@@ -35,12 +34,6 @@ export interface Revival {
 
 export function toStoredPet({ id, name, status }: Record<string, unknown>): StoredPet {
   return { id: Number(id), name: String(name), ...(status !== null && { status: String(status) }) };
-}
-
-/** The child processes of a process; none on a system without /proc. */
-export async function listChildren(pid: number | undefined): Promise<number[]> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
-  return children.split(' ').filter(Boolean).map(Number);
 }
 
 export function killAll(pids: readonly number[]): void {

@@ -5,11 +5,11 @@ import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { listChildren } from '../support/children.ts';
 import { startService } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
-import { listChildren } from './subject.ts';
 import { readTrace, STRACE } from './trace.ts';
 
 const CREATES = Number(process.env.TEST_CRASH_TRACED_CREATES ?? 10_000);

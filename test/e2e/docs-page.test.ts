@@ -236,18 +236,14 @@ async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable>
     });
     incoming.pipe(onward);
   });
+  await using stack = new AsyncDisposableStack();
+  stack.use(proxy);
+  stack.defer(() => proxy.closeAllConnections());
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
   const cwd = createProcessFolder();
-  const behind = await startService(['--base-url', `${url}/v1`], { cwd });
+  const behind = stack.use(await startService(['--base-url', `${url}/v1`], { cwd }));
   port = behind.port;
-  return {
-    url,
-    key: behind.key,
-    async [Symbol.asyncDispose]() {
-      proxy.closeAllConnections();
-      proxy.close();
-      await behind[Symbol.asyncDispose]();
-    },
-  };
+  const started = stack.move();
+  return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

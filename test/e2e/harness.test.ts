@@ -4,9 +4,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { runProgram } from '../support/program.ts';
+import { openConnection } from '../support/socket.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 const KILL_MS = 50_000;
@@ -54,6 +58,22 @@ function isRunning(pid: string | undefined): boolean {
     return false;
   }
 }
+
+test('runProgram › a command that does not end › is killed, and the error has what it wrote', async () => {
+  const within = ['sh', '-c', 'echo half; exec sleep 1000', '--'];
+  await assert.rejects(runProgram(['serve'], { cwd: tmpdir(), within, runMsMax: 500 }), {
+    message: 'serve did not end within 500 ms; it wrote so far: half\n',
+  });
+});
+
+test('readToEnd › a connection that is not closed › is ended, and the error has what came', async () => {
+  await using server = createServer((socket) => socket.write('half')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  using connection = openConnection((server.address() as AddressInfo).port);
+  await assert.rejects(connection.readToEnd(500), {
+    message: 'the connection was not closed within 500 ms; received so far: half',
+  });
+});
 
 describe('harness', {
   skip: !existsSync('/proc/self') && 'it looks for processes in /proc',

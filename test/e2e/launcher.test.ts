@@ -30,7 +30,9 @@ interface Started {
 
 function start(launcher: string, args: readonly string[], { isOld = false } = {}): Started {
   const preload = isOld ? ['--require', join(folder, 'old-node.cjs')] : [];
-  const child = spawn(process.execPath, [...preload, launcher, ...args], { timeout: MS_MAX });
+  const child = spawn(process.execPath, [...preload, launcher, ...args], {
+    ...{ timeout: MS_MAX, killSignal: 'SIGKILL' },
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -89,7 +91,7 @@ for (const isOld of [false, true]) {
       });
     }
 
-    test(`launcher › on ${own}, two signals › come through, each once`, async () => {
+    test(`launcher › on ${own}, two signals › come through, each once`, async (t) => {
       const script = `
         let count = 0;
         for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => {
@@ -101,6 +103,7 @@ for (const isOld of [false, true]) {
         console.log('ready');
       `;
       const { child, ended } = start(LAUNCHER, ['--eval', script], { isOld });
+      t.after(() => child.kill('SIGKILL'));
       await once(child.stdout ?? child, 'data');
       child.kill('SIGTERM');
       await once(child.stdout ?? child, 'data');

@@ -81,20 +81,20 @@ describe('log', { concurrency: 2 }, () => {
     const key = (await runProgram(args, { cwd })).stdout.trim();
     // What the service prints of its own cannot be read here.
     const port = String(await getFreePort());
-    const program = startProgram(['serve', '--port', port, '--database', 'sqlite:closed.db'], {
-      cwd,
-    });
+    await using program = startProgram(
+      ['serve', '--port', port, '--database', 'sqlite:closed.db'],
+      {
+        cwd,
+      },
+    );
     program.process.stdout?.destroy();
-    try {
-      const url = `http://127.0.0.1:${port}`;
-      while (program.process.exitCode === null && !(await isLive(url))) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      assert.equal(await ask(url, key), 200);
-    } finally {
-      program.process.kill('SIGTERM');
+    const url = `http://127.0.0.1:${port}`;
+    while (program.process.exitCode === null && !(await isLive(url))) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(await ask(url, key), 200);
+    program.process.kill('SIGTERM');
     const { status, stderr } = await program.finished;
     assert.equal(status, 0, stderr);
   });

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { disposable } from '../support/disposable.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -51,12 +52,11 @@ for (const petId of [
 
 test('GET /v1/pets/{petId} › an id that no double holds › is exact in the body, the links and back', async () => {
   const folder = createProcessFolder();
-  const store = await openStore(`sqlite:${folder}/big.db`, { create: true });
-  const database = new DatabaseSync(join(folder, 'big.db'));
+  await using store = disposable(await openStore(`sqlite:${folder}/big.db`, { create: true }));
+  using database = new DatabaseSync(join(folder, 'big.db'));
   for (const id of ['9007199254740993', '9007199254740995']) {
     database.exec(`insert into pets (id, name, category_id) values (${id}, 'Rex', ${id})`);
   }
-  database.close();
   await using app = await startTestApp({ store });
   const found = '{"id":9007199254740993,"name":"Rex","categoryId":9007199254740993}';
   assert.equal((await get('9007199254740993', app)).body, found);

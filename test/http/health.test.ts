@@ -11,7 +11,7 @@ import { startTestApp } from '../support/app.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
-import { parseAnswer } from '../support/socket.ts';
+import { openConnection, parseAnswer } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 for (const path of ['/livez', '/readyz']) {
@@ -43,7 +43,7 @@ for (const [what, failure, code, message] of [
   });
 }
 
-if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') {
+if (process.env.TEST_ENGINE === 'postgresql') {
   test('GET /readyz › a server that takes no more writes › answers 503, while reads are answered', {
     skip: NO_SESSIONS,
   }, async () => {
@@ -65,43 +65,34 @@ if (process.env.PETSTORE_TEST_ENGINE === 'postgresql') {
   });
 }
 
-/** What the server sends from now on until it closes. */
-async function readToEnd(socket: Socket): Promise<string> {
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk;
-  });
-  await once(socket, 'close');
-  return text;
-}
-
 test('close › requests in flight › are answered and their connections closed; a new one is refused', async () => {
   await using real = await startTestApp();
-  let answerList: (page: JsonPage) => void = () => {};
-  const listAsJson = () =>
-    new Promise<JsonPage>((resolve) => {
-      answerList = resolve;
-    });
+  const { promise: page, resolve: answerList } = Promise.withResolvers<JsonPage>();
+  let isAsked = false;
+  const listAsJson = () => {
+    isAsked = true;
+    return page;
+  };
   const store = { ...real.store, pets: { ...real.store.pets, listAsJson }, close: async () => {} };
   await using app = await startTestApp({ store });
-  const slow = connect(app.port, '127.0.0.1');
-  const slowAnswer = readToEnd(slow);
-  slow.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`);
-  const late = connect(app.port, '127.0.0.1');
-  const lateAnswer = readToEnd(late);
-  late.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
-  await setTimeout(100);
+  const accepted: Socket[] = [];
+  app.app.server.on('connection', (socket) => accepted.push(socket));
+  using slow = openConnection(app.port);
+  slow.socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`);
+  using late = openConnection(app.port);
+  late.socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
+  await until(() => isAsked && accepted.filter(({ bytesRead }) => bytesRead > 0).length === 2);
 
   const closed = app.app.close();
   while (app.app.server.listening) await setTimeout(1);
-  late.write('\r\n');
-  const stopping = parseAnswer(await lateAnswer);
+  late.socket.write('\r\n');
+  const stopping = parseAnswer(await late.readToEnd());
   assertError(stopping, 'unavailable', /^the service cannot answer now/);
   assert.equal(stopping.headers.connection, 'close');
   await assert.rejects(once(connect(app.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
 
   answerList({ json: '[]' });
-  const answer = parseAnswer(await slowAnswer);
+  const answer = parseAnswer(await slow.readToEnd());
   assertJson(answer, 200);
   assert.equal(answer.body, '[]');
   assert.equal(answer.headers.connection, 'close');

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Code, send } from '../support/request.ts';
-import { exchange, parseAnswer } from '../support/socket.ts';
+import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -257,17 +257,11 @@ test('pipelining › a good request before a broken body › gets its 201 first,
 });
 
 test('pipelining › garbage after the answer › gets the 400', async () => {
-  const text = await new Promise<string>((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    let received = '';
-    socket.write(good);
-    socket.once('data', () => socket.write('garbage\r\n\r\n'));
-    socket.on('data', (chunk) => {
-      received += chunk;
-    });
-    socket.on('close', () => resolve(received));
-  });
-  const [created = '', refusal = ''] = splitAnswers(text);
+  using connection = openConnection(port);
+  const { socket } = connection;
+  socket.write(good);
+  socket.once('data', () => socket.write('garbage\r\n\r\n'));
+  const [created = '', refusal = ''] = splitAnswers(await connection.readToEnd());
   assertJson(parseAnswer(created), 201);
   assertError(parseAnswer(refusal), 'bad_request', MALFORMED);
 });
@@ -290,7 +284,8 @@ test('keep-alive › requests that are refused › leave the connection to the n
 });
 
 test('parser › a client that goes away in its body › is no failure of the service', async () => {
-  const socket = connect(port, '127.0.0.1');
+  using connection = openConnection(port);
+  const { socket } = connection;
   socket.write(post('Content-Length: 100\r\n', '{'));
   await new Promise((resolve) => setTimeout(resolve, 100));
   socket.destroy();

@@ -1,13 +1,12 @@
 /** Many requests on one connection at once: all are answered in their order, a few are at work at a time. */
 
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCursor } from '../../src/http/cursor.ts';
 import { startTestApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
-import { exchange } from '../support/socket.ts';
+import { exchange, openConnection } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -61,16 +60,11 @@ test('pipelining › 100 requests at once › are a few at a time at work', asyn
 
 test('pipelining › a body in two parts behind requests that wait › is read', async () => {
   const create = post('late', CLOSE);
-  const socket = connect(port, '127.0.0.1');
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk;
-  });
-  const closed = new Promise((resolve) => socket.once('close', resolve));
-  socket.write(get(1).repeat(50) + create.slice(0, -10));
+  using connection = openConnection(port);
+  connection.socket.write(get(1).repeat(50) + create.slice(0, -10));
   await sleep(100);
-  socket.write(create.slice(-10));
-  await closed;
+  connection.socket.write(create.slice(-10));
+  const text = await connection.readToEnd();
   assert.deepEqual(statuses(text), [...numbers(50).map(() => '200'), '201']);
 });
 
@@ -106,7 +100,8 @@ test('pipelining › a client that reads no answer › gets no more work done', 
       for (const n of numbers(100)) yield { name: '\u0001'.repeat(253), categoryId: BigInt(n) };
     })(),
   );
-  const socket = connect(port, '127.0.0.1');
+  using connection = openConnection(port);
+  const { socket } = connection;
   socket.pause();
   const target = `/v1/pets?limit=100&cursor=${createCursor(1_000n)}`;
   socket.write(`GET ${target} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(1_000));
@@ -116,5 +111,4 @@ test('pipelining › a client that reads no answer › gets no more work done', 
   await sleep(300);
   // Some fit into the buffers of the kernel.
   assert.equal(count(), before);
-  socket.destroy();
 });

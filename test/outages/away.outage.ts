@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { listChildren } from '../support/children.ts';
 import { type Cluster, queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
 import { endure, type Outage, type OutageCase } from './endure.ts';
 import { ALL_REFUSED, type Expected } from './load.ts';
@@ -55,15 +56,15 @@ async function terminate(): Promise<void> {
 }
 
 /** Sends the signal to the server's processes; with SIGSTOP they neither answer nor close connections. */
-function signalServer(signal: NodeJS.Signals): void {
+async function signalServer(signal: NodeJS.Signals): Promise<void> {
   const [pid = ''] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
-  const children = execFileSync('pgrep', ['-P', pid], { encoding: 'utf8' }).trim().split('\n');
-  for (const each of [pid, ...children]) process.kill(Number(each), signal);
+  const children = await listChildren(Number(pid));
+  for (const each of [Number(pid), ...children]) process.kill(each, signal);
 }
 
 async function stopServerProcesses() {
-  signalServer('SIGSTOP');
-  return async () => signalServer('SIGCONT');
+  await signalServer('SIGSTOP');
+  return () => signalServer('SIGCONT');
 }
 
 /** Other clients use up every connection that is not the superuser's. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LogWriter } from '../../src/service/log-writer.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -19,13 +19,33 @@ describe('LogWriter', () => {
   const folder = createProcessFolder();
   let count = 0;
 
-  /** Both ends of a pipe that holds 64 KiB and lets nobody wait. */
-  function openPipe(): { reader: number; writer: number } {
+  /** A writer to a new file, which is closed after the test. */
+  function openFile(t: TestContext, name: string): { path: string; writer: LogWriter } {
+    const path = join(folder, name);
+    const fd = openSync(path, 'w');
+    t.after(() => closeSync(fd));
+    return { path, writer: new LogWriter(fd) };
+  }
+
+  /** A writer to a pipe that holds 64 KiB and lets nobody wait; both ends are closed after the test. */
+  function openPipe(t: TestContext) {
     count += 1;
     const path = join(folder, `pipe-${count}`);
     execFileSync('mkfifo', [path]);
-    const reader = openSync(path, O_RDONLY | O_NONBLOCK);
-    return { reader, writer: openSync(path, O_WRONLY | O_NONBLOCK) };
+    let reader: number | undefined = openSync(path, O_RDONLY | O_NONBLOCK);
+    const fd = openSync(path, O_WRONLY | O_NONBLOCK);
+    const writer = new LogWriter(fd);
+    const closeReader = () => {
+      if (reader !== undefined) closeSync(reader);
+      reader = undefined;
+    };
+    t.after(async () => {
+      // A writer whose pipe is full tries again until there is no reader.
+      closeReader();
+      await writer.flush();
+      closeSync(fd);
+    });
+    return { reader, writer, closeReader };
   }
 
   /** What is in the pipe now. */
@@ -39,9 +59,8 @@ describe('LogWriter', () => {
     }
   }
 
-  test('write › many lines to a file › are there whole and in order once flushed', async () => {
-    const path = join(folder, 'lines');
-    const writer = new LogWriter(openSync(path, 'w'));
+  test('write › many lines to a file › are there whole and in order once flushed', async (t) => {
+    const { path, writer } = openFile(t, 'lines');
     for (let number = 0; number < MANY; number += 1) {
       writer.write(line(number));
       if (number % 1_000 === 0) await sleep(1);
@@ -50,18 +69,17 @@ describe('LogWriter', () => {
     assert.equal(readFileSync(path, 'utf8'), MANY_LINES);
   });
 
-  test('write › one line › is there within half a second by itself', async () => {
-    const path = join(folder, 'line');
-    new LogWriter(openSync(path, 'w')).write(line(1));
+  test('write › one line › is there within half a second by itself', async (t) => {
+    const { path, writer } = openFile(t, 'line');
+    writer.write(line(1));
     assert.equal(readFileSync(path, 'utf8'), '');
     const end = performance.now() + 500;
     while (readFileSync(path, 'utf8') === '' && performance.now() < end) await sleep(5);
     assert.equal(readFileSync(path, 'utf8'), line(1));
   });
 
-  test('write › a line after a flush › is there by itself too', async () => {
-    const path = join(folder, 'again');
-    const writer = new LogWriter(openSync(path, 'w'));
+  test('write › a line after a flush › is there by itself too', async (t) => {
+    const { path, writer } = openFile(t, 'again');
     writer.write(line(1));
     await writer.flush();
     writer.write(line(2));
@@ -70,9 +88,8 @@ describe('LogWriter', () => {
     assert.equal(readFileSync(path, 'utf8'), line(1) + line(2));
   });
 
-  test('flushSync › lines that wait › are there at once, and once', async () => {
-    const path = join(folder, 'sync');
-    const writer = new LogWriter(openSync(path, 'w'));
+  test('flushSync › lines that wait › are there at once, and once', async (t) => {
+    const { path, writer } = openFile(t, 'sync');
     writer.write(line(1));
     writer.flushSync();
     assert.equal(readFileSync(path, 'utf8'), line(1));
@@ -80,9 +97,8 @@ describe('LogWriter', () => {
     assert.equal(readFileSync(path, 'utf8'), line(1));
   });
 
-  test('write › a full pipe that is read later › gets all lines in order', async () => {
-    const { reader, writer: fd } = openPipe();
-    const writer = new LogWriter(fd);
+  test('write › a full pipe that is read later › gets all lines in order', async (t) => {
+    const { reader, writer } = openPipe(t);
     for (let number = 0; number < MANY; number += 1) writer.write(line(number));
     const flushed = writer.flush();
     const parts: Buffer[] = [];
@@ -98,9 +114,8 @@ describe('LogWriter', () => {
     assert.equal(Buffer.concat(parts).toString(), MANY_LINES);
   });
 
-  test('write › nobody reads › keeps 8 MiB and drops the newest lines', async () => {
-    const { reader, writer: fd } = openPipe();
-    const writer = new LogWriter(fd);
+  test('write › nobody reads › keeps 8 MiB and drops the newest lines', async (t) => {
+    const { reader, writer } = openPipe(t);
     const long = (number: number) => `${String(number).padStart(1_023)}\n`;
     const sent = 20_000;
     for (let number = 0; number < sent; number += 1) {
@@ -126,10 +141,9 @@ describe('LogWriter', () => {
     );
   });
 
-  test('write › the reader is gone › is no failure', async () => {
-    const { reader, writer: fd } = openPipe();
-    const writer = new LogWriter(fd);
-    closeSync(reader);
+  test('write › the reader is gone › is no failure', async (t) => {
+    const { writer, closeReader } = openPipe(t);
+    closeReader();
     writer.write(line(1));
     await writer.flush();
     writer.write(line(2));

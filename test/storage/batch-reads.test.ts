@@ -10,6 +10,7 @@ import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { createPetQueries } from '../../src/storage/postgres/pet-queries.ts';
 import type { PetStore } from '../../src/store.ts';
+import { disposable } from '../support/disposable.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
@@ -147,7 +148,8 @@ describe('batches on postgresql', () => {
   ] as const) {
     test(`batches on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async () => {
       await using store = await openCounted();
-      const writer = new pg.Client({ connectionString: store.address });
+      const client = new pg.Client({ connectionString: store.address });
+      await using writer = disposable(Object.assign(client, { close: () => client.end() }));
       await writer.connect();
       // Opens enough connections, so that the reads do not wait for one.
       await Promise.all(Array.from({ length: 3 }, () => store.pets.list({ limit: 1 })));
@@ -161,7 +163,6 @@ describe('batches on postgresql', () => {
       block();
       await Promise.all(earlier);
       const [page, pet] = await seen;
-      await writer.end();
       assert.equal(page.json, '[{"id":1,"name":"Rex","categoryId":1}]');
       assert.deepEqual(pet, { id: 1n, ...REX });
     });

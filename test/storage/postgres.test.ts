@@ -19,6 +19,7 @@ import { MIGRATIONS } from '../../src/storage/postgres/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS, type PetStore, type Store } from '../../src/store.ts';
 import { name } from '../arbitraries.ts';
+import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
@@ -44,19 +45,15 @@ interface EmptyDatabase extends AsyncDisposable {
 /** An empty database; its stores are closed at the end. */
 async function createEmptyDatabase(): Promise<EmptyDatabase> {
   const { address, drop } = await createTestDatabase();
-  const opened: Store[] = [];
+  const stack = new AsyncDisposableStack();
+  stack.defer(drop);
   return {
     address,
     query: async (sql) => (await queryOnce(address, sql)).rows,
     async open({ query = '', ...options } = {}) {
-      const store = await openStore(address + query, { create: true, ...options });
-      opened.push(store);
-      return store;
+      return stack.use(disposable(await openStore(address + query, { create: true, ...options })));
     },
-    async [Symbol.asyncDispose]() {
-      for (const store of opened) await store.close();
-      await drop();
-    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 
@@ -149,7 +146,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
   ] as const) {
     test(`openStore on postgresql › a server that ${what} › is one line without the login, and not stormed`, async () => {
       const sockets: Socket[] = [];
-      const server = createServer((socket) => {
+      await using server = createServer((socket) => {
         sockets.push(socket.on('error', () => undefined));
         if (answer === undefined) socket.destroy();
         else socket.write(answer);
@@ -161,7 +158,6 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
       } finally {
         for (const socket of sockets) socket.destroy();
-        server.close();
       }
     });
   }
@@ -323,27 +319,24 @@ describe('parseHosts', () => {
 describe('texts', () => {
   test('texts › any names › have the same order on both engines', async () => {
     await using database = await createEmptyDatabase();
-    const sqlite = await openSqlite(':memory:', { create: true });
-    const postgres = await openPostgres(database.address, { create: true, databaseConnections: 1 });
-    try {
-      await fc.assert(
-        fc.asyncProperty(fc.array(name, { minLength: 2, maxLength: 50 }), async (names) => {
-          const orders = [];
-          for (const engine of [sqlite, postgres]) {
-            await engine.write({ sql: 'delete from pets', values: [] });
-            await createPetStore(engine).addAll(
-              ReadableStream.from(names.map((name) => ({ name, categoryId: 1n }))),
-            );
-            orders.push(await engine.read('select name from pets order by name'));
-          }
-          assert.deepEqual(orders[1], orders[0]);
-        }),
-        { numRuns: 25 },
-      );
-    } finally {
-      await sqlite.close();
-      await postgres.close();
-    }
+    await using sqlite = disposable(await openSqlite(':memory:', { create: true }));
+    await using postgres = disposable(
+      await openPostgres(database.address, { create: true, databaseConnections: 1 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(name, { minLength: 2, maxLength: 50 }), async (names) => {
+        const orders = [];
+        for (const engine of [sqlite, postgres]) {
+          await engine.write({ sql: 'delete from pets', values: [] });
+          await createPetStore(engine).addAll(
+            ReadableStream.from(names.map((name) => ({ name, categoryId: 1n }))),
+          );
+          orders.push(await engine.read('select name from pets order by name'));
+        }
+        assert.deepEqual(orders[1], orders[0]);
+      }),
+      { numRuns: 25 },
+    );
   });
 });
 
@@ -412,31 +405,34 @@ describe('conflicts', () => {
     const { pets } = await database.open();
     const request = { keyId: 1, key: 'nightly', at: 1 };
     await pets.addOnce(REX, request);
-    const other = new pg.Client({ connectionString: database.address });
-    await other.connect();
     const at = 1 + IDEMPOTENCY_MS;
-    await other.query(`begin; update idempotency_keys set created_at = ${at}`);
+    await using other = await holdInSession(
+      database,
+      `update idempotency_keys set created_at = ${at}`,
+    );
     const adding = pets.addOnce(REX, { keyId: 1, key: 'other', at });
     await setTimeout(200);
-    await other.query('commit');
-    await other.end();
+    await other.end('commit');
     assert.equal((await adding).id, 2n);
     assert.equal((await pets.addOnce(REX, { ...request, at })).id, 1n);
   });
 });
 
-/** Runs SQL in the transaction of another session, which holds its locks until it is told to let go. */
-async function holdInSession(
-  { address }: EmptyDatabase,
-  sql: string,
-): Promise<() => Promise<void>> {
+interface HeldSession extends AsyncDisposable {
+  end(how: 'commit' | 'rollback'): Promise<void>;
+}
+
+/** Runs SQL in the transaction of another session; `await using` rolls it back unless it has ended. */
+async function holdInSession({ address }: EmptyDatabase, sql: string): Promise<HeldSession> {
   const client = new pg.Client({ connectionString: address });
+  let ending: Promise<void> | undefined;
+  const end = (how: string) => {
+    ending ??= client.query(how).then(() => client.end());
+    return ending;
+  };
   await client.connect();
   await client.query(`begin; ${sql}`);
-  return async () => {
-    await client.query('rollback');
-    await client.end();
-  };
+  return { end, [Symbol.asyncDispose]: () => end('rollback') };
 }
 
 const lockPets = (database: EmptyDatabase) =>
@@ -459,31 +455,25 @@ describe('limits of time', () => {
   test('limits of time › pets that another session locks › are unavailable within a second, and then there', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    const letGo = await lockPets(database);
-    try {
-      await assertUnavailable([
-        pets.add(REX),
-        pets.find(1n),
-        Promise.resolve(pets.listAsJson({ limit: 1 })),
-      ]);
-    } finally {
-      await letGo();
-    }
+    await using other = await lockPets(database);
+    await assertUnavailable([
+      pets.add(REX),
+      pets.find(1n),
+      Promise.resolve(pets.listAsJson({ limit: 1 })),
+    ]);
+    await other.end('rollback');
     await assertWorks(pets);
   });
 
   test('limits of time › more calls than connections, all blocked › are unavailable within a second', async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open({ databaseConnections: 2 });
-    const letGo = await lockPets(database);
-    try {
-      await assertUnavailable([
-        ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
-        ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),
-      ]);
-    } finally {
-      await letGo();
-    }
+    await using other = await lockPets(database);
+    await assertUnavailable([
+      ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
+      ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),
+    ]);
+    await other.end('rollback');
     await assertWorks(pets);
   });
 
@@ -526,9 +516,13 @@ describe('long work', { concurrency: true }, () => {
 
   test('long work › a first start while another migrates for more than a second › waits for it', async () => {
     await using database = await createEmptyDatabase();
-    const letGo = await holdInSession(database, "select pg_advisory_xact_lock(x'50657473'::int)");
+    await using other = await holdInSession(
+      database,
+      "select pg_advisory_xact_lock(x'50657473'::int)",
+    );
     const opening = database.open();
-    await setTimeout(ANSWER_MS_MAX + 100).finally(letGo);
+    await setTimeout(ANSWER_MS_MAX + 100);
+    await other.end('rollback');
     await assertWorks((await opening).pets);
   });
 
@@ -556,45 +550,43 @@ describe('plans', () => {
 
   test('plans › of an empty store, then 10,000 pets and keys › never read a whole table', async () => {
     await using database = await createEmptyDatabase();
-    const engine = await openPostgres(database.address, { create: true, databaseConnections: 1 });
-    try {
-      const pets = createPetStore(engine);
-      const keys = createKeyStore(engine);
-      for (let use = 0; use < USES; use += 1) {
-        await pets.list({ limit: 20 });
-        await pets.list({ limit: 20, status: 'sold' });
-        await pets.find(1n);
-        await keys.find(randomBytes(32));
-      }
-      const statements = await engine.read(
-        `select name, statement from pg_prepared_statements
-        where statement like 'select%' and cardinality(parameter_types) > 0`,
-      );
-      const explainAll = async () => {
-        for (const [prepared, statement] of statements) {
-          for (const values of toValues(String(statement))) {
-            const rows = await engine.read(`explain execute "${prepared}"(${values})`);
-            const plan = rows.join('\n');
-            const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
-            assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
-            assert.doesNotMatch(plan, /Seq Scan/, `${statement}\n${plan}`);
-          }
-        }
-      };
-      assert.equal(statements.length, 4);
-      await database.query(
-        `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
-          from generate_series(1, 10000) as id;
-        insert into api_keys (id, digest, name, environment, created_at)
-          select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
-          from generate_series(1, 10000) as id`,
-      );
-      await explainAll();
-      await database.query('analyze pets; analyze api_keys');
-      await explainAll();
-    } finally {
-      await engine.close();
+    await using engine = disposable(
+      await openPostgres(database.address, { create: true, databaseConnections: 1 }),
+    );
+    const pets = createPetStore(engine);
+    const keys = createKeyStore(engine);
+    for (let use = 0; use < USES; use += 1) {
+      await pets.list({ limit: 20 });
+      await pets.list({ limit: 20, status: 'sold' });
+      await pets.find(1n);
+      await keys.find(randomBytes(32));
     }
+    const statements = await engine.read(
+      `select name, statement from pg_prepared_statements
+      where statement like 'select%' and cardinality(parameter_types) > 0`,
+    );
+    const explainAll = async () => {
+      for (const [prepared, statement] of statements) {
+        for (const values of toValues(String(statement))) {
+          const rows = await engine.read(`explain execute "${prepared}"(${values})`);
+          const plan = rows.join('\n');
+          const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
+          assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
+          assert.doesNotMatch(plan, /Seq Scan/, `${statement}\n${plan}`);
+        }
+      }
+    };
+    assert.equal(statements.length, 4);
+    await database.query(
+      `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
+        from generate_series(1, 10000) as id;
+      insert into api_keys (id, digest, name, environment, created_at)
+        select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
+        from generate_series(1, 10000) as id`,
+    );
+    await explainAll();
+    await database.query('analyze pets; analyze api_keys');
+    await explainAll();
   });
 
   /** Values that a statement may be asked with, as SQL. */

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { batchReads, SLICE_MS_MAX } from '../../src/storage/batch-reads.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { disposable } from '../support/disposable.ts';
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
@@ -37,7 +38,7 @@ test('batchReads › more requests than are read at once › are several batches
 });
 
 test('SQLite › 200 heavy pages in one turn › never keep the event loop for long', async () => {
-  const store = await openStore('sqlite::memory:', { create: true });
+  await using store = disposable(await openStore('sqlite::memory:', { create: true }));
   await store.pets.addAll(
     (async function* () {
       for (const n of numbers(300)) yield { name: '\u0001'.repeat(253), categoryId: BigInt(n) };
@@ -55,7 +56,6 @@ test('SQLite › 200 heavy pages in one turn › never keep the event loop for l
     turns.push(performance.now() - start);
   }
   await pages;
-  await store.close();
   assert.ok(turns.length > 3, `${turns.length} turns`);
   assert.ok(Math.max(...turns) < 10 * SLICE_MS_MAX, `${Math.max(...turns)} ms`);
 });

@@ -28,9 +28,8 @@ const ENGINES: Readonly<Record<string, () => Promise<Place>>> = {
     return {
       store,
       async remove() {
-        const connection = new DatabaseSync(file);
+        using connection = new DatabaseSync(file);
         connection.exec(REMOVE);
-        connection.close();
       },
       async [Symbol.asyncDispose]() {
         await store.close();

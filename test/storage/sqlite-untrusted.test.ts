@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { MIGRATIONS } from '../../src/storage/sqlite/migrations.ts';
+import { disposable } from '../support/disposable.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const REVIVE = `create trigger revive after update of revoked_at on api_keys
@@ -27,9 +28,8 @@ describe('a changed SQLite file', () => {
   }
 
   function change(file: string, sql: string): void {
-    const connection = new DatabaseSync(file, { defensive: false });
+    using connection = new DatabaseSync(file, { defensive: false });
     connection.exec(sql);
-    connection.close();
   }
 
   for (const [what, sql, object] of [
@@ -64,26 +64,18 @@ describe('a changed SQLite file', () => {
   test('store.check › a table that was dropped since › fails', async () => {
     for (const table of ['pets', 'api_keys']) {
       const file = join(folder, `no ${table}.db`);
-      const store = await openStore(`sqlite:${file}`, { create: true });
-      try {
-        await store.check();
-        change(file, `drop table ${table}`);
-        await assert.rejects(store.check(), /no such table/);
-      } finally {
-        await store.close();
-      }
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+      await store.check();
+      change(file, `drop table ${table}`);
+      await assert.rejects(store.check(), /no such table/);
     }
   });
 
   test('SqliteConnection › a statement against the schema › is refused', () => {
-    const connection = new SqliteConnection(join(folder, 'defended.db'), 0);
-    try {
-      connection.exec(SETTINGS);
-      connection.exec('create table t (id integer); pragma writable_schema = on');
-      assert.throws(() => connection.exec('delete from sqlite_schema'), /may not be modified/);
-      assert.deepEqual(connection.run('pragma trusted_schema', []), [[0n]]);
-    } finally {
-      connection.close();
-    }
+    using connection = new SqliteConnection(join(folder, 'defended.db'), 0);
+    connection.exec(SETTINGS);
+    connection.exec('create table t (id integer); pragma writable_schema = on');
+    assert.throws(() => connection.exec('delete from sqlite_schema'), /may not be modified/);
+    assert.deepEqual(connection.run('pragma trusted_schema', []), [[0n]]);
   });
 });

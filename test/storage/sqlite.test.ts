@@ -16,6 +16,7 @@ import { APPLICATION_ID } from '../../src/storage/sqlite/migrations.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { isOlder } from '../../src/storage/sqlite/schema.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
+import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -30,22 +31,20 @@ async function* repeat(rows: number): AsyncGenerator<NewPet> {
 /** A petstore's database of many pages, closed. */
 async function createDatabase(rows = 3_000): Promise<string> {
   const file = join(createProcessFolder(), 'store.db');
-  const store = await openStore(`sqlite:${file}`, { create: true });
+  await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
   await store.pets.addAll(repeat(rows));
-  await store.close();
   return file;
 }
 
 /** Runs SQL on the file with SQLite itself. */
 function alter(file: string, sql: string): void {
-  const connection = new DatabaseSync(file);
+  using connection = new DatabaseSync(file);
   connection.exec(sql);
-  connection.close();
 }
 
 describe('settings', () => {
   test('a new database › seen from beside › is in WAL mode, its tables strict', async () => {
-    const connection = new DatabaseSync(await createDatabase(1), { readOnly: true });
+    using connection = new DatabaseSync(await createDatabase(1), { readOnly: true });
     assert.deepEqual(
       { ...connection.prepare('pragma journal_mode').get() },
       { journal_mode: 'wal' },
@@ -61,14 +60,13 @@ describe('settings', () => {
       'api_keys 1',
       'pets 1',
     ]);
-    connection.close();
   });
 
   test('a database › for its writes › is synced to the disk at every commit', async () => {
-    const database = await openSqlite(join(createProcessFolder(), 'store.db'), { create: true });
+    const file = join(createProcessFolder(), 'store.db');
+    await using database = disposable(await openSqlite(file, { create: true }));
     const FULL = 2n;
     const rows = await database.write({ sql: 'pragma synchronous', values: [] });
-    await database.close();
     assert.deepEqual(rows.flat(2), [FULL]);
   });
 
@@ -88,7 +86,7 @@ describe('settings', () => {
   });
 
   test('a database › reads of one turn, one of which fails › answers the others', async () => {
-    const database = await openSqlite(':memory:', { create: true });
+    await using database = disposable(await openSqlite(':memory:', { create: true }));
     const reads = [database.read('select 1'), database.read('select 2 from absent')];
     reads.push(database.read('select ?', 'x'));
     const settled = await Promise.allSettled(reads);
@@ -96,7 +94,6 @@ describe('settings', () => {
       settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
       [[[1n]], 'Error: no such table: absent', [['x']]],
     );
-    await database.close();
   });
 
   for (const [version, than, expected] of [
@@ -118,14 +115,13 @@ describe('settings', () => {
 describe('query plans', () => {
   /** The plan of SQLite for the queries of the work, one line for each step. */
   async function explain(work: (read: Engine['read']) => Promise<unknown>): Promise<string[]> {
-    const engine = await openSqlite(await createDatabase(100), { create: false });
+    await using engine = disposable(await openSqlite(await createDatabase(100), { create: false }));
     const steps: string[] = [];
     await work(async (sql, ...values) => {
       const plan = await engine.read(`explain query plan ${sql}`, ...values);
       steps.push(...plan.map((step) => String(step.at(-1))));
       return engine.read(sql, ...values);
     });
-    await engine.close();
     return steps;
   }
 
@@ -171,18 +167,17 @@ describe('files', { concurrency: true }, () => {
         runProgram(['keys', 'create', '--name', 'ci'], { cwd }),
       );
       for (const { status, stderr } of await Promise.all(runs)) assert.equal(status, 0, stderr);
-      const store = await openStore(`sqlite:${join(cwd, 'petstore.db')}`, { create: false });
+      const address = `sqlite:${join(cwd, 'petstore.db')}`;
+      await using store = disposable(await openStore(address, { create: false }));
       const ids = (await store.keys.list()).map(({ id }) => id);
-      await store.close();
       assert.deepEqual(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
     });
 
     test('openStore › an empty file › makes it a database', async () => {
       const file = join(createProcessFolder(), 'store.db');
       await writeFile(file, '');
-      const store = await openStore(`sqlite:${file}`, { create: false });
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
       assert.equal((await store.pets.add(REX)).id, 1n);
-      await store.close();
     });
 
     const refused: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
@@ -247,9 +242,8 @@ describe('files', { concurrency: true }, () => {
         'with random bytes in its middle',
         async () => {
           const file = await createDatabase();
-          const handle = await open(file, 'r+');
+          await using handle = await open(file, 'r+');
           await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
-          await handle.close();
           return file;
         },
         /is damaged: restore it from a backup/,
@@ -304,8 +298,8 @@ describe('files', { concurrency: true }, () => {
   describe('locks', { concurrency: true }, () => {
     test('pets.add › while another holds the lock for a second › waits, and reads go on', async () => {
       const file = await createDatabase(1);
-      const store = await openStore(`sqlite:${file}`, { create: false });
-      const other = new DatabaseSync(file);
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      using other = new DatabaseSync(file);
       other.exec('begin immediate');
       let isAdded = false;
       const adding = store.pets.add(REX).finally(() => {
@@ -321,16 +315,13 @@ describe('files', { concurrency: true }, () => {
       }
       assert.equal(isAdded, false);
       other.exec('commit');
-      other.close();
-      const { id } = await adding;
-      await store.close();
-      assert.equal(id, 2n);
+      assert.equal((await adding).id, 2n);
     });
 
     test('pets.add › while another holds the lock for too long › is unavailable', async () => {
       const file = await createDatabase(1);
-      const store = await openStore(`sqlite:${file}`, { create: false });
-      const other = new DatabaseSync(file);
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      using other = new DatabaseSync(file);
       other.exec('begin immediate');
       await assert.rejects(store.pets.add(REX), {
         name: 'PetstoreError',
@@ -338,9 +329,7 @@ describe('files', { concurrency: true }, () => {
         message: `the database ${file} is held by another process`,
       });
       other.exec('commit');
-      other.close();
       assert.equal((await store.pets.add(REX)).id, 2n);
-      await store.close();
     });
   });
 });
@@ -350,21 +339,20 @@ describe('SqliteWriter', () => {
 
   test('SqliteWriter › one that broke › fails its writes, and the next write has another', async () => {
     const cwd = join(createProcessFolder(), 'later');
-    const writer = new SqliteWriter(join(cwd, 'store.db'));
+    await using writer = disposable(new SqliteWriter(join(cwd, 'store.db')));
     // Its folder does not exist, so the thread ends at once.
     await assert.rejects(writer.commit([WRITE]), { message: 'unable to open database file' });
     await mkdir(cwd);
     alter(join(cwd, 'store.db'), 'create table t (a)');
     assert.deepEqual(await writer.commit([WRITE]), [[[[1n]]]]);
-    await writer.close();
   });
 
   test('SqliteWriter › closed while it waits for a lock › fails its writes and undoes them', async () => {
     const file = join(createProcessFolder(), 'store.db');
     alter(file, 'create table t (a)');
-    const writer = new SqliteWriter(file);
+    await using writer = disposable(new SqliteWriter(file));
     await writer.commit([WRITE]);
-    const other = new DatabaseSync(file);
+    using other = new DatabaseSync(file);
     other.exec('begin immediate');
     const sending = assert.rejects(writer.commit([WRITE, WRITE]), { code: 'unavailable' });
     await setTimeout(100);
@@ -372,13 +360,12 @@ describe('SqliteWriter', () => {
     other.exec('commit');
     await Promise.all([sending, closing]);
     assert.deepEqual({ ...other.prepare('select count(*) as count from t').get() }, { count: 1 });
-    other.close();
   });
 });
 
 test('pets.add › one of many at once whose failure undoes the whole transaction › leaves none of the others in the file', async () => {
   const file = await createDatabase(1);
-  const store = await openStore(`sqlite:${file}`, { create: false });
+  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
   alter(
     file,
     `create trigger refuse before insert on pets when new.name = 'bad'
@@ -393,14 +380,12 @@ test('pets.add › one of many at once whose failure undoes the whole transactio
     acknowledged,
   );
   assert.equal((await store.pets.add(REX)).name, 'Rex');
-  await store.close();
 });
 
 test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   const MEGABYTE = 1024 * 1024;
-  const store = await openStore(`sqlite:${join(createProcessFolder(), 'store.db')}`, {
-    create: true,
-  });
+  const address = `sqlite:${join(createProcessFolder(), 'store.db')}`;
+  await using store = disposable(await openStore(address, { create: true }));
   await store.pets.addAll(repeat(50_000));
   const before = process.memoryUsage.rss();
   let most = before;
@@ -412,26 +397,24 @@ test('pets.addAll › 200,000 pets › needs memory for a few', async () => {
   }
   assert.equal(await store.pets.addAll(measured()), 200_000);
   most = Math.max(most, process.memoryUsage.rss());
-  await store.close();
   // A few pages and batches, and what the garbage collector has not freed yet.
   assert.ok(most - before < 160 * MEGABYTE, `${Math.round((most - before) / MEGABYTE)} MB more`);
 });
 
 test('sqlite › a file that is removed or replaced while it is open › is written no more', async () => {
   const path = await createDatabase(1);
-  const store = await openStore(`sqlite:${path}`, { create: false });
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
   for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
   const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
   await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
   await assert.rejects(store.check(), gone);
   await (await openStore(`sqlite:${path}`, { create: true })).close();
   await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
-  await store.close();
 });
 
 test('sqlite › a file that is removed after a write › is written no more from a second later on', async () => {
   const path = await createDatabase(1);
-  const store = await openStore(`sqlite:${path}`, { create: false });
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
   await store.pets.add(REX);
   await store.check();
   await rm(path);
@@ -439,5 +422,4 @@ test('sqlite › a file that is removed after a write › is written no more fro
   const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
   await assert.rejects(store.pets.add(REX), gone);
   await assert.rejects(store.check(), gone);
-  await store.close();
 });

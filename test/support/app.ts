@@ -25,8 +25,11 @@ export interface TestApp extends AsyncDisposable {
 
 /** Starts it; `await using` stops it and removes its database. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+  await using stack = new AsyncDisposableStack();
   const place = await createPlace();
+  stack.defer(() => place.drop());
   const store = options.store ?? (await openStore(place.address, { create: true }));
+  stack.defer(() => store.close());
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
   const app = await createApp({
@@ -37,8 +40,13 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     retireGetPet: false,
     ...options,
   });
+  stack.defer(async () => {
+    app.server.closeAllConnections();
+    await app.close();
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const key = await addKey(store, { environment });
+  const opened = stack.move();
   return {
     app,
     store,
@@ -47,12 +55,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     authorization: { authorization: `Bearer ${key}` },
     port: (app.server.address() as AddressInfo).port,
     log,
-    async [Symbol.asyncDispose]() {
-      app.server.closeAllConnections();
-      await app.close();
-      await store.close();
-      await place.drop();
-    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 

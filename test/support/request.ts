@@ -16,7 +16,10 @@ export interface Sent {
   readonly signal?: AbortSignal;
 }
 
-const agent = new Agent({ keepAlive: true });
+/** An answer that takes longer never comes; a test has 60 s. */
+const ANSWER_MS_MAX = 45_000;
+
+const agent = new Agent({ keepAlive: true, timeout: ANSWER_MS_MAX });
 
 /** The answer to one request. */
 export function send(port: number, { headers, body, ...sent }: Sent): Promise<Answer> {
@@ -36,6 +39,9 @@ export function send(port: number, { headers, body, ...sent }: Sent): Promise<An
       },
     );
     going.on('error', reject);
+    going.on('timeout', () => {
+      going.destroy(new Error(`no answer to ${going.method} ${going.path} in ${ANSWER_MS_MAX} ms`));
+    });
     going.end(body);
   });
 }

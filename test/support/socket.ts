@@ -1,20 +1,63 @@
 /** Sends bytes to a port and reads the answer: for what no HTTP client would send. */
 
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type Socket,
+  type TcpNetConnectOpts,
+} from 'node:net';
+
+/** The service may take 30 s until it closes; a test has 60 s. */
+const CLOSE_MS_MAX = 45_000;
+
+export interface RawConnection extends Disposable {
+  readonly socket: Socket;
+  /** What the server sent so far. */
+  readonly received: string;
+  /** What the server sent until the connection was closed; fails when that takes too long. */
+  readToEnd(msMax?: number): Promise<string>;
+}
+
+/** Connects to the port; `using` ends the connection. */
+export function openConnection(
+  port: number,
+  options: Partial<TcpNetConnectOpts> = {},
+): RawConnection {
+  const socket = connect({ host: '127.0.0.1', port, ...options });
+  const chunks: Buffer[] = [];
+  let failure: Error | undefined;
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  socket.on('error', (error) => {
+    failure = error;
+  });
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  return {
+    socket,
+    get received() {
+      return Buffer.concat(chunks).toString();
+    },
+    async readToEnd(msMax = CLOSE_MS_MAX) {
+      const late = new Error(`the connection was not closed within ${msMax} ms`);
+      const timer = setTimeout(() => socket.destroy(late), msMax);
+      await closed;
+      clearTimeout(timer);
+      if (failure === undefined) return this.received;
+      throw new Error(`${failure.message}; received so far: ${this.received}`, { cause: failure });
+    },
+    [Symbol.dispose]: () => socket.destroy(),
+  };
+}
 
 /** What the server sends until it closes the connection. */
-export function exchange(port: number, ...parts: readonly (string | Buffer)[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    const chunks: Buffer[] = [];
-    socket.on('connect', () => {
-      for (const part of parts) socket.write(part);
-    });
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-    socket.on('close', () => resolve(Buffer.concat(chunks).toString()));
-    socket.on('error', reject);
-  });
+export async function exchange(
+  port: number,
+  ...parts: readonly (string | Buffer)[]
+): Promise<string> {
+  using connection = openConnection(port);
+  for (const part of parts) connection.socket.write(part);
+  return await connection.readToEnd();
 }
 
 export interface Answer {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../../../src/storage/open.ts';
 import type { Store } from '../../../src/store.ts';
+import { disposable } from '../../support/disposable.ts';
 import { createTestDatabase } from '../../support/postgres.ts';
 import { queryOnce } from '../../support/postgres-cluster.ts';
 import { createFolder } from '../../support/temporary-folder.ts';
@@ -45,36 +46,25 @@ interface TestStore extends AsyncDisposable {
 
 /** A new, empty store; `await using` closes and removes it. */
 export async function openNewStore(engine: EngineCase): Promise<TestStore> {
-  const folder = await createFolder();
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await createFolder());
   const { address, drop } = await engine.create(folder.path);
-  const opened: Store[] = [];
-  const openAgain = async () => {
-    const store = await openStore(address, { create: true });
-    opened.push(store);
-    return store;
-  };
+  stack.defer(async () => drop?.());
+  let opened = stack;
+  const openAgain = async () => opened.use(disposable(await openStore(address, { create: true })));
+  const store = await openAgain();
+  opened = stack.move();
   return {
-    store: await openAgain(),
-    folder: folder.path,
-    address,
-    openAgain,
-    async [Symbol.asyncDispose]() {
-      for (const store of opened) await store.close();
-      await drop?.();
-      await folder[Symbol.asyncDispose]();
-    },
+    ...{ store, folder: folder.path, address, openAgain },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
 /** Runs a statement on a connection of its own. */
 export async function runBeside(address: string, sql: string): Promise<readonly unknown[]> {
   if (address.startsWith('postgres')) return (await queryOnce(address, sql)).rows;
-  const connection = new DatabaseSync(address.replace(/^sqlite:/, ''));
-  try {
-    return connection.prepare(sql).all();
-  } finally {
-    connection.close();
-  }
+  using connection = new DatabaseSync(address.replace(/^sqlite:/, ''));
+  return connection.prepare(sql).all();
 }
 
 /** Makes the database refuse every pet with the name `bad`. */

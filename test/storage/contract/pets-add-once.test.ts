@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import type { Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
+import { disposable } from '../../support/disposable.ts';
 import { listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, refuseBad } from './engines.ts';
 
@@ -147,13 +148,9 @@ for (const engine of ENGINES) {
       assert.deepEqual(await again.pets.addOnce(REX, REQUEST), added);
       const file = join(opened.folder, 'backup.db');
       await opened.store.backup(file);
-      const copy = await openStore(`sqlite:${file}`, { create: false });
-      try {
-        assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), added);
-        await assert.rejects(copy.pets.addOnce({ ...REX, name: 'Tom' }, REQUEST), REUSED);
-      } finally {
-        await copy.close();
-      }
+      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), added);
+      await assert.rejects(copy.pets.addOnce({ ...REX, name: 'Tom' }, REQUEST), REUSED);
     });
   });
 }

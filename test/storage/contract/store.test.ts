@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
+import { disposable } from '../../support/disposable.ts';
 import { createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, runBeside } from './engines.ts';
 
@@ -35,15 +36,11 @@ for (const engine of ENGINES) {
       const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
       await store.pets.add(REX);
 
-      const copy = await openStore(`sqlite:${file}`, { create: false });
-      try {
-        assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
-        assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), once);
-        assert.equal((await copy.pets.add(REX)).id, 52n);
-        assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
-      } finally {
-        await copy.close();
-      }
+      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
+      assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), once);
+      assert.equal((await copy.pets.add(REX)).id, 52n);
+      assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
     });
 
     test(`store.backup ${on} › to a file that is there › is bad_request and leaves it`, async () => {
@@ -93,18 +90,18 @@ for (const engine of ENGINES) {
 
     test(`store.close ${on} › then opened again › has what was there`, async () => {
       await using opened = await openNewStore(engine);
-      const first = await openStore(opened.address, { create: false });
+      const first = await opened.openAgain();
       const added = await first.pets.add(REX);
       await first.close();
-      const second = await openStore(opened.address, { create: false });
-      const found = await second.pets.find(added.id);
-      await second.close();
-      assert.deepEqual(found, added);
+      const second = await opened.openAgain();
+      assert.deepEqual(await second.pets.find(added.id), added);
     });
 
     test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
       await using opened = await openNewStore(engine);
-      const store = await openStore(opened.address, { create: false, databaseConnections: 1 });
+      await using store = disposable(
+        await openStore(opened.address, { create: false, databaseConnections: 1 }),
+      );
       await store.pets.add(REX);
       const adding = Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
