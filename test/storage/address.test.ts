@@ -19,7 +19,14 @@ describe('parseAddress', () => {
     });
   }
 
-  for (const address of ['', 'sqlite:', 'store.db', 'mysql://rex:s3cr3t@h/db', 'SQLITE:store.db']) {
+  for (const address of [
+    '',
+    'sqlite:',
+    'store.db',
+    'mysql://rex:s3cr3t@h/db',
+    'SQLITE:store.db',
+    ' sqlite:a.db',
+  ]) {
     test(`parseAddress › ${JSON.stringify(address)} › is refused without repeating it`, () => {
       assert.throws(() => parseAddress(address), {
         ...{ name: 'PetstoreError', code: 'bad_request' },
