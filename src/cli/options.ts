@@ -7,7 +7,8 @@ import { LOG_LEVELS } from '../service/service.ts';
 import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 
 const PORT_MAX = 65_535;
-const CONNECTIONS_MAX = 1_000;
+const DATABASE_CONNECTIONS_MAX = 1_000;
+const CONNECTIONS_MAX = 1_000_000;
 const WORKERS_MAX = 256;
 const RATE_LIMIT_MAX = 1_000_000;
 const DURATION_DAYS_MAX = 36_500;
@@ -69,7 +70,7 @@ export const serveOptions = () => [
   databaseOption(),
   option('--database-connections <count>', 'the most connections to PostgreSQL')
     .default(10)
-    .argParser(parseConnections),
+    .argParser((text: string) => parseWhole(text, 1, DATABASE_CONNECTIONS_MAX)),
   option('--host <host>', 'the address to listen on').default('127.0.0.1').argParser(parseHost),
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
@@ -77,6 +78,9 @@ export const serveOptions = () => [
   option('--workers <count>', 'the number of processes; auto: one for each core')
     .default(1)
     .argParser(parseWorkers),
+  option('--max-connections <count>', 'the most open connections of each process')
+    .default(4096)
+    .argParser((text: string) => parseWhole(text, 1, CONNECTIONS_MAX)),
   environmentOption(),
   option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
     parseBaseUrl,
@@ -132,10 +136,6 @@ export const overlapOption = () =>
 /** A key's id as an argument. */
 export function parseKeyId(text: string): number {
   return parseWhole(text, 1, Number.MAX_SAFE_INTEGER);
-}
-
-function parseConnections(text: string): number {
-  return parseWhole(text, 1, CONNECTIONS_MAX);
 }
 
 function parseHost(text: string): string {

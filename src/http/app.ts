@@ -9,9 +9,11 @@ import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
+import { createLoadShedder } from './hooks/shed-load.ts';
 import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
+import { boundConnections } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
@@ -43,24 +45,28 @@ export interface AppOptions {
   readonly retireGetPet: boolean;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: RateLimiter | undefined;
+  /** The most open connections; without it any number. */
+  readonly maxConnections?: number;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
 /** The service, ready to listen or to be injected; its `close` leaves the store open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { store, log, environment, retireGetPet, rateLimiter } = options;
+  const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   const app = createServer(log);
   let stopping = false;
   const isStopping = () => stopping;
+  const load = createLoadShedder();
 
-  // Events of node:http that never become a request: Expect, CONNECT, idle connections.
-  const closeIdleConnections = handleServerEvents(app.server, log);
+  // What happens to connections: their number, and Expect and CONNECT, which never become a request.
+  boundConnections(app.server, log, maxConnections);
+  handleServerEvents(app.server, log);
   app.addHook('preClose', async () => {
     stopping = true;
-    closeIdleConnections();
+    load.close();
   });
 
   // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
@@ -72,7 +78,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', createCors(options.corsOrigin));
   // Each answer.
   app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(log, isStopping));
+  app.addHook('onSend', createFinishResponse(log, isStopping, load.settle));
 
   await addOpenApi(app, { environment, base });
   const routes = collectRoutes(app);
@@ -80,6 +86,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     async (v1) => {
       v1.addHook('onRequest', createAuthenticate({ keys: store.keys, environment, now }));
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
+      v1.addHook('onRequest', load.shed);
       await v1.register(petRoutes, { store, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },
@@ -113,6 +120,7 @@ function createServer(log: FastifyBaseLogger): FastifyInstance {
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('keyId', null);
   app.decorateRequest('isReadOnly', false);
+  app.decorateRequest('isAtWork', false);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(answerError);
   addBytesParser(app);

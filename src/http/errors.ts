@@ -45,7 +45,7 @@ export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   unavailable: 'the service cannot answer now: try again when Retry-After says',
 };
 
-const RETRY_AFTER_SECONDS = 1;
+export const RETRY_AFTER_SECONDS = 1;
 
 /** The interface's Error. */
 export interface ErrorBody {

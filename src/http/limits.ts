@@ -13,6 +13,13 @@ export const REQUEST_SECONDS_MAX = 30;
 /** Requests of one connection that are at work before their answers are sent. */
 export const AT_WORK_MAX = 4;
 
+/** While an answer takes longer than LATE_MS, so many requests of all keys may be at work, an equal share of each key. */
+export const LATE_MS = 100;
+export const SHARED_AT_WORK = 512;
+
+/** How long a request above that share waits for its 503. */
+export const SHED_MS = 500;
+
 /** What is still read of a body after the answer that ends its connection, and for how long. */
 export const LINGER_BYTES_MAX = 1024 * 1024;
 export const LINGER_MS_MAX = 2_000;

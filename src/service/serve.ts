@@ -7,6 +7,7 @@ import { openStore } from '../storage/open.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { startListener, toUrlHost } from './listener.ts';
 import { openLog } from './log.ts';
+import { limitConnections } from './open-files.ts';
 import type { ServeOptions } from './service.ts';
 import { stopOnSignal } from './signals.ts';
 import { startWorkers } from './workers.ts';
@@ -34,11 +35,12 @@ async function start(options: ServeOptions): Promise<void> {
   // Of several workers the primary purges, which serves no request.
   const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
   const store = await openStore(database, { ...options, ...purgeBy, create: true });
+  const maxConnections = limitConnections(options, log);
   try {
     const service =
       workers > 1 && cluster.isPrimary
         ? await startWorkers(options, log)
-        : await startListener(options, store, log);
+        : await startListener({ ...options, maxConnections }, store, log);
     stopOnSignal(async () => {
       log.info('stopping');
       await service.stop();

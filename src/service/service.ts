@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly workers: number;
+  /** The most open connections of each process. */
+  readonly maxConnections: number;
   readonly environment: Environment;
   readonly baseUrl?: string;
   readonly logLevel: LogLevel;

@@ -1,4 +1,4 @@
-/** What the attacks share: the real program with a small heap, a client beside them, and what must hold. */
+/** What the attacks share: the real program with a small heap, clients beside them, and what must hold. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -7,40 +7,53 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { readRssMib } from '../support/memory.ts';
-import { type RunningService, startService } from '../support/program.ts';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 const SECONDS = Number(process.env.TEST_ABUSE_SECONDS ?? 4);
+const DATABASE = 'sqlite:pets.db';
 const HEAP_MIB = 512;
 const RSS_MIB_MAX = 400;
-/** Of `/livez`, for a client that waits for each answer. */
-const P99_MS_MAX = 250;
+/** Of `/livez` and of a list by another key, for a client that waits for each answer; a short run is for a machine that others use too. */
+const P99_MS_MAX = SECONDS < 60 ? 1_000 : 250;
 /** How often the memory is read. */
 const SAMPLE_MS = 50;
 
 export interface Target extends RunningService {
-  /** How long each answer to the client beside the attacks took so far. */
-  readonly times: number[];
+  /** How long each answer to the clients beside the attacks took so far, by path. */
+  readonly times: Readonly<Record<string, number[]>>;
 }
 
-/** Starts the program on a new database, and the client in a thread of its own. */
-export async function startTarget(): Promise<Target> {
+/** Starts the program on a new database, and two clients in threads of their own. */
+export async function startTarget(args: readonly string[] = []): Promise<Target> {
   const folder = await createFolder();
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
-  const service = await startService(['--database', 'sqlite:pets.db'], { cwd: folder.path, env });
-  const { port } = service;
-  const client = new Worker(new URL('client.ts', import.meta.url), { workerData: { port } });
-  const times: number[] = [];
-  client.on('message', (ms: number) => times.push(ms));
-  await once(client, 'message');
-  // Only this thread: the attack is not to win the processor from the client and the service.
+  const cwd = folder.path;
+  const service = await startService(['--database', DATABASE, ...args], { cwd, env });
+  const made = await runProgram(['keys', 'create', '--name', 'other', '--database', DATABASE], {
+    cwd,
+  });
+  const authorization = `Bearer ${made.stdout.trim()}`;
+  const times: Record<string, number[]> = {};
+  const clients = [
+    { path: '/livez' },
+    { path: '/v1/pets?limit=20', headers: { authorization } },
+  ].map((sent) => {
+    const of: number[] = [];
+    times[sent.path] = of;
+    const workerData = { port: service.port, sent };
+    const client = new Worker(new URL('client.ts', import.meta.url), { workerData });
+    return client.on('message', (ms: number) => of.push(ms));
+  });
+  await Promise.all(clients.map((client) => once(client, 'message')));
+  // Only this thread: the attack is not to win the processor from the clients and the service.
   setPriority(constants.priority.PRIORITY_LOW);
   return {
     ...service,
     times,
     async [Symbol.asyncDispose]() {
-      await client.terminate();
+      await Promise.all(clients.map((client) => client.terminate()));
       await service[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
     },
@@ -62,20 +75,28 @@ export async function assertBears(
     throw new Error(`the program ended: ${status ?? signal}\n${stderr.slice(-2_000)}`);
   });
   const stop = startAttack(port, connections, attack);
-  times.length = 0;
+  for (const of of Object.values(times)) of.length = 0;
   let rssMib = 0;
   for (const end = performance.now() + SECONDS * 1_000; performance.now() < end; ) {
     await Promise.race([sleep(SAMPLE_MS), failed]);
     rssMib = Math.max(rssMib, readRssMib(pid));
   }
-  const sorted = times.toSorted((a, b) => a - b);
+  // Also of the answers that are still to come.
+  for (const of of Object.values(times)) {
+    for (const { length } = of; of.length === length; )
+      await Promise.race([sleep(SAMPLE_MS), failed]);
+  }
   stop();
-  const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
-  const figures = `${rssMib.toFixed()} MiB, /livez p99 ${p99.toFixed()} ms of ${sorted.length}`;
-  assert.ok(rssMib < RSS_MIB_MAX && p99 < P99_MS_MAX, figures);
+  const figures = [`${rssMib.toFixed()} MiB`];
+  assert.ok(rssMib < RSS_MIB_MAX, figures.join());
+  for (const [path, of] of Object.entries(times)) {
+    const p99 = of.toSorted((a, b) => a - b)[Math.floor(of.length * 0.99)] ?? Number.NaN;
+    figures.push(`${path} p99 ${p99.toFixed()} ms of ${of.length}`);
+    assert.ok(p99 < P99_MS_MAX, figures.join(', '));
+  }
   const headers = { authorization: `Bearer ${key}` };
   assertJson(await send(port, { path: '/v1/pets?limit=1', headers }), 200);
-  return figures;
+  return figures.join(', ');
 }
 
 function startAttack(

@@ -1,16 +1,29 @@
-/** A thread with a well-behaved client: sends `/livez` again and again, and reports how long each answer took. */
+/** A thread with a well-behaved client: sends the same request again and again, and reports how long each answer took. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { send } from '../support/request.ts';
+import { type Sent, send } from '../support/request.ts';
+import type { Answer } from '../support/socket.ts';
 
 const PAUSE_MS = 10;
 
-const { port } = workerData as { readonly port: number };
+const { port, sent } = workerData as { readonly port: number; readonly sent: Sent };
+
+/** A connection may be closed while it is idle: then the request is sent again, as by any client. */
+async function sendAgain(): Promise<Answer> {
+  for (;;) {
+    try {
+      return await send(port, sent);
+    } catch (error) {
+      if (!/ECONNRESET|EPIPE/.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+}
+
 for (;;) {
   const sentAt = performance.now();
-  const { status } = await send(port, { path: '/livez' });
-  if (status !== 200) throw new Error(`/livez is ${status}`);
+  const { status } = await sendAgain();
+  if (status !== 200) throw new Error(`${sent.path} is ${status}`);
   parentPort?.postMessage(performance.now() - sentAt);
   await sleep(PAUSE_MS);
 }

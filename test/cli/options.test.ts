@@ -60,6 +60,7 @@ for (const [flag, must, bad] of [
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
   ['--workers', 'from 1 to 256', ['', '0', '257', 'abc', '-1', '1.5', 'AUTO', ' 2']],
+  ['--max-connections', 'from 1 to 1000000', ['', '0', '-1', '1000001', '1.5', '1e3', 'all']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   [
     '--base-url',
@@ -135,6 +136,8 @@ for (const [flag, value, expected] of [
   ['--database', 'postgresql://rex@db.test/pets', 'postgresql://rex@db.test/pets'],
   ['--database-connections', '1', 1],
   ['--database-connections', '1000', 1_000],
+  ['--max-connections', '1', 1],
+  ['--max-connections', '1000000', 1_000_000],
   ['--port', '0', 0],
   ['--port', '65535', 65_535],
   ['--workers', '1', 1],
@@ -177,6 +180,7 @@ test('options › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
   assert.equal(parse(getOption('--database-connections'), [], {}), 10);
   assert.equal(parse(getOption('--host'), [], {}), '127.0.0.1');
+  assert.equal(parse(getOption('--max-connections'), [], {}), 4096);
   assert.equal(parse(getOption('--port'), [], {}), 8080);
   assert.equal(parse(getOption('--environment'), [], {}), 'staging');
   assert.equal(parse(getOption('--log-level'), [], {}), 'info');
@@ -298,6 +302,7 @@ describe('petstore', { concurrency: 2 }, () => {
         'HOST',
         'PORT',
         'WORKERS',
+        'MAX_CONNECTIONS',
         'ENVIRONMENT',
         'BASE_URL',
         'LOG_LEVEL',

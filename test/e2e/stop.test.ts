@@ -25,7 +25,7 @@ async function open(port: number): Promise<{ socket: Socket; closed: Promise<str
     text += chunk;
   });
   socket.on('error', () => undefined);
-  const closed = once(socket, 'close').then(() => text);
+  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
   await once(socket, 'connect');
   return { socket, closed };
 }
@@ -77,6 +77,32 @@ describe('stop', { concurrency: true }, () => {
     assert.ok(performance.now() - began < CUT_MS / 2);
     assert.equal(await silent.closed, '');
     assert.match(await idle.closed, /^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  test('stop › clients that pipeline without a pause › get whole answers, the last of which ends the connection', async () => {
+    await using service = await start();
+    const clients = await Promise.all(Array.from({ length: 4 }, () => open(service.port)));
+    const requests = (writeHead(service, BODY.length) + BODY).repeat(50);
+    for (const { socket } of clients) {
+      const write = () => {
+        while (!socket.destroyed && socket.writable && socket.write(requests));
+      };
+      socket.on('drain', write);
+      write();
+    }
+    await setTimeout(500);
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    for (const { closed } of clients) {
+      const answers = (await closed).split('HTTP/1.1 ').slice(1);
+      for (const answer of answers)
+        assert.match(answer, /^201 Created\r\n[\s\S]*"categoryId":1\}$/);
+      const last = answers.pop() ?? '';
+      assert.match(last, /\r\nconnection: close\r\n/i);
+      for (const answer of answers) assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
+    }
+    assert.deepEqual(await finish(service), STOPPED);
+    assert.ok(performance.now() - began < CUT_MS);
   });
 
   test('stop › a request that never ends › is cut after 10 s', async () => {

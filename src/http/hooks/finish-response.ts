@@ -7,6 +7,8 @@ import type {
   FastifyRequest,
 } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
+import { lingerAtEnd } from '../protocol/lingering-close.ts';
+import type { LoadShedder } from './shed-load.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,9 +20,14 @@ declare module 'fastify' {
 /**
  * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together.
  *
+ * @param settle is called with each answer, and how long it took.
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
-export function createFinishResponse(log: FastifyBaseLogger, isStopping: () => boolean) {
+export function createFinishResponse(
+  log: FastifyBaseLogger,
+  isStopping: () => boolean,
+  settle: LoadShedder['settle'],
+) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     // The pages bring a policy of their own.
     if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
@@ -29,11 +36,15 @@ export function createFinishResponse(log: FastifyBaseLogger, isStopping: () => b
       reply.header('content-type', 'application/json');
     }
     if (isStopping()) reply.header('connection', 'close');
+    // The client may be sending its next requests.
+    if (reply.hasHeader('connection')) lingerAtEnd(request.raw.socket);
+    const ms = performance.now() - request.startedAt;
+    settle(request, ms);
     log.info({
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,
-      ms: Math.round((performance.now() - request.startedAt) * 1000) / 1000,
+      ms: Math.round(ms * 1000) / 1000,
       requestId: request.id,
       keyId: request.keyId,
     });

@@ -22,10 +22,15 @@ export function endUnreadBody(
       reply.header('connection', 'close');
       raw.pause();
     }
-    // Node calls it when the last answer of the connection is sent.
-    socket.destroySoon = () => closeLingering(socket);
+    lingerAtEnd(socket);
   }
   done();
+}
+
+/** Makes the connection end by a lingering close, when its last answer is sent. */
+export function lingerAtEnd(socket: Socket): void {
+  // Node calls it then.
+  socket.destroySoon = () => closeLingering(socket);
 }
 
 /**
@@ -37,6 +42,8 @@ export function closeLingering(socket: Socket): void {
   // Reading may be paused, which Node ends by this event as long as its parser takes the bytes.
   socket.emit('resume');
   socket.removeAllListeners('data');
+  // Its own, if it has requests that wait unparsed.
+  Reflect.deleteProperty(socket, 'resume');
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

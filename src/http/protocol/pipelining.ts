@@ -15,6 +15,8 @@ interface Pipeline {
   readonly atWork: ServerResponse[];
   /** The response to the last request that was started. */
   last: ServerResponse;
+  /** What was received up to the end of the last request. */
+  bytesRead: number;
 }
 
 const PIPELINE = Symbol('pipeline');
@@ -66,10 +68,17 @@ export function createPipeliningServer(
 ): Server {
   const server = createServer(options, (request, response) => {
     const { socket } = request;
-    socket[PIPELINE] ??= { atWork: [], last: response };
+    const { bytesRead } = socket;
+    socket[PIPELINE] ??= { atWork: [], last: response, bytesRead };
     const pipeline = socket[PIPELINE];
     pipeline.atWork.push(response);
     pipeline.last = response;
+    pipeline.bytesRead = bytesRead;
+    if (hasBody(request)) {
+      request.once('end', () => {
+        pipeline.bytesRead = socket.bytesRead;
+      });
+    }
     start(request, response);
   });
   server.on('connection', stopWhereItCannotStart);
@@ -104,6 +113,16 @@ export function findLastResponse(socket: Socket): ServerResponse | undefined {
   return socket[PIPELINE]?.last;
 }
 
+/** Whether none of its requests is at work or being received. */
+export function isIdle(socket: Socket): boolean {
+  const pipeline = socket[PIPELINE];
+  if (pipeline === undefined) return socket.bytesRead === 0;
+  const { last, bytesRead } = pipeline;
+  return (
+    last.writableFinished && last.req.complete && socket.bytesRead === bytesRead && socket.writable
+  );
+}
+
 function canStart(socket: Socket): boolean {
   const atWork = socket[PIPELINE]?.atWork ?? [];
   while (atWork[0]?.writableFinished) atWork.shift();
@@ -122,6 +141,10 @@ function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): 
     if (!/^upgrade$/i.test(name)) head += `${name}: ${rawHeaders[at + 1]}\r\n`;
   }
   return Buffer.from(`${head}\r\n`, 'latin1');
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return 'content-length' in headers || 'transfer-encoding' in headers;
 }
 
 function ignore(): void {}

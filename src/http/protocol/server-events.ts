@@ -1,4 +1,4 @@
-/** The events of node:http's server that would bypass the application: Expect, CONNECT, idle connections. */
+/** The events of node:http's server that would bypass the application: Expect, CONNECT. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,13 +6,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { sendErrorInOrder } from './parser-errors.ts';
 
-/**
- * Routes the server's events to the application or answers them in the Error shape.
- *
- * @returns what closes the connections on which no byte was received: Node 24 counts them as busy and
- *   would wait for them at the stop.
- */
-export function handleServerEvents(server: Server, log: FastifyBaseLogger): () => void {
+/** Routes the server's events to the application or answers them in the Error shape. */
+export function handleServerEvents(server: Server, log: FastifyBaseLogger): void {
   // By default Node drops the header fields above 2,000, and a second Host or Authorization with them.
   server.maxHeadersCount = 0;
   const asRequest = (request: IncomingMessage, response: ServerResponse) =>
@@ -26,17 +21,4 @@ export function handleServerEvents(server: Server, log: FastifyBaseLogger): () =
     socket.on('error', () => socket.destroy());
     sendErrorInOrder(socket, new PetstoreError('method_not_allowed', 'CONNECT is not served'), log);
   });
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  // Node's own knows no connection whose next request waits unparsed.
-  server.closeAllConnections = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-  return () => {
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  };
 }

@@ -1,0 +1,82 @@
+/** The open connections: at most so many, and the one that is idle for longest makes room for a new one. */
+
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyBaseLogger } from 'fastify';
+import { closeLingering } from './lingering-close.ts';
+import { findLastResponse, isIdle } from './pipelining.ts';
+
+/** The pause between two lines of the log, and between two searches that find no idle connection. */
+const LOG_MS = 1_000;
+const SEARCH_MS = 50;
+
+/** Closes an idle connection when one more than `connectionsMax` comes, or else the new one. */
+export function boundConnections(
+  server: Server,
+  log: FastifyBaseLogger,
+  connectionsMax = Number.POSITIVE_INFINITY,
+): void {
+  /** In the order of their last request. */
+  const sockets = new Set<Socket>();
+  let searchedAt = 0;
+  let closed = 0;
+  let refused = 0;
+
+  function report(): void {
+    log.warn(
+      { connectionsMax, closed, refused },
+      'too many connections: idle ones are closed, then new ones',
+    );
+    closed = 0;
+    refused = 0;
+  }
+
+  function makeRoom(): boolean {
+    if (closed + refused === 0) setTimeout(report, LOG_MS).unref();
+    if (performance.now() - searchedAt < SEARCH_MS) return false;
+    const socket = findOldest(sockets);
+    if (socket === undefined) {
+      searchedAt = performance.now();
+      return false;
+    }
+    sockets.delete(socket);
+    socket.destroy();
+    closed += 1;
+    return true;
+  }
+
+  server.on('connection', (socket) => {
+    if (sockets.has(socket)) return;
+    if (sockets.size >= connectionsMax && !makeRoom()) {
+      refused += 1;
+      socket.destroy();
+      return;
+    }
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('request', ({ socket }: IncomingMessage) => {
+    if (sockets.delete(socket)) sockets.add(socket);
+  });
+  replaceCloseMethods(server, sockets);
+}
+
+/** Node's own ones know no connection whose next request waits unparsed, and reset one whose request is about to be read. */
+function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (isIdle(socket)) closeLingering(socket);
+  };
+  server.closeAllConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+}
+
+/** One that is idle, or else one whose next request is not received: nobody is to keep others out by heads without an end. */
+function findOldest(sockets: Iterable<Socket>): Socket | undefined {
+  let receiving: Socket | undefined;
+  for (const socket of sockets) {
+    if (isIdle(socket)) return socket;
+    if (findLastResponse(socket)?.writableFinished !== false) receiving ??= socket;
+  }
+  return receiving;
+}

@@ -1,0 +1,31 @@
+/** The connections that the limit of open files leaves room for. */
+
+import cluster from 'node:cluster';
+import type { FastifyBaseLogger } from 'fastify';
+import type { ServeOptions } from './service.ts';
+
+/** What a process opens beside its connections: 30 to 40, and those to PostgreSQL. */
+const OTHER_FILES = 64;
+
+/** `maxConnections`, or less, with a line in the log, where the operating system allows fewer open files. */
+export function limitConnections(
+  { maxConnections, databaseConnections }: ServeOptions,
+  log: FastifyBaseLogger,
+): number {
+  // Otherwise the report asks for the names of all network addresses.
+  Object.assign(process.report, { excludeNetwork: true });
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits?: { readonly open_files: { readonly soft: number | 'unlimited' } };
+  };
+  // NaN where there is no limit.
+  const openFiles = Number(userLimits?.open_files.soft);
+  const room = Math.max(1, openFiles - OTHER_FILES - databaseConnections);
+  if (Number.isNaN(room) || room >= maxConnections) return maxConnections;
+  // Once for all workers.
+  if (cluster.isWorker) return room;
+  log.warn(
+    { openFiles, maxConnections },
+    `only ${room} connections: more open files are not allowed (ulimit -n, LimitNOFILE), or choose a smaller --max-connections`,
+  );
+  return room;
+}

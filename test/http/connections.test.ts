@@ -1,0 +1,139 @@
+/** The bound on open connections: which one makes room for a new one, and which ones do not. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { after, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestApp } from '../support/app.ts';
+
+const MAX = 3;
+const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
+
+const real = await startTestApp();
+let answerLists = () => {};
+const service = await startTestApp({
+  maxConnections: MAX,
+  store: {
+    ...real.store,
+    pets: {
+      ...real.store.pets,
+      async listAsJson(query) {
+        await new Promise<void>((resolve) => {
+          answerLists = resolve;
+        });
+        return real.store.pets.listAsJson(query);
+      },
+    },
+    close: async () => {},
+  },
+});
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  await real[Symbol.asyncDispose]();
+});
+const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\n\r\n`;
+
+let open: Connection[] = [];
+beforeEach(async () => {
+  for (const { socket } of open) socket.destroy();
+  open = [];
+  await sleep(50);
+});
+
+interface Connection {
+  readonly socket: Socket;
+  text: string;
+}
+
+async function openConnection(bytes = ''): Promise<Connection> {
+  const socket = connect(service.port, '127.0.0.1');
+  const connection = { socket, text: '' };
+  open.push(connection);
+  socket
+    .on('error', () => undefined)
+    .on('data', (chunk) => {
+      connection.text += chunk;
+    });
+  await once(socket, 'connect');
+  socket.write(bytes);
+  await sleep(50);
+  return connection;
+}
+
+/** Which of them are closed, a moment later. */
+async function findClosed(): Promise<boolean[]> {
+  await sleep(100);
+  return open.map(({ socket }) => socket.destroyed);
+}
+
+test('connections › one more than the bound › closes the one that is idle for longest', async () => {
+  const first = await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  await openConnection();
+  first.socket.write(LIVEZ);
+  await sleep(50);
+  const added = await openConnection(LIVEZ);
+  assert.deepEqual(await findClosed(), [false, true, false, false]);
+  assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+});
+
+test('connections › one more while requests are at work or on their way › closes the one that is idle', async () => {
+  const working = await openConnection(LIST);
+  const receiving = await openConnection(LIVEZ);
+  receiving.socket.write(LIVEZ.slice(0, 20));
+  await sleep(50);
+  await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  assert.deepEqual(await findClosed(), [false, false, true, false]);
+  answerLists();
+  await sleep(100);
+  assert.match(working.text, /^HTTP\/1\.1 200 OK/);
+});
+
+test('connections › one more while a body is on its way › closes the one that is idle', async () => {
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\nContent-Length: 29\r\n\r\n`;
+  const create = await openConnection(head);
+  await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  assert.deepEqual(await findClosed(), [false, true, false, false]);
+  create.socket.write('{"name":"Rex","categoryId":1}');
+  await sleep(200);
+  assert.match(create.text, /^HTTP\/1\.1 201 Created/);
+  await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  await openConnection(LIVEZ);
+  // After its answer it is idle like the others.
+  assert.equal((await findClosed())[0], true);
+});
+
+test('connections › one more while none is idle › closes one whose head does not come', async () => {
+  await openConnection(LIST);
+  await openConnection(LIVEZ.slice(0, 20));
+  await openConnection(LIVEZ.slice(0, 20));
+  const added = await openConnection(LIVEZ);
+  assert.deepEqual(await findClosed(), [false, true, false, false]);
+  assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+  answerLists();
+});
+
+test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {
+  await sleep(1_100);
+  const before = service.log.length;
+  await openConnection(LIST);
+  await openConnection(LIST);
+  await openConnection(LIST);
+  const tried = await Promise.all([openConnection(LIVEZ), openConnection(), openConnection()]);
+  assert.deepEqual(await findClosed(), [false, false, false, true, true, true]);
+  assert.deepEqual(
+    tried.map(({ text }) => text),
+    ['', '', ''],
+  );
+  await sleep(1_100);
+  const lines = service.log.slice(before).filter(({ level }) => level === 40);
+  assert.deepEqual(
+    lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
+    [{ connectionsMax: MAX, closed: 0, refused: 3 }],
+  );
+});
