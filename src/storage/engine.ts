@@ -1,6 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
-import type { PetStore } from '../store.ts';
+import type { IdempotentRequest, PetStore } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -36,10 +36,17 @@ export interface Engine {
   toInsert(table: string, columns: readonly string[]): string;
 
   /**
-   * A function that inserts a row of these columns and resolves to its id once it is on the disk. Rows
-   * that come together share a transaction; a row that the database refuses fails alone.
+   * Adds a pet. Resolves to its id once it is on the disk, or to undefined when its idempotency key is
+   * in use, and nothing is added. Pets that come together share a transaction; one that the database
+   * refuses fails alone.
    */
-  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint>;
+  insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
+
+  /**
+   * The id and the columns of the pet that was added with this idempotency key: nulls when it was
+   * removed since; undefined when the key is not in use.
+   */
+  findAdded(request: IdempotentRequest): Promise<Row | undefined>;
 
   /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;

@@ -74,10 +74,9 @@ async function openCounted(): Promise<Counted> {
     reads.push(sql);
     return engine.read(sql, ...values);
   });
-  const counted: Pick<Engine, 'petQueries' | 'toInsert' | 'batchedInsert'> = {
+  const counted: Pick<Engine, 'petQueries' | 'insertPet'> = {
     petQueries,
-    toInsert: (...args) => engine.toInsert(...args),
-    batchedInsert: (...args) => engine.batchedInsert(...args),
+    insertPet: (...args) => engine.insertPet(...args),
   };
   return {
     address,

@@ -39,6 +39,7 @@ interface EmptyDatabase extends AsyncDisposable {
     query?: string;
     create?: boolean;
     databaseConnections?: number;
+    purgeBy?: () => number;
   }): Promise<Store>;
 }
 
@@ -400,20 +401,51 @@ describe('conflicts', () => {
     assert.equal((await keys.list()).length, 2);
   });
 
-  test('conflicts › an old request that is claimed while another takes old ones away › is kept', async () => {
+  for (const [what, at] of [
+    ['a new name', undefined],
+    ['an expired name', 1],
+  ] as const) {
+    test(`conflicts › ${what} that another process uses just now › is answered with its pet once it commits`, async () => {
+      await using database = await createEmptyDatabase();
+      const { pets } = await database.open();
+      const request = { keyId: 1, key: 'nightly', at: 1 + IDEMPOTENCY_MS };
+      if (at !== undefined) await pets.addOnce(REX, { ...request, at });
+      await using other = await holdInSession(
+        database,
+        `update counters set value = 7 where name = 'pets';
+        insert into pets values (7, 'Rex', 1, null);
+        insert into idempotency_keys values (1, 'nightly', ${request.at}, 7)
+          on conflict (api_key_id, name) do update set created_at = ${request.at}, pet_id = 7`,
+      );
+      // In one batch with others, which are added behind it.
+      const adding = Promise.all([
+        pets.addOnce(REX, request),
+        pets.addOnce(REX, { ...request, key: 'other' }),
+        pets.add(REX),
+      ]);
+      await setTimeout(200);
+      await other.end('commit');
+      const ids = (await adding).map(({ id }) => id);
+      assert.deepEqual(ids, [7n, 8n, 9n]);
+    });
+  }
+
+  test('conflicts › expired names in use by a create › are left by the purge, which does not wait', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
     const request = { keyId: 1, key: 'nightly', at: 1 };
     await pets.addOnce(REX, request);
+    await pets.addOnce(REX, { ...request, key: 'other' });
     const at = 1 + IDEMPOTENCY_MS;
     await using other = await holdInSession(
       database,
-      `update idempotency_keys set created_at = ${at}`,
+      `update idempotency_keys set created_at = ${at} where name = 'nightly'`,
     );
-    const adding = pets.addOnce(REX, { keyId: 1, key: 'other', at });
-    await setTimeout(200);
+    await database.open({ purgeBy: () => at });
+    const listNames = () => database.query('select name from idempotency_keys order by name');
+    while ((await listNames()).length > 1) await setTimeout(20);
+    assert.deepEqual(await listNames(), [{ name: 'nightly' }]);
     await other.end('commit');
-    assert.equal((await adding).id, 2n);
     assert.equal((await pets.addOnce(REX, { ...request, at })).id, 1n);
   });
 });

@@ -1,11 +1,10 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
 import { randomUUID } from 'node:crypto';
-import { PetstoreError } from '../../error.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
-import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
+import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { ConnectionPool } from './pool.ts';
 import { recordsOf, toBatches, toInsertFrom, toNumbered, toRecords } from './records.ts';
@@ -46,6 +45,8 @@ export async function openPostgres(
 class PostgresEngine implements Engine {
   readonly isNew: boolean;
   readonly petQueries: PetQueries;
+  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
+  readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly skipLocked = 'for update skip locked';
   readonly #pool: ConnectionPool;
 
@@ -70,25 +71,6 @@ class PostgresEngine implements Engine {
       )
       insert into ${table} (id, ${columns}) values ((select value from counted), ${values})
       returning id`;
-  }
-
-  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
-    const sql = `${toInsertFrom(recordsOf(table), table, columns)} returning id`;
-    const insertAll = async (rows: readonly Row[]): Promise<Outcome<bigint>[]> => {
-      const values = [rows.length, rows.length, toRecords(['id', ...columns], toNumbered(rows))];
-      const [ids = []] = await this.write({ sql, values });
-      return ids.map(([id]) => ({ result: id as bigint }));
-    };
-    return groupCommit(async (rows) => {
-      try {
-        return await insertAll(rows);
-      } catch (error) {
-        if (error instanceof PetstoreError) throw error;
-        // The database refuses one of the rows: inserted each by itself, the others succeed.
-        const each = rows.map((row) => insertAll([row]).catch((error) => [{ error }]));
-        return (await Promise.all(each)).flat();
-      }
-    }, toRowBytes);
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {

@@ -7,6 +7,8 @@ import { PetstoreError } from '../../error.ts';
 const READ_ONLY = '25006';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
+/** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
+const NOT_NULL_VIOLATION = '23502';
 
 /** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -38,7 +40,7 @@ const CONNECTION_REASONS: readonly (readonly [RegExp, string])[] = [
 /** Whether the database rolled the transaction back because of another one, so that it may be retried. */
 export function isConflict(error: unknown): boolean {
   const code = findCause(error)?.code;
-  return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED;
+  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(code ?? '');
 }
 
 /** Whether the server takes no writes. */

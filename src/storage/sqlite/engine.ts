@@ -3,6 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { PetstoreError } from '../../error.ts';
+import type { IdempotentRequest } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads, SLICE_MS_MAX } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
@@ -11,6 +12,7 @@ import { createPrivateFile } from '../private-file.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
+import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './schema.ts';
 import { SqliteWriter } from './writer.ts';
@@ -75,6 +77,7 @@ async function prepare(connection: SqliteConnection, file: string): Promise<bool
 class SqliteEngine implements Engine {
   readonly isNew: boolean;
   readonly petQueries: PetQueries;
+  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   /** There is one writer at a time. */
   readonly skipLocked = '';
   readonly #connection: SqliteConnection;
@@ -106,12 +109,9 @@ class SqliteEngine implements Engine {
     return `insert into ${table} (${columns}) values (${columns.map(() => '?')}) returning id`;
   }
 
-  batchedInsert(table: string, columns: readonly string[]): (row: Row) => Promise<bigint> {
-    const sql = this.toInsert(table, columns);
-    return async (values) => {
-      const [rows] = await this.write({ sql, values });
-      return rows?.[0]?.[0] as bigint;
-    };
+  async findAdded({ keyId, key }: IdempotentRequest): Promise<Row | undefined> {
+    const [row] = await this.read(FIND_ADDED, keyId, key);
+    return row;
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {

@@ -19,6 +19,13 @@ async function addRequests(store: Store, count: number, at: number): Promise<str
   return keys;
 }
 
+function assertNoGap(pets: readonly Pet[]): void {
+  assert.deepEqual(
+    pets.map(({ id }) => id),
+    pets.map((_, index) => BigInt(index + 1)),
+  );
+}
+
 for (const engine of ENGINES) {
   const on = `on ${engine.name}`;
 
@@ -52,8 +59,36 @@ for (const engine of ENGINES) {
       });
       assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
       const names = (await Promise.all(others)).concat('same', Array(20).fill('Rex'));
-      const listed = (await listAll(opened.store)).map(({ name }) => name);
-      assert.deepEqual(listed.sort(), names.sort());
+      const listed = await listAll(opened.store);
+      assert.deepEqual(listed.map(({ name }) => name).sort(), names.sort());
+      assertNoGap(listed);
+    });
+
+    test(`pets.addOnce ${on} › new, repeated and reused names of one turn › are as one after the other`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      const earlier = await pets.addOnce(REX, REQUEST);
+      const tom = { ...REX, name: 'Tom' };
+      const [repeated, reused, plain, first, second, third] = await Promise.allSettled([
+        pets.addOnce(REX, REQUEST),
+        pets.addOnce(tom, REQUEST),
+        pets.add(REX),
+        pets.addOnce(tom, { ...REQUEST, key: 'new' }),
+        pets.addOnce(tom, { ...REQUEST, key: 'new' }),
+        pets.addOnce(REX, { ...REQUEST, key: 'new' }),
+      ]);
+      assert.deepEqual(repeated, { status: 'fulfilled', value: earlier });
+      assert.equal(plain?.status, 'fulfilled');
+      assert.deepEqual(second, first);
+      for (const refused of [reused, third]) {
+        assert.equal(refused?.status === 'rejected' && refused.reason.code, REUSED.code);
+      }
+      const listed = await listAll(opened.store);
+      assert.deepEqual(
+        listed.map(({ name }) => name),
+        ['Rex', 'Rex', 'Tom'],
+      );
+      assertNoGap(listed);
     });
 
     test(`pets.addOnce ${on} › another pet › is idempotency_key_reused and adds nothing`, async () => {
@@ -133,11 +168,12 @@ for (const engine of ENGINES) {
         pets.addOnce(REX, { ...REQUEST, key: 'one' }),
         pets.addOnce({ ...REX, name: 'bad' }, REQUEST),
         pets.addOnce(REX, { ...REQUEST, key: 'two' }),
+        pets.addOnce(REX, REQUEST),
       ]);
       const statuses = settled.map(({ status }) => status);
-      assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled']);
+      assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
       const added = await pets.addOnce(REX, REQUEST);
-      assert.deepEqual(await pets.addOnce(REX, REQUEST), added);
+      assert.equal(settled[3]?.status === 'fulfilled' && settled[3].value.id, added.id);
       assert.equal((await listAll(opened.store)).length, 3);
     });
 

@@ -1,0 +1,105 @@
+/** How pets are added to PostgreSQL: those of a batch are one statement, so that the counter is locked for one commit. */
+
+import { PetstoreError } from '../../error.ts';
+import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
+import { batchReads } from '../batch-reads.ts';
+import type { Engine, Row } from '../engine.ts';
+import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { COLUMNS, SELECT_ADDED } from '../pet-row.ts';
+import { recordsOf, toRecords } from './records.ts';
+
+/**
+ * Adds the pets of a batch, numbered by `id`, whose idempotency key, if they have one, is new or expired;
+ * `pet_id` of a key is the number of its pet. Returns the number and the id of each that was added.
+ *
+ * The statement sees the keys that were committed when it began. Another process may commit one of
+ * them while this one waits for the counter: then `reserved` lacks it, the pets get no ids, which `not
+ * null` refuses, and the batch is tried again.
+ */
+const INSERT = `with batch as (
+    select pet.id as number, ${COLUMNS.map((column) => `pet.${column}`)},
+      key.api_key_id, key.name as key_name, key.created_at as key_created_at
+    from ${recordsOf('pets')} as pet left join ${recordsOf('idempotency_keys')} as key
+      on key.pet_id = pet.id
+    where (select true from idempotency_keys as kept
+      where kept.api_key_id = key.api_key_id and kept.name = key.name
+        and kept.created_at > key.created_at - ${IDEMPOTENCY_MS}) is null
+  ), counted as (
+    update counters set value = value + (select count(*) from batch)
+    where name = 'pets' and exists (select from batch) returning value
+  ), numbered as (
+    select batch.*, value - count(*) over () + row_number() over (order by number) as id
+    from batch, counted
+  ), reserved as (
+    insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)
+    select api_key_id, key_name, key_created_at, id from numbered where key_name is not null
+    on conflict (api_key_id, name)
+      do update set created_at = excluded.created_at, pet_id = excluded.pet_id
+      where kept.created_at <= excluded.created_at - ${IDEMPOTENCY_MS}
+    returning true
+  ), added as (
+    insert into pets (id, ${COLUMNS})
+    select case when (select count(*) from reserved) = (select count(key_name) from numbered) then id end,
+      ${COLUMNS} from numbered order by id
+  )
+  select number, id from numbered`;
+const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
+
+/** The pets of several keys; the subquery's `limit` leaves the planner only the index. */
+const FIND_ADDED = `select asked.pet_id as number, added.* from ${recordsOf('idempotency_keys')} as asked,
+  lateral (${SELECT_ADDED}
+    where kept.api_key_id = asked.api_key_id and kept.name = asked.name limit 1) as added`;
+
+interface Insert {
+  readonly row: Row;
+  readonly request: IdempotentRequest | undefined;
+}
+
+export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
+  async function insertAll(inserts: readonly Insert[]): Promise<Outcome<bigint | undefined>[]> {
+    const values = toValues(inserts);
+    const [added = []] = await write({ sql: INSERT, values });
+    const ids = new Map(added.map(([number, id]) => [Number(number), id as bigint]));
+    return inserts.map((_, index) => ({ result: ids.get(index) }));
+  }
+
+  const insert = groupCommit(
+    async (inserts: readonly Insert[]) => {
+      try {
+        return await insertAll(inserts);
+      } catch (error) {
+        if (error instanceof PetstoreError) throw error;
+        // The database refuses one of the pets: inserted each by itself, the others succeed.
+        const each = inserts.map((one) => insertAll([one]).catch((error) => [{ error }]));
+        return (await Promise.all(each)).flat();
+      }
+    },
+    ({ row, request }) => toRowBytes(row) + toRowBytes([request?.key ?? null]),
+  );
+  return (row, request) => insert({ row, request });
+}
+
+export function createFindAdded(read: Engine['read']): Engine['findAdded'] {
+  return batchReads(async (requests) => {
+    const keys = requests.map(({ keyId, key, at }, number) => [number, keyId, key, at]);
+    const rows = await read(FIND_ADDED, toRecords(KEY_COLUMNS, keys));
+    const found = new Map(rows.map(([number, ...row]) => [Number(number), row]));
+    return requests.map((_, number) => found.get(number));
+  });
+}
+
+/** The pets and the keys of a batch; of several with one key only the first, which the others repeat. */
+function toValues(inserts: readonly Insert[]): string[] {
+  const pets: Row[] = [];
+  const keys = new Map<string, Row>();
+  for (const [number, { row, request }] of inserts.entries()) {
+    if (request !== undefined) {
+      const { keyId, key, at } = request;
+      const name = `${keyId} ${key}`;
+      if (keys.has(name)) continue;
+      keys.set(name, [number, keyId, key, at]);
+    }
+    pets.push([number, ...row]);
+  }
+  return [toRecords(['id', ...COLUMNS], pets), toRecords(KEY_COLUMNS, [...keys.values()])];
+}
