@@ -370,6 +370,39 @@ describe('conflicts', () => {
     assert.deepEqual((await Promise.all(rotated)).map(({ id }) => id).sort(), [3, 4]);
   });
 
+  for (const isolation of ['repeatable read', 'serializable']) {
+    test(`conflicts › a database whose default is ${isolation} › takes creates that waited at the first try`, async () => {
+      await using database = await createEmptyDatabase();
+      await database.query(
+        `do $$ begin execute format('alter database %I set default_transaction_isolation = %L',
+          current_database(), '${isolation}'); end $$`,
+      );
+      const { pets } = await database.open();
+      await database.query(
+        `create sequence tries;
+        create function count_try() returns trigger language plpgsql as
+          $$ begin perform nextval('tries'); return null; end $$;
+        create trigger count before update on counters execute function count_try()`,
+      );
+      await using other = await holdInSession(
+        database,
+        "update counters set value = 7 where name = 'pets'",
+      );
+      const request = { keyId: 1, key: 'nightly', at: 1 };
+      const adding = Promise.all([pets.add(REX), pets.addOnce(REX, request)]);
+      await setTimeout(200);
+      await other.end('commit');
+      assert.deepEqual(
+        (await adding).map(({ id }) => id),
+        [8n, 9n],
+      );
+      // The client's, and the batch's.
+      assert.deepEqual(await database.query('select last_value::int as tries from tries'), [
+        { tries: 2 },
+      ]);
+    });
+  }
+
   for (const code of ['40001', '40P01']) {
     test(`conflicts › ${code} without an end › is unavailable after five tries`, async () => {
       await using database = await createEmptyDatabase();

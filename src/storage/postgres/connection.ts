@@ -18,6 +18,12 @@ const TYPES: pg.CustomTypesConfig = {
     type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format),
 };
 
+/**
+ * What waits for the counter has to see it as it is then, else it is rolled back (40001) for each
+ * create that came before. It overrides the database's, the role's and the address's own.
+ */
+const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;
+
 /** The events by which the driver reports the end of a connection. */
 const END_EVENTS = ['error', 'errorMessage', 'end'];
 
@@ -38,6 +44,7 @@ export class Connection extends pg.Client {
       types: TYPES,
       keepAlive: true,
       statement_timeout: ANSWER_MS_MAX,
+      options: `${config.options ?? ''} ${READ_COMMITTED}`,
     });
     this.#tryNextHost = () => hosts.tryNext(config);
     // An end before it is connected means that the host does not accept connections.
