@@ -542,6 +542,32 @@ describe('limits of time', () => {
     await assertWorks(pets);
   });
 
+  test('limits of time › more creates than connections, all blocked › leave reads as they were', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets, keys } = await database.open({ databaseConnections: 2 });
+    const { id } = await keys.add(createNewKey());
+    await pets.add(REX);
+    await using other = await holdInSession(
+      database,
+      `select from counters for update; update api_keys set name = 'x'`,
+    );
+    const request = { keyId: id, at: 1 };
+    const writing = Array.from({ length: 20 }, (_, index) => [
+      pets.addOnce(REX, { ...request, key: `${index}` }),
+      pets.add(REX),
+      keys.touch(id, 1),
+    ]).flat();
+    const blocked = Promise.allSettled(writing);
+    await setTimeout(100);
+    const start = performance.now();
+    for (let count = 0; count < 20; count += 1) assert.ok(await pets.find(1n));
+    const ms = performance.now() - start;
+    await other.end('rollback');
+    await blocked;
+    assert.ok(ms < ANSWER_MS_MAX / 2, `reads took ${ms} ms`);
+    await assertWorks(pets);
+  });
+
   test('limits of time › connections that the server ends › fail the calls under way at most', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();

@@ -14,6 +14,14 @@ import { migrate } from './schema.ts';
 const LOAD_ROWS_AT_ONCE = 1_000;
 
 const CONNECTIONS_DEFAULT = 10;
+/** Of that many connections one is for writes: creates need only one at a time, for a batch. */
+const CONNECTIONS_PER_WRITE = 5;
+
+/** The pools of connections; a write that waits for a lock takes none that a read could use. */
+interface Pools {
+  readonly reads: ConnectionPool;
+  readonly writes: ConnectionPool;
+}
 
 export interface PostgresOptions {
   /** Whether the tables are created when there are none. */
@@ -32,14 +40,31 @@ export async function openPostgres(
   address: string,
   { create, databaseConnections = CONNECTIONS_DEFAULT }: PostgresOptions,
 ): Promise<Engine> {
-  const pool = new ConnectionPool(parseHosts(address), databaseConnections);
+  const pools = createPools(address, databaseConnections);
   try {
-    const isNew = await pool.withoutDeadline((connection) => migrate(connection, { create }));
-    return new PostgresEngine(pool, isNew);
+    const isNew = await pools.writes.withoutDeadline((connection) =>
+      migrate(connection, { create }),
+    );
+    return new PostgresEngine(pools, isNew);
   } catch (error) {
-    await pool.close();
+    await closeAll(pools);
     throw error;
   }
+}
+
+/** A single connection is for both. */
+function createPools(address: string, connections: number): Pools {
+  const hosts = parseHosts(address);
+  const count = Math.max(1, Math.floor(connections / CONNECTIONS_PER_WRITE));
+  const writes = new ConnectionPool(hosts, count);
+  return {
+    writes,
+    reads: connections > 1 ? new ConnectionPool(hosts, connections - count) : writes,
+  };
+}
+
+async function closeAll({ reads, writes }: Pools): Promise<void> {
+  await Promise.all([...new Set([reads, writes])].map((pool) => pool.close()));
 }
 
 class PostgresEngine implements Engine {
@@ -48,16 +73,16 @@ class PostgresEngine implements Engine {
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly skipLocked = 'for update skip locked';
-  readonly #pool: ConnectionPool;
+  readonly #pools: Pools;
 
-  constructor(pool: ConnectionPool, isNew: boolean) {
+  constructor(pools: Pools, isNew: boolean) {
     this.isNew = isNew;
-    this.#pool = pool;
+    this.#pools = pools;
     this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
   }
 
   check(): Promise<void> {
-    return this.#pool.withDeadline((connection) => connection.checkWritable());
+    return this.#pools.reads.withDeadline((connection) => connection.checkWritable());
   }
 
   /**
@@ -74,7 +99,7 @@ class PostgresEngine implements Engine {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#pool.withDeadline((connection) => connection.run(sql, values));
+    return this.#pools.reads.withDeadline((connection) => connection.run(sql, values));
   }
 
   write(...statements: readonly Statement[]): Promise<Row[][]> {
@@ -85,11 +110,11 @@ class PostgresEngine implements Engine {
         ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
         : (connection: Connection) =>
             connection.transact('begin', () => runAll(connection, statements));
-    return this.#pool.withDeadline(work);
+    return this.#pools.writes.withDeadline(work);
   }
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    return this.#pool.withoutDeadline(async (connection) => {
+    return this.#pools.writes.withoutDeadline(async (connection) => {
       // The rows are staged in a temporary table, numbered by `id`, and moved by one statement. Its name
       // is unique, since a pooler may share one session between clients.
       const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
@@ -118,7 +143,7 @@ class PostgresEngine implements Engine {
   ): Promise<T> {
     const isSnapshot = kind === 'snapshot';
     const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
-    return this.#pool.withoutDeadline((connection) =>
+    return this.#pools.writes.withoutDeadline((connection) =>
       transactLong(connection, begin, async () => {
         // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
         if (!isSnapshot) await connection.runUnprepared('select from counters for update');
@@ -128,7 +153,7 @@ class PostgresEngine implements Engine {
   }
 
   close(): Promise<void> {
-    return this.#pool.close();
+    return closeAll(this.#pools);
   }
 }
 
