@@ -7,9 +7,8 @@ import { type RateLimit, TokenBuckets } from './token-buckets.ts';
 /** A lease is what a bucket gets in this time; what is not used of it then goes back. */
 const LEASE_MS = 20;
 
-/** When the primary is silent for the first, a worker counts by itself, until there is an answer, or for the second. */
+/** When the primary is silent for this time, a worker counts by itself until there is an answer. */
 const SILENCE_MS_MAX = 1_000;
-const ALONE_MS = 5_000;
 
 /** Tokens that a worker wants of each key, or, below zero, puts back. */
 type Counts = readonly (readonly [keyId: number, count: number])[];
@@ -58,7 +57,7 @@ export class LeasingRateLimiter implements RateLimiter {
   readonly #share: TokenBuckets;
   readonly #leases = new Map<number, Lease>();
   readonly #asking = new Set<number>();
-  #aloneUntil = 0;
+  #isAlone = false;
 
   constructor({ perSecond, burst }: RateLimit, workers: number) {
     this.perSecond = perSecond;
@@ -68,7 +67,7 @@ export class LeasingRateLimiter implements RateLimiter {
     this.#share = new TokenBuckets(share);
     process.on('message', ({ granted }: { readonly granted?: readonly Grant[] }) => {
       if (granted === undefined) return;
-      this.#aloneUntil = 0;
+      this.#isAlone = false;
       this.#receive(granted);
     });
   }
@@ -109,8 +108,7 @@ export class LeasingRateLimiter implements RateLimiter {
   }
 
   #send(wanted: Counts): void {
-    if (performance.now() < this.#aloneUntil) this.#receive(grant(this.#share, wanted));
-    // A message that cannot be sent is one without an answer.
+    if (this.#isAlone) this.#receive(grant(this.#share, wanted));
     else cluster.worker?.send({ wanted }, () => undefined);
   }
 
@@ -142,7 +140,7 @@ export class LeasingRateLimiter implements RateLimiter {
       if (lease.waiting.length === 0) {
         if (lease.refusedUntil < now) this.#leases.delete(keyId);
       } else if (now - lease.askedAt > SILENCE_MS_MAX) {
-        this.#aloneUntil = now + ALONE_MS;
+        this.#isAlone = true;
         this.#ask(keyId);
       }
     }
