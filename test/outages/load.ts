@@ -84,7 +84,10 @@ export function startLoad(
       // Of one length, as a full disk has room for a shorter one.
       const name = `${prefix}, replica ${replica}, client ${client}, ${count}`.padEnd(60);
       const body = JSON.stringify({ name, categoryId: 1 });
-      const text = await ask(replica, 'create', '/v1/pets', { method: 'POST', headers, body });
+      // Every second one with an Idempotency-Key.
+      const key = count % 2 === 0 ? {} : { 'idempotency-key': name.trim().replaceAll(' ', '-') };
+      const sent = { method: 'POST', headers: { ...headers, ...key }, body };
+      const text = await ask(replica, 'create', '/v1/pets', sent);
       if (text !== undefined) {
         const { id }: { id: number } = JSON.parse(text);
         if (created.has(id)) violations.push(`the id ${id} was given twice`);
