@@ -52,6 +52,7 @@ export function closeLingering(socket: Socket): void {
   });
   socket.resume();
   socket.end();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX).unref();
+  // A socket that is not read from would let the process end.
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
   socket.once('close', () => clearTimeout(timer));
 }
