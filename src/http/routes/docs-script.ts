@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { FastifyInstance } from 'fastify';
+import type { HookHandlerDoneFunction as Done, FastifyInstance, FastifyRequest } from 'fastify';
 import { createError } from '../errors.ts';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { DOCS_SCRIPT_READERS_MAX, DOCS_SCRIPT_SECONDS_MIN } from '../limits.ts';
@@ -51,8 +51,15 @@ export function addDocsScript(app: FastifyInstance): void {
     resetAtEnd(socket);
   }
 
-  const schema = { hide: true };
-  app.get<{ Params: { name: string } }>('/docs/js/:name', { schema }, async (request, reply) => {
+  /** Of a route, so it comes after those of all answers. */
+  function onSend({ raw }: FastifyRequest, _reply: unknown, _payload: unknown, done: Done): void {
+    // Node calls it when the last answer of the connection is sent.
+    if (raw.complete && readers.has(raw.socket)) raw.socket.destroySoon = () => raw.socket.end();
+    done();
+  }
+
+  const options = { schema: { hide: true }, onSend };
+  app.get<{ Params: { name: string } }>('/docs/js/:name', options, async (request, reply) => {
     const { name, bodies } = await getDocsScript();
     if (request.params.name !== name) throw NOTHING_HERE;
     if (request.method === 'GET') admit(request.socket);
@@ -79,13 +86,11 @@ function chooseCoding(accepted: string): keyof DocsScript['bodies'] {
 }
 
 /**
- * Ends the connection after its answer when the client ends it. Whatever ends it sooner resets it: the
- * kernel goes on keeping what was written to a socket that is just closed and not read.
+ * Makes the connection be reset when it is not ended by its client: the kernel goes on keeping what
+ * was written to a socket that is just closed and not read.
  */
 function resetAtEnd(socket: Socket): void {
   const { destroy } = socket;
-  // Node calls it when the last answer of the connection is sent.
-  socket.destroySoon = () => socket.end();
   socket.destroy = () => {
     socket.destroy = destroy;
     // Node's own waits until all is written.
