@@ -1,9 +1,10 @@
 /** The options of the command line: the flag, the variable, the default and the parser of each. */
 
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
-import { LOG_LEVELS } from '../service/service.ts';
+import { LOG_LEVELS } from '../log.ts';
 import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 
 const PORT_MAX = 65_535;
@@ -102,6 +103,12 @@ export const serveOptions = () => [
     '--rate-limit-burst <count>',
     'the requests of a key at once (default: those of a second)',
   ).argParser(parseRate),
+  option(
+    '--trust-proxy <addresses>',
+    'the proxies whose X-Forwarded-For names the client: addresses or networks, separated by commas',
+  )
+    .default([], 'none')
+    .argParser(parseNetworks),
   option('--retire-get-pet [boolean]', 'answer 410 on the deprecated GET /v1/pets/{petId}')
     .default(false)
     .preset('true')
@@ -176,6 +183,19 @@ function parseOrigins(text: string): string[] {
     return origins;
   }
   throw new InvalidArgumentError('It must be * or origins as https://shop.test, without a path.');
+}
+
+function parseNetworks(text: string): string[] {
+  const networks = text.split(',').map((network) => network.trim());
+  for (const network of networks) {
+    const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(network) ?? [];
+    const family = isIP(address);
+    if (family !== 0 && Number(bits) <= (family === 4 ? 32 : 128)) continue;
+    throw new InvalidArgumentError(
+      'It must be IP addresses or networks, as 127.0.0.1 or 10.0.0.0/8, separated by commas.',
+    );
+  }
+  return networks;
 }
 
 function parseBoolean(text: string): boolean {

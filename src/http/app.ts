@@ -1,8 +1,10 @@
 /** The HTTP service: everything that happens to a request, in order. */
 
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
+import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
+import { createFindClient } from './client-address.ts';
 import { answerError } from './errors.ts';
 import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
@@ -20,6 +22,7 @@ import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/metho
 import { answerParserError } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
+import { createRequestLog, type RequestLog } from './request-log.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { petRoutes } from './routes/pets.ts';
@@ -29,18 +32,20 @@ import { compileValidator } from './schemas/parsed-schema.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /** The service's log; Fastify's own logger is off, since it makes a child for each request. */
-    petstoreLog: FastifyBaseLogger;
+    petstoreLog: Log;
   }
 }
 
 export interface AppOptions {
   readonly store: Store;
-  readonly log: FastifyBaseLogger;
+  readonly log: Log;
   readonly environment: Environment;
   /** The outside address of the service, ending in `/v1`; without it links are relative. */
   readonly baseUrl?: string;
   /** The origins whose pages may read answers; `*` is any. */
   readonly corsOrigin: readonly string[];
+  /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy?: readonly string[];
   /** Whether `GET /pets/{petId}` answers 410. */
   readonly retireGetPet: boolean;
   /** Counts the requests of each key; without it they are not limited. */
@@ -56,35 +61,46 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
-  const app = createServer(log);
+  const requestLog = createRequestLog(log);
+  const app = createServer(log, requestLog);
+  const findClient = createFindClient(options.trustProxy ?? []);
   let stopping = false;
   const isStopping = () => stopping;
   const load = createLoadShedder();
 
   // What happens to connections: their number, and Expect and CONNECT, which never become a request.
   boundConnections(app.server, log, maxConnections);
-  handleServerEvents(app.server, log);
+  handleServerEvents(app.server, requestLog);
   app.addHook('preClose', async () => {
     stopping = true;
     load.close();
   });
 
+  app.addHook('onClose', async () => requestLog.flush());
+
   // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
+    request.client = findClient(request.raw);
     done();
   });
   app.addHook('onRequest', rejectAmbiguousFraming);
   app.addHook('onRequest', createCors(options.corsOrigin));
   // Each answer.
   app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(log, isStopping, load.settle));
+  app.addHook('onSend', createFinishResponse(requestLog, isStopping, load.settle));
 
   await addOpenApi(app, { environment, base });
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
-      v1.addHook('onRequest', createAuthenticate({ keys: store.keys, environment, now }));
+      const { authenticate, authenticateAgain } = createAuthenticate({
+        keys: store.keys,
+        environment,
+        now,
+      });
+      v1.addHook('onRequest', authenticate);
+      v1.addHook('preValidation', authenticateAgain);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       v1.addHook('onRequest', load.shed);
       await v1.register(petRoutes, { store, base, retireGetPet, now });
@@ -107,10 +123,10 @@ const HTTP_OPTIONS = {
 };
 
 /** Fastify with the limits, the validation and the error handling of this service. */
-function createServer(log: FastifyBaseLogger): FastifyInstance {
+function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
   const app = fastify({
     serverFactory: (handle) => createPipeliningServer(HTTP_OPTIONS, handle).setTimeout(IDLE_MS_MAX),
-    clientErrorHandler: (error, socket) => answerParserError(error, socket, log),
+    clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
@@ -118,9 +134,11 @@ function createServer(log: FastifyBaseLogger): FastifyInstance {
   });
   app.decorate('petstoreLog', log);
   app.decorateRequest('startedAt', 0);
+  app.decorateRequest('client', '');
   app.decorateRequest('keyId', null);
   app.decorateRequest('isReadOnly', false);
   app.decorateRequest('isAtWork', false);
+  app.decorateRequest('refusal', null);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(answerError);
   addBytesParser(app);

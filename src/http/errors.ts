@@ -2,6 +2,7 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, IDEMPOTENCY_KEY_REUSED, PetstoreError } from '../error.ts';
+import type { Refusal } from '../log.ts';
 import {
   BODY_BYTES_MAX,
   HEADER_BYTES_MAX,
@@ -59,25 +60,33 @@ export function createError(code: ErrorCode): PetstoreError {
   return new PetstoreError(code, DEFAULT_MESSAGES[code]);
 }
 
-export function toErrorBody({ code, message }: PetstoreError): ErrorBody {
+export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): ErrorBody {
   return { code, message, status: STATUSES[code] };
 }
 
-/** Fastify's error handler: answers every error, and logs those that the operator must know of. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For the log; null while the request is not refused. */
+    refusal: Refusal | null;
+  }
+}
+
+/** What a message quotes of a body. */
+const QUOTED = /".*"/s;
+
+/** Fastify's error handler: answers every error. */
 export function answerError(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   const expected = findExpected(error, request);
-  const log = request.server.petstoreLog;
-  if (expected === undefined) {
-    log.error({ requestId: request.id, err: error }, 'request failed');
-  } else if (expected.code === 'unavailable') {
-    log.error({ requestId: request.id, reason: error.message }, 'request failed');
-    reply.header('retry-after', RETRY_AFTER_SECONDS);
-  }
-  const body = toErrorBody(expected ?? createError('internal_error'));
+  const { code, message } = expected ?? createError('internal_error');
+  // The client does not get the reason of a 503, nor that of a 401, which its hook has set.
+  const reason = code === 'unavailable' ? error.message : message.replace(QUOTED, '"…"');
+  request.refusal ??= expected === undefined ? { code, err: error } : { code, reason };
+  if (code === 'unavailable') reply.header('retry-after', RETRY_AFTER_SECONDS);
+  const body = toErrorBody({ code, message });
   reply.code(body.status).send(body);
 }
 

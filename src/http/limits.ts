@@ -28,6 +28,10 @@ export const LINGER_MS_MAX = 2_000;
 export const DOCS_SCRIPT_READERS_MAX = 32;
 export const DOCS_SCRIPT_SECONDS_MIN = 10;
 
+/** Refusals of a client with the same code that are logged in a second, and clients that are told apart by it. */
+export const REFUSALS_LOGGED_MAX = 5;
+export const REFUSED_CLIENTS_MAX = 100;
+
 /** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
 export const IDLE_MS_MAX = 60_000;
 

@@ -1,16 +1,16 @@
 /** The OpenAPI document as a text, without a service that listens. */
 
-import pino from 'pino';
 import { createApp } from '../http/app.ts';
 import { PLACEHOLDERS } from '../http/openapi.ts';
 import { openStore } from '../storage/open.ts';
+import { createLog } from './log.ts';
 
 /** The document of production, as it is committed in openapi.json. */
 export async function createDocument(): Promise<string> {
   const store = await openStore('sqlite::memory:', { create: true });
   const app = await createApp({
     store,
-    log: pino({ level: 'silent' }),
+    log: createLog('silent', () => undefined),
     environment: 'production',
     baseUrl: PLACEHOLDERS.production,
     corsOrigin: ['*'],

@@ -1,9 +1,10 @@
 /** The service in this process: the HTTP application on a store, listening on a port. */
 
 import type { AddressInfo } from 'node:net';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { createApp } from '../http/app.ts';
+import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
@@ -22,7 +23,7 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 export async function startListener(
   options: ServeOptions,
   store: Store,
-  log: FastifyBaseLogger,
+  log: Log,
 ): Promise<Service> {
   const rateLimiter = createRateLimiter(options);
   const app = await createApp({ ...options, store, log, rateLimiter });

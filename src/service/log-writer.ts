@@ -16,17 +16,25 @@ const FULL_PIPE_MS = 10;
 
 export class LogWriter {
   readonly #fd: number;
+  readonly #describe: (dropped: number) => string;
   #buffer = '';
+  #dropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor(fd: number) {
+  /** @param describe the line that tells how many lines were dropped before it. */
+  constructor(fd: number, describe: (dropped: number) => string) {
     this.#fd = fd;
+    this.#describe = describe;
   }
 
   /** Buffers a line, which includes its line end. Lines are written in their order. */
   write(line: string): void {
-    if (this.#buffer.length + line.length > BUFFER_UNITS_MAX) return;
+    // Once one is dropped, so are those behind it, until the line that counts them has its place.
+    if (this.#dropped > 0 || this.#buffer.length + line.length > BUFFER_UNITS_MAX) {
+      this.#dropped += 1;
+      return;
+    }
     this.#buffer += line;
     this.#timer ??= setTimeout(() => this.flush(), BUFFERED_MS_MAX).unref();
     if (this.#buffer.length >= BUFFERED_UNITS && this.#writing === undefined) this.#send();
@@ -43,16 +51,22 @@ export class LogWriter {
   /** Writes the buffer before it returns, for a process that is about to end. */
   flushSync(): void {
     try {
-      fs.writeSync(this.#fd, this.#buffer);
+      fs.writeSync(this.#fd, this.#take());
     } catch {
       // The reader has closed its end.
     }
+  }
+
+  /** Empties the buffer. */
+  #take(): string {
+    const text = this.#buffer + (this.#dropped > 0 ? this.#describe(this.#dropped) : '');
     this.#buffer = '';
+    this.#dropped = 0;
+    return text;
   }
 
   #send(): Promise<void> {
-    const bytes = Buffer.from(this.#buffer);
-    this.#buffer = '';
+    const bytes = Buffer.from(this.#take());
     this.#writing = this.#writeBytes(bytes).finally(() => {
       this.#writing = undefined;
     });

@@ -1,33 +1,61 @@
 /** The log: JSON lines on standard error, readable text when that is a terminal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import pino, { type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
+import { createTextLines, JSON_LINES, type LogFormat } from './log-format.ts';
 import { LogWriter } from './log-writer.ts';
-import type { LogLevel } from './service.ts';
 
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
+/** A log of the lines of that level and above; `write` gets each with its line end. */
+export function createLog(
+  level: LogLevel,
+  write: (line: string) => void,
+  format: LogFormat = JSON_LINES,
+): Log {
+  const isOn = (other: LogLevel) =>
+    level !== 'silent' && LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
+  const areOn = { error: isOn('error'), warn: isOn('warn'), info: isOn('info') };
+  const at =
+    (other: keyof typeof areOn) =>
+    (first: Fields | string, message = '') => {
+      if (!areOn[other]) return;
+      const [fields, text] = typeof first === 'string' ? [{}, first] : [first, message];
+      write(format.event(other, fields, text));
+    };
+  return {
+    error: at('error'),
+    warn: at('warn'),
+    info: at('info'),
+    request(line) {
+      const other = line.status < 500 ? 'info' : 'error';
+      if (areOn[other]) write(format.request(other, line));
+    },
+  };
+}
+
 /** The log, and a `close` that writes its last lines; it resolves to false when they cannot be written in time. */
-export function openLog(level: LogLevel): { log: Logger; close: () => Promise<boolean> } {
-  if (process.stderr.isTTY) {
-    const stream = pretty({
-      destination: STDERR,
-      sync: true,
-      ignore: 'pid,hostname',
-      translateTime: 'SYS:HH:MM:ss',
-      singleLine: true,
-    });
-    return { log: pino({ level }, stream), close: async () => true };
+export function openLog(level: LogLevel): { log: Log; close: () => Promise<boolean> } {
+  const { stderr } = process;
+  if (stderr.isTTY) {
+    const format = createTextLines(stderr.hasColors());
+    return {
+      log: createLog(level, (line) => stderr.write(line), format),
+      close: async () => true,
+    };
   }
-  // Pino's own destination measures its whole buffer at each line, which takes quadratic time.
-  const writer = new LogWriter(STDERR);
+  const writer = new LogWriter(STDERR, (dropped) =>
+    JSON_LINES.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
+  );
   process.on('exit', () => writer.flushSync());
-  const log = pino({ level }, writer);
+  let isOpen = true;
+  const log = createLog(level, (line) => {
+    if (isOpen) writer.write(line);
+  });
   const close = () => {
     // Later lines would be lost anyway.
-    log.level = 'silent';
+    isOpen = false;
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
   return { log, close };

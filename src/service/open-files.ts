@@ -1,7 +1,7 @@
 /** The connections that the limit of open files leaves room for. */
 
 import cluster from 'node:cluster';
-import type { FastifyBaseLogger } from 'fastify';
+import type { Log } from '../log.ts';
 import type { ServeOptions } from './service.ts';
 
 /** What a process opens beside its connections: 30 to 40, and those to PostgreSQL. */
@@ -10,7 +10,7 @@ const OTHER_FILES = 64;
 /** `maxConnections`, or less, with a line in the log, where the operating system allows fewer open files. */
 export function limitConnections(
   { maxConnections, databaseConnections }: ServeOptions,
-  log: FastifyBaseLogger,
+  log: Log,
 ): number {
   // Otherwise the report asks for the names of all network addresses.
   Object.assign(process.report, { excludeNetwork: true });

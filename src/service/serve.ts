@@ -49,7 +49,7 @@ async function start(options: ServeOptions): Promise<void> {
     });
     if (cluster.isWorker) return;
     const lines = [
-      `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)})`,
+      `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}), documentation at /docs`,
       ...(await ensureFirstKey(options, service.port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);

@@ -1,9 +1,7 @@
 /** What a service is started with, and what it is once it runs. */
 
 import type { Environment } from '../api-key.ts';
-
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+import type { LogLevel } from '../log.ts';
 
 /** The options of `petstore serve`, by the names that they have on the command line. */
 export interface ServeOptions {
@@ -19,6 +17,8 @@ export interface ServeOptions {
   readonly baseUrl?: string;
   readonly logLevel: LogLevel;
   readonly corsOrigin: readonly string[];
+  /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy: readonly string[];
   readonly retireGetPet: boolean;
   /** The requests of each key in a second, and at once. */
   readonly rateLimit?: number;

@@ -4,8 +4,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../error.ts';
+import type { Log } from '../log.ts';
 import { findRateLimit } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
 import { lendTokens } from './token-leases.ts';
@@ -18,10 +18,7 @@ const LIFETIME_MS_MIN = 1_000;
  *
  * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
  */
-export async function startWorkers(
-  options: ServeOptions,
-  log: FastifyBaseLogger,
-): Promise<Service> {
+export async function startWorkers(options: ServeOptions, log: Log): Promise<Service> {
   const { workers: count, host, port: wanted } = options;
   const limit = findRateLimit(options);
   if (limit !== undefined) lendTokens(limit);
@@ -43,7 +40,7 @@ export async function startWorkers(
     const startedAt = performance.now();
     worker.once('exit', async (status, signal) => {
       if (isStopping) return;
-      log.error({ pid: worker.process.pid, status, signal }, 'a worker ended and is replaced');
+      log.error({ worker: worker.process.pid, status, signal }, 'a worker ended and is replaced');
       await setTimeout(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
       if (!isStopping) replaceOnExit(cluster.fork());
     });

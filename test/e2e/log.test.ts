@@ -42,9 +42,12 @@ describe('log', { concurrency: 2 }, () => {
         ['GET', undefined, 404, null],
       ],
     );
-    for (const { level, time, ms, requestId } of requests) {
-      assert.equal(level, 30);
-      assert.ok(Math.abs(time - Date.now()) < 60_000);
+    for (const { level, time, ms, requestId, client, pid } of requests) {
+      assert.equal(level, 'info');
+      assert.equal(client, '127.0.0.1');
+      assert.equal(pid, service.process.pid);
+      assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000);
       assert.ok(ms >= 0);
       assert.match(requestId, /^[0-9a-f-]{36}$/);
     }
@@ -60,6 +63,29 @@ describe('log', { concurrency: 2 }, () => {
     const { status, stderr } = await service.finished;
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
   });
+
+  for (const [env, colour] of [
+    [{ NO_COLOR: '', FORCE_COLOR: '', TERM: 'xterm-256color' }, String.raw`\x1b\[32m200\x1b\[39m`],
+    [{ NO_COLOR: '1', FORCE_COLOR: '', TERM: 'xterm-256color' }, '200'],
+  ] as const) {
+    const skip = process.platform !== 'linux' && 'only the `script` of Linux gives a terminal so';
+    test(`log › a terminal, NO_COLOR ${env.NO_COLOR === '' ? 'not set' : 'set'} › is for a person`, {
+      skip,
+    }, async () => {
+      const { FORCE_COLOR: _, ...variables } = env;
+      const within = ['sh', '-c', 'exec script --quiet --return --command "$*" /dev/null', 'sh'];
+      await using service = await startService(inMemory, { cwd, within, env: variables });
+      assert.equal(await ask(service.url, service.key), 200);
+      const line = new RegExp(
+        `\\d\\d:\\d\\d:\\d\\d GET /v1/pets ${colour} \\d+\\.\\d ms key 1\\r\\n`,
+      );
+      const end = performance.now() + 10_000;
+      while (!line.test(service.output.stdout) && performance.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      assert.match(service.output.stdout, line);
+    });
+  }
 
   test('log › its readers gone › the service goes on and stops in order', async () => {
     await using service = await startService(inMemory, { cwd });

@@ -27,7 +27,7 @@ describe('start', () => {
     const [where, words, curl = '', ...rest] = service.output.stdout.split('\n');
     assert.equal(
       where,
-      `petstore listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db)`,
+      `petstore listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), documentation at /docs`,
     );
     assert.equal(words, 'The first key, which is shown only now, and how to use it:');
     assert.deepEqual(rest, ['']);
@@ -44,7 +44,9 @@ describe('start', () => {
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
     await using production = await startService(['--environment', 'production'], { cwd });
     const [where, words, command = '', ...rest] = production.output.stdout.split('\n');
-    assert.ok(where?.endsWith(` (production, store sqlite:${cwd}/petstore.db)`));
+    assert.ok(
+      where?.endsWith(` (production, store sqlite:${cwd}/petstore.db), documentation at /docs`),
+    );
     assert.equal(words, 'No production key is active. To make one:');
     assert.deepEqual(rest, ['']);
     const output = production.output.stdout + production.output.stderr;
@@ -69,7 +71,7 @@ describe('start', () => {
     const { stdout } = service.output;
     assert.equal(
       stdout,
-      `petstore listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db)\n`,
+      `petstore listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), documentation at /docs\n`,
     );
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 200);

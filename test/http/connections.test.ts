@@ -131,7 +131,7 @@ test('connections › one more while all have requests at work › is closed, an
     ['', '', ''],
   );
   await sleep(1_100);
-  const lines = service.log.slice(before).filter(({ level }) => level === 40);
+  const lines = service.log.slice(before).filter(({ level }) => level === 'warn');
   assert.deepEqual(
     lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
     [{ connectionsMax: MAX, closed: 0, refused: 3 }],

@@ -140,7 +140,8 @@ const SUNSET_MS = Date.UTC(2030, 11, 5);
 const DAY_MS = 86_400_000;
 
 function countReminders({ log }: TestApp): number {
-  return log.filter(({ level, msg }) => level === 40 && /past its sunset/.test(String(msg))).length;
+  return log.filter(({ level, msg }) => level === 'warn' && /past its sunset/.test(String(msg)))
+    .length;
 }
 
 test('GET /v1/pets/{petId} › from the sunset on › still answers, and the log reminds once a day', async () => {

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { createApiKeyText } from '../../src/api-key.ts';
+import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import type { PetStore } from '../../src/store.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { addKey, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, type Sent, send } from '../support/request.ts';
-import type { Answer } from '../support/socket.ts';
+import { type Answer, exchange, parseAnswer } from '../support/socket.ts';
 
-const service = await startTestApp();
+const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
 after(() => service[Symbol.asyncDispose]());
 const { authorization } = service;
 
@@ -33,29 +33,60 @@ for (const [sent, expected] of [
   ],
   [
     { path: '/v1/pets/9', headers: authorization },
-    { route: '/v1/pets/:petId', status: 404, keyId: 1 },
+    {
+      route: '/v1/pets/:petId',
+      status: 404,
+      keyId: 1,
+      code: 'not_found',
+      reason: 'there is no pet with this petId',
+    },
   ],
-  [{ path: '/v1/pets' }, { route: '/v1/pets', status: 401, keyId: null }],
+  [
+    { path: '/v1/pets' },
+    { route: '/v1/pets', status: 401, keyId: null, code: 'unauthorized', reason: 'missing' },
+  ],
   [
     { method: 'PUT', path: '/v1/pets', headers: authorization },
-    { route: '/v1/pets', status: 405, keyId: 1 },
+    {
+      route: '/v1/pets',
+      status: 405,
+      keyId: 1,
+      code: 'method_not_allowed',
+      reason: 'this path takes only GET, HEAD, POST, OPTIONS',
+    },
   ],
   [
     { method: 'POST', path: '/v1/pets', headers: authorization, body: '{}' },
-    { route: '/v1/pets', status: 400, keyId: 1 },
+    {
+      route: '/v1/pets',
+      status: 400,
+      keyId: 1,
+      code: 'bad_request',
+      reason: 'name is required',
+    },
   ],
   [{ path: '/livez' }, { route: '/livez', status: 200, keyId: null }],
-  [{ path: '/nothing' }, { status: 404, keyId: null }],
+  [
+    { path: '/nothing' },
+    {
+      status: 404,
+      keyId: null,
+      code: 'not_found',
+      reason: 'there is nothing at this path; pets are at /v1/pets',
+    },
+  ],
 ] as const satisfies readonly [Sent, object][]) {
   const method = 'method' in sent ? sent.method : 'GET';
   test(`log › ${method} ${sent.path}, answered ${expected.status} › leaves one line with these members`, async () => {
     const { answer, lines } = await sendAndRead(sent);
     assert.equal(lines.length, 1);
-    const { level, time, pid, hostname, ms, ...rest } = lines[0] ?? {};
-    assert.deepEqual(rest, { method, ...expected, requestId: answer.headers['x-request-id'] });
-    assert.equal(level, 30);
+    const { time, ms, ...rest } = lines[0] ?? {};
+    const requestId = answer.headers['x-request-id'];
+    const { pid } = process;
+    const client = '127.0.0.1';
+    assert.deepEqual(rest, { level: 'info', pid, client, method, ...expected, requestId });
     assert.ok(typeof ms === 'number' && ms > 0 && ms < 10_000);
-    assert.ok(typeof time === 'number' && typeof pid === 'number' && typeof hostname === 'string');
+    assert.equal(new Date(String(time)).toISOString(), time);
   });
 }
 
@@ -77,11 +108,20 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
       body: `{"name":"${secret}","categoryId":1}`,
     },
     { method: 'POST', path: '/v1/pets', headers: authorization, body: `{"name":"${secret}"` },
+    {
+      method: 'POST',
+      path: '/v1/pets',
+      headers: authorization,
+      body: `{"${secret}":1,"${secret}":1}`,
+    },
+    { method: 'POST', path: '/v1/pets', headers: authorization, body: `["${wrong}" "${secret}"]` },
   ];
   for (const sent of sents) {
     const { answer, lines } = await sendAndRead(sent);
     const text = JSON.stringify(lines);
-    for (const hidden of [service.key, wrong, secret]) assert.ok(!text.includes(hidden), text);
+    for (const hidden of [service.key, wrong.slice(-9), 'Rumpel', 'stiltskin']) {
+      assert.ok(!text.includes(hidden), text);
+    }
     assert.ok(!answer.body.includes(service.key) && !answer.body.includes(wrong), answer.body);
   }
 });
@@ -115,13 +155,16 @@ for (const [sent, method] of [
       /^the service failed to answer; the X-Request-Id names this request in its log$/,
     );
     assert.ok(!JSON.stringify(answer).includes('secret_column'));
-    const failures = lines.filter(({ level }) => level === 50);
-    assert.equal(failures.length, 1);
-    assert.equal(failures[0]?.requestId, answer.headers['x-request-id']);
-    const { message, stack } = Object(failures[0]?.err);
+    assert.equal(lines.length, 1);
+    const { level, status, code, requestId, err } = lines[0] ?? {};
+    assert.deepEqual(
+      { level, status, code },
+      { level: 'error', status: 500, code: 'internal_error' },
+    );
+    assert.equal(requestId, answer.headers['x-request-id']);
+    const { message, stack } = Object(err);
     assert.equal(message, CAUSE);
     assert.match(stack, /log\.test\.ts/);
-    assert.equal(lines.filter(({ status }) => status === 500).length, 1);
   });
 
   test(`${what} › a store that cannot answer in time › answers 503 with Retry-After and logs it`, async () => {
@@ -138,7 +181,12 @@ for (const [sent, method] of [
     );
     assert.equal(answer.headers['retry-after'], '1');
     assert.ok(!JSON.stringify(answer).includes('secret_column'));
-    assert.equal(lines.filter(({ level }) => level === 50).length, 1);
+    assert.equal(lines.length, 1);
+    const { level, status, code, reason } = lines[0] ?? {};
+    assert.deepEqual(
+      { level, status, code, reason },
+      { level: 'error', status: 503, code: 'unavailable', reason: 'the database is busy' },
+    );
   });
 }
 
@@ -167,7 +215,88 @@ test('log › a refusal that the client caused › is no error in it', async () 
     const { lines } = await sendAndRead(sent);
     assert.deepEqual(
       lines.map(({ level }) => level),
-      [30],
+      ['info'],
     );
   }
+});
+
+const REVOKED = await addKey(service.store, { environment: 'staging' });
+const findId = async (key: string) => (await service.store.keys.find(digestApiKey(key)))?.id;
+await service.store.keys.revoke((await findId(REVOKED)) ?? 0, Date.now());
+const EXPIRED = await addKey(service.store, { environment: 'staging', expiresAt: Date.now() });
+const MOVED = createApiKeyText('staging');
+await service.store.keys.add({
+  digest: digestApiKey(MOVED),
+  name: 'moved',
+  environment: 'production',
+  createdAt: Date.now(),
+});
+
+let clients = 0;
+
+for (const [what, credentials, reason, keyId] of [
+  ['no credentials', undefined, 'missing', null],
+  ['other credentials', 'Basic dXNlcjpwYXNz', 'malformed', null],
+  ['a key without its scheme', service.key, 'malformed', null],
+  ['a key with a typing mistake', `Bearer ${service.key.slice(0, -1)}`, 'malformed', null],
+  ['a key that is in no store', `Bearer ${createApiKeyText('staging')}`, 'unknown', null],
+  ['a revoked key', `Bearer ${REVOKED}`, 'revoked', await findId(REVOKED)],
+  ['an expired key', `Bearer ${EXPIRED}`, 'expired', await findId(EXPIRED)],
+  ['a key of production', `Bearer ${createApiKeyText('production')}`, 'other environment', null],
+  [
+    'a key that is stored for production',
+    `Bearer ${MOVED}`,
+    'other environment',
+    await findId(MOVED),
+  ],
+] as const) {
+  test(`log › ${what} › has the reason "${reason}", and the key when it is known`, async () => {
+    // Refusals of one client in one second would not all be logged.
+    clients += 1;
+    const headers = {
+      'x-forwarded-for': `10.0.0.${clients}`,
+      ...(credentials !== undefined && { authorization: credentials }),
+    };
+    const { lines } = await sendAndRead({ path: '/v1/pets', headers });
+    const { status, code, ...line } = lines[0] ?? {};
+    assert.deepEqual({ status, code }, { status: 401, code: 'unauthorized' });
+    assert.deepEqual({ reason: line.reason, keyId: line.keyId }, { reason, keyId });
+  });
+}
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+
+for (const [traceparent, traceId] of [
+  [`00-${TRACE}-00f067aa0ba902b7-01`, TRACE],
+  [`01-${TRACE}-00f067aa0ba902b7-00`, TRACE],
+  [`ff-${TRACE}-00f067aa0ba902b7-01`, undefined],
+  [`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`, undefined],
+  [`00-${TRACE}-${'0'.repeat(16)}-01`, undefined],
+  [`00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`, undefined],
+  [`00-${TRACE}-00f067aa0ba902b7-01-x`, undefined],
+  [`00-${TRACE}","x":"-00f067aa0ba902b7-01`, undefined],
+  ['', undefined],
+] as const) {
+  test(`log › traceparent ${traceparent} › is ${traceId === undefined ? 'left out' : 'the trace id'}`, async () => {
+    const { lines } = await sendAndRead({ path: '/livez', headers: { traceparent } });
+    assert.equal(lines[0]?.traceId, traceId);
+  });
+}
+
+test('log › what the parser refuses › has its code, the reason and the client', async () => {
+  const start = service.log.length;
+  const answer = parseAnswer(
+    await exchange(service.port, 'GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n'),
+  );
+  assert.equal(answer.status, 400);
+  const { time, pid, ...line } = service.log[start] ?? {};
+  assert.deepEqual(line, {
+    level: 'info',
+    client: '127.0.0.1',
+    status: 400,
+    requestId: answer.headers['x-request-id'],
+    keyId: null,
+    code: 'bad_request',
+    reason: JSON.parse(answer.body).message,
+  });
 });

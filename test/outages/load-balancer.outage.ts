@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -179,7 +180,8 @@ describe('load balancer', () => {
     await (await startBalancer([first, first]))[Symbol.asyncDispose]();
     cluster = await startCluster();
     env = { PETSTORE_DATABASE: cluster.url() };
-    replicas.push(await startService([], { cwd, env }), await startService([], { cwd, env }));
+    const args = ['--trust-proxy', '127.0.0.1'];
+    replicas.push(await startService(args, { cwd, env }), await startService(args, { cwd, env }));
     const [one, two] = replicas as [RunningService, RunningService];
     balancer = await startBalancer([one.port, two.port]);
     client = new PetClient(balancer.url, one.key);
@@ -212,6 +214,17 @@ describe('load balancer', () => {
       assert.ok(countLogged(replica, 'POST', 201) >= 10);
       assert.ok(countLogged(replica, 'GET', 200) >= 10);
     }
+  });
+
+  test('load balancer › a client that names another address › is logged with its own', async () => {
+    const options = { port: balancer?.port, path: '/nothing', localAddress: '127.0.0.2' };
+    const sent = request({ ...options, headers: { 'x-forwarded-for': '198.51.100.9' } }).end();
+    const [response] = await once(sent, 'response');
+    assert.equal(response.resume().statusCode, 404);
+    await setTimeout(LOG_MS_MAX);
+    const log = replicas.map(({ output }) => output.stderr).join('');
+    assert.match(log, /"client":"127\.0\.0\.2","method":"GET","status":404/);
+    assert.ok(!log.includes('198.51.100.9'));
   });
 
   test('load balancer › a body of 64 KiB › passes', async () => {

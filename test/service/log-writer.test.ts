@@ -13,6 +13,7 @@ const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
 /** More than is gathered, and than a pipe holds. */
 const MANY = 10_000;
 const line = (number: number) => `${number} 🐈 ${'é'.repeat(number % 50)}\n`;
+const describeDropped = (count: number) => `${count} dropped\n`;
 const MANY_LINES = Array.from({ length: MANY }, (_, number) => line(number)).join('');
 
 describe('LogWriter', () => {
@@ -24,7 +25,7 @@ describe('LogWriter', () => {
     const path = join(folder, name);
     const fd = openSync(path, 'w');
     t.after(() => closeSync(fd));
-    return { path, writer: new LogWriter(fd) };
+    return { path, writer: new LogWriter(fd, describeDropped) };
   }
 
   /** A writer to a pipe that holds 64 KiB and lets nobody wait; both ends are closed after the test. */
@@ -34,7 +35,7 @@ describe('LogWriter', () => {
     execFileSync('mkfifo', [path]);
     let reader: number | undefined = openSync(path, O_RDONLY | O_NONBLOCK);
     const fd = openSync(path, O_WRONLY | O_NONBLOCK);
-    const writer = new LogWriter(fd);
+    const writer = new LogWriter(fd, describeDropped);
     const closeReader = () => {
       if (reader !== undefined) closeSync(reader);
       reader = undefined;
@@ -114,7 +115,7 @@ describe('LogWriter', () => {
     assert.equal(Buffer.concat(parts).toString(), MANY_LINES);
   });
 
-  test('write › nobody reads › keeps 8 MiB and drops the newest lines', async (t) => {
+  test('write › nobody reads › keeps 8 MiB, drops the newest lines and counts them', async (t) => {
     const { reader, writer } = openPipe(t);
     const long = (number: number) => `${String(number).padStart(1_023)}\n`;
     const sent = 20_000;
@@ -132,13 +133,20 @@ describe('LogWriter', () => {
       for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
     }
     parts.push(readPipe(reader));
-    const numbers = Buffer.concat(parts).toString().trimEnd().split('\n').map(Number);
+    const lines = Buffer.concat(parts).toString().trimEnd().split('\n');
+    // The last line counts those that are missing.
+    const [, dropped] = /^(\d+) dropped$/.exec(lines.pop() ?? '') ?? [];
+    assert.equal(lines.length + Number(dropped), sent);
+    const numbers = lines.map(Number);
     // What a write took before the pipe was full is not counted.
     assert.ok(numbers.length > 8_000 && numbers.length < sent, String(numbers.length));
     assert.deepEqual(
       numbers,
       Array.from(numbers, (_, place) => place),
     );
+    writer.write(line(1));
+    await writer.flush();
+    assert.equal(readPipe(reader).toString(), line(1));
   });
 
   test('write › the reader is gone › is no failure', async (t) => {

@@ -2,9 +2,9 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import pino from 'pino';
 import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { createLog } from '../../src/service/log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, type TestDatabase } from './postgres.ts';
@@ -34,7 +34,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   const environment = options.environment ?? 'staging';
   const app = await createApp({
     store,
-    log: pino({ level: 'info' }, { write: (line) => log.push(JSON.parse(line)) }),
+    log: createLog('info', (line) => log.push(JSON.parse(line))),
     environment,
     corsOrigin: ['*'],
     retireGetPet: false,

@@ -4,6 +4,7 @@ import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } fr
 import {
   type ApiKey,
   digestApiKey,
+  ENVIRONMENTS,
   type Environment,
   getKeyState,
   isApiKeyOf,
@@ -21,10 +22,11 @@ const CACHED_KEYS_MAX = 1_000;
 /** Without `$`: a match is never tried again from an earlier character. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
 const CHALLENGE = 'Bearer realm="petstore"';
+const OTHER_ENVIRONMENT = 'other environment';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The id of the key of this request; null until it is accepted. */
+    /** The id of the key of this request, a refused one too; null until it is known. */
     keyId: number | null;
     /** Whether that key may not add pets. */
     isReadOnly: boolean;
@@ -37,7 +39,7 @@ export interface AuthenticateOptions {
   readonly now: () => number;
 }
 
-/** The hook that lets a request with an active key pass, and answers every other with the same 401. */
+/** The hooks that let a request with an active key pass, and answer every other with the same 401. */
 export function createAuthenticate({ keys, environment, now }: AuthenticateOptions) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
   const touchedAt = new Map<number, number>();
@@ -65,23 +67,40 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     if (!isApiKeyOf(environment, token)) return undefined;
     const at = performance.now();
     const key = await keys.find(digestApiKey(token));
-    if (key?.environment !== environment) return undefined;
+    if (key?.environment !== environment) return key;
     if (cache.size >= CACHED_KEYS_MAX) cache.clear();
     cache.set(token, { key, at });
     return key;
   }
 
-  return function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  /** Why the key is refused; undefined when it is not. */
+  function findReason(key: ApiKey): string | undefined {
+    if (key.environment !== environment) return OTHER_ENVIRONMENT;
+    const state = getKeyState(key, now());
+    return state === 'active' ? undefined : state;
+  }
+
+  /** Why there is no key for it. */
+  function explain(authorization: string | undefined, token: string): string {
+    if (authorization === undefined) return 'missing';
+    if (isApiKeyOf(environment, token)) return 'unknown';
+    return ENVIRONMENTS.some((other) => isApiKeyOf(other, token)) ? OTHER_ENVIRONMENT : 'malformed';
+  }
+
+  function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { authorization } = request.headers;
     // Two Authorization fields arrive joined by a comma, which no key has.
-    const token = CREDENTIALS.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
     const decide = (key: ApiKey | undefined): void => {
-      if (key !== undefined && getKeyState(key, now()) === 'active') {
-        request.keyId = key.id;
+      if (key !== undefined) request.keyId = key.id;
+      const reason = key === undefined ? explain(authorization, token) : findReason(key);
+      if (key !== undefined && reason === undefined) {
         request.isReadOnly = key.isReadOnly === true;
         touch(key, request);
         done();
         return;
       }
+      request.refusal = { code: 'unauthorized', reason };
       reply.header('www-authenticate', CHALLENGE + (token === '' ? '' : ', error="invalid_token"'));
       done(createError('unauthorized'));
     };
@@ -89,5 +108,14 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     const cached = findCached(token);
     if (cached !== undefined) decide(cached);
     else findKey(token).then(decide, done);
-  };
+  }
+
+  /** The hook behind the body, which may have taken long: a key that was revoked meanwhile is refused. */
+  function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const isQuick = performance.now() - request.startedAt < CACHED_MS_MAX;
+    if (isQuick || request.body === undefined) done();
+    else authenticate(request, reply, done);
+  }
+
+  return { authenticate, authenticateAgain };
 }

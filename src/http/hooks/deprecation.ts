@@ -1,6 +1,7 @@
 /** The end of `GET /pets/{petId}`: deprecated since this product's release (RFC 9745), to be removed at SUNSET (RFC 8594). */
 
-import type { HookHandlerDoneFunction as Done, FastifyBaseLogger } from 'fastify';
+import type { HookHandlerDoneFunction as Done } from 'fastify';
+import type { Log } from '../../log.ts';
 import { createError } from '../errors.ts';
 
 const DEPRECATED_SECONDS = Date.UTC(2026, 10, 21) / 1000;
@@ -16,10 +17,7 @@ export interface DeprecationOptions {
 }
 
 /** The hook that adds the headers of a deprecated operation, and reminds the operator once a day after SUNSET. */
-export function createDeprecation(
-  log: FastifyBaseLogger,
-  { base, retireGetPet, now }: DeprecationOptions,
-) {
+export function createDeprecation(log: Log, { base, retireGetPet, now }: DeprecationOptions) {
   const headers = {
     deprecation: `@${DEPRECATED_SECONDS}`,
     sunset: SUNSET.toUTCString(),

@@ -1,19 +1,17 @@
 /** The last hook of every answer of the application: the headers that all carry, the log line of the request, and when it is sent. */
 
-import type {
-  HookHandlerDoneFunction as Done,
-  FastifyBaseLogger,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify';
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { lingerAtEnd } from '../protocol/lingering-close.ts';
+import { findTraceId, type RequestLog } from '../request-log.ts';
 import type { LoadShedder } from './shed-load.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** When its headers were parsed, by `performance.now`. */
     startedAt: number;
+    /** The address of the client. */
+    client: string;
   }
 }
 
@@ -24,7 +22,7 @@ declare module 'fastify' {
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
 export function createFinishResponse(
-  log: FastifyBaseLogger,
+  requestLog: RequestLog,
   isStopping: () => boolean,
   settle: LoadShedder['settle'],
 ) {
@@ -40,13 +38,16 @@ export function createFinishResponse(
     if (reply.hasHeader('connection')) lingerAtEnd(request.raw.socket);
     const ms = performance.now() - request.startedAt;
     settle(request, ms);
-    log.info({
+    requestLog.write({
+      client: request.client,
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,
-      ms: Math.round(ms * 1000) / 1000,
+      ms,
       requestId: request.id,
       keyId: request.keyId,
+      traceId: findTraceId(request.headers.traceparent),
+      refusal: request.refusal ?? undefined,
     });
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) done();

@@ -52,6 +52,7 @@ export function createLoadShedder(): LoadShedder {
       const key = request.keyId ?? 0;
       const count = atWork.get(key) ?? 0;
       if (count * atWork.size >= SHARED_AT_WORK && performance.now() < lateUntil) {
+        request.refusal = { code: 'unavailable', reason: 'the key has its share at work' };
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
         // At once, it would cost as much as a list, from a client that then sends the next request.
         setTimeout(() => reply.send(OVERLOADED), SHED_MS);

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
+import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
 import { findLastResponse, isIdle } from './pipelining.ts';
 
@@ -13,7 +13,7 @@ const SEARCH_MS = 50;
 /** Closes an idle connection when one more than `connectionsMax` comes, or else the new one. */
 export function boundConnections(
   server: Server,
-  log: FastifyBaseLogger,
+  log: Log,
   connectionsMax = Number.POSITIVE_INFINITY,
 ): void {
   /** In the order of their last request. */

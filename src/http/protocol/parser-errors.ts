@@ -2,10 +2,11 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
+import { toAddress } from '../client-address.ts';
 import { createError, DEFAULT_MESSAGES, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
+import type { RequestLog } from '../request-log.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { findLastResponse } from './pipelining.ts';
@@ -14,7 +15,7 @@ import { findLastResponse } from './pipelining.ts';
 export function answerParserError(
   parserError: NodeJS.ErrnoException,
   socket: Socket,
-  log: FastifyBaseLogger,
+  log: RequestLog,
 ): void {
   const error = findError(parserError);
   if (error === undefined) {
@@ -46,18 +47,14 @@ function findError(parserError: NodeJS.ErrnoException): PetstoreError | undefine
 }
 
 /** Sends the error once the answers to the requests before it are sent. */
-export function sendErrorInOrder(
-  socket: Socket,
-  error: PetstoreError,
-  log: FastifyBaseLogger,
-): void {
+export function sendErrorInOrder(socket: Socket, error: PetstoreError, log: RequestLog): void {
   const response = findLastResponse(socket);
   if (response === undefined || response.writableFinished) sendError(socket, error, log);
   else response.once('close', () => sendError(socket, error, log));
 }
 
 /** Sends the error now, and ends the connection. */
-function sendError(socket: Socket, error: PetstoreError, log: FastifyBaseLogger): void {
+function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void {
   if (!socket.writable) {
     socket.destroy();
     return;
@@ -78,6 +75,13 @@ function sendError(socket: Socket, error: PetstoreError, log: FastifyBaseLogger)
   socket.write(
     `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${text}`,
   );
+  const { code, message: reason, status } = body;
+  log.write({
+    client: toAddress(socket),
+    status,
+    requestId,
+    keyId: null,
+    refusal: { code, reason },
+  });
   closeLingering(socket);
-  log.info({ status: body.status, requestId, reason: error.message });
 }

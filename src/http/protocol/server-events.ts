@@ -2,12 +2,12 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
 import { PetstoreError } from '../../error.ts';
+import type { RequestLog } from '../request-log.ts';
 import { sendErrorInOrder } from './parser-errors.ts';
 
 /** Routes the server's events to the application or answers them in the Error shape. */
-export function handleServerEvents(server: Server, log: FastifyBaseLogger): void {
+export function handleServerEvents(server: Server, log: RequestLog): void {
   // By default Node drops the header fields above 2,000, and a second Host or Authorization with them.
   server.maxHeadersCount = 0;
   const asRequest = (request: IncomingMessage, response: ServerResponse) =>

@@ -1,0 +1,51 @@
+/** The port to the log: a line for each request, and lines for whatever else the operator should know. */
+
+import type { ErrorCode } from './error.ts';
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Why a request was refused, for the operator alone. */
+export interface Refusal {
+  readonly code: ErrorCode;
+  /** Holds nothing that the client sent. */
+  readonly reason?: string | undefined;
+  /** What was thrown that nobody expected. */
+  readonly err?: unknown;
+}
+
+/** What is logged of a request. No text in it needs an escape in JSON, but that of its refusal. */
+export interface RequestLine {
+  /** The address of the client. */
+  readonly client: string;
+  /** Absent, like the route and the time that it took, when the parser refused it. */
+  readonly method?: string;
+  /** As it is registered; also absent when there is none for the path. */
+  readonly route?: string | undefined;
+  readonly status: number;
+  /** In milliseconds. */
+  readonly ms?: number;
+  readonly requestId: string;
+  /** The key's id; null when it is not known. */
+  readonly keyId: number | null;
+  /** The trace of the client's (W3C Trace Context), in 32 hexadecimal digits. */
+  readonly traceId?: string | undefined;
+  /** Absent when it was not refused. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** What a line tells beside its message; `err` is what was thrown. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+interface Write {
+  (message: string): void;
+  (fields: Fields, message: string): void;
+}
+
+export interface Log {
+  readonly error: Write;
+  readonly warn: Write;
+  readonly info: Write;
+  /** Logs a request: as an error when the service could not answer it. */
+  request(line: RequestLine): void;
+}

@@ -1,0 +1,83 @@
+/** The lines of the log: JSON for programs, text for a person at a terminal. */
+
+import { styleText } from 'node:util';
+import type { Fields, LogLevel, RequestLine } from '../log.ts';
+
+/** Each gives one line, with its line end; the text of an error may have more. */
+export interface LogFormat {
+  request(level: LogLevel, line: RequestLine): string;
+  event(level: LogLevel, fields: Fields, message: string): string;
+}
+
+/** Makes the line of a request by hand, in a third of the time of JSON.stringify: it is a fifth of what a small answer costs. */
+export const JSON_LINES: LogFormat = {
+  request(level, { client, method, route, status, ms, requestId, keyId, traceId, refusal }) {
+    const what = method === undefined ? '' : `,"method":"${method}"`;
+    const where = route === undefined ? '' : `,"route":"${route}"`;
+    const time = ms === undefined ? '' : `,"ms":${Math.round(ms * 1000) / 1000}`;
+    const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
+    const why = refusal === undefined ? '' : `,${toMembers({ ...refusal })}`;
+    return `${startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
+  },
+  event: (level, fields, message) =>
+    `${startLine(level)},${toMembers({ ...fields, msg: message })}}\n`,
+};
+
+const { pid } = process;
+let lastMs = 0;
+let lastTime = '';
+
+function startLine(level: LogLevel): string {
+  const ms = Date.now();
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastTime = new Date(ms).toISOString();
+  }
+  return `{"time":"${lastTime}","level":"${level}","pid":${pid}`;
+}
+
+function toMembers({ err, ...fields }: Fields): string {
+  const members = err === undefined ? fields : { ...fields, err: toError(err) };
+  return JSON.stringify(members).slice(1, -1);
+}
+
+/** Of an error of a library no other member, which may hold data. */
+function toError(value: unknown): { message: string; code?: unknown; stack: string } {
+  if (!(value instanceof Error)) return { message: String(value), stack: '' };
+  const { message, cause } = value;
+  const stack = `${value.stack}${cause === undefined ? '' : `\ncaused by ${toError(cause).stack}`}`;
+  return { message, ...('code' in value && { code: value.code }), stack };
+}
+
+/** Lines as `20:14:01 GET /v1/pets 200 0.3 ms key 1`. */
+export function createTextLines(hasColors: boolean): LogFormat {
+  const paint = (color: Parameters<typeof styleText>[0], text: string) =>
+    hasColors ? styleText(color, text, { validateStream: false }) : text;
+  return {
+    request(_level, { client, method = '-', route = '-', status, ms, keyId, refusal }) {
+      const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';
+      const parts = [toClock(), method, route, paint(color, String(status))];
+      if (ms !== undefined) parts.push(`${ms.toFixed(1)} ms`);
+      if (keyId !== null) parts.push(`key ${keyId}`);
+      if (refusal === undefined) return `${parts.join(' ')}\n`;
+      const { code, reason = '', err } = refusal;
+      // A JSON parser names the character that it did not expect.
+      parts.push(`from ${client}: ${code} ${reason.replaceAll(/\p{Cc}/gu, ' ')}`.trimEnd());
+      return `${parts.join(' ')}\n${toStack(err)}`;
+    },
+    event(level, { err, ...fields }, message) {
+      const color = level === 'info' ? 'gray' : level === 'warn' ? 'yellow' : 'red';
+      const rest = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
+      const line = [toClock(), paint(color, level), [message, ...rest].join(', ')].join(' ');
+      return `${line}\n${toStack(err)}`;
+    },
+  };
+}
+
+function toClock(): string {
+  return new Date().toTimeString().slice(0, 8);
+}
+
+function toStack(err: unknown): string {
+  return err === undefined ? '' : `${toError(err).stack}\n`;
+}

@@ -1,0 +1,75 @@
+/** Which address the log has for the client of a request, with and without proxies that are trusted. */
+
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { test } from 'node:test';
+import { createFindClient } from '../../src/http/client-address.ts';
+import { toNetwork } from '../../src/http/request-log.ts';
+import { startTestApp } from '../support/app.ts';
+import { send } from '../support/request.ts';
+
+const PROXIES = ['127.0.0.1', '10.0.0.0/8', '2001:db8:1::/48', '::1'];
+
+function findClient(remoteAddress: string | undefined, forwarded?: string, trusted = PROXIES) {
+  const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+  return createFindClient(trusted)({ socket: { remoteAddress }, headers } as IncomingMessage);
+}
+
+for (const [what, remote, forwarded, expected] of [
+  ['no field', '10.1.2.3', undefined, '10.1.2.3'],
+  ['an empty field', '10.1.2.3', '', '10.1.2.3'],
+  ['one address', '10.1.2.3', '192.0.2.1', '192.0.2.1'],
+  ['one address of IPv6', '::1', '2001:db8:2::5', '2001:db8:2::5'],
+  ['addresses that its client made up', '127.0.0.1', '198.51.100.9, 192.0.2.1', '192.0.2.1'],
+  ['a second proxy', '127.0.0.1', '198.51.100.9, 192.0.2.1, 10.9.9.9', '192.0.2.1'],
+  ['a second proxy of IPv6', '10.0.0.1', '192.0.2.1,2001:db8:1:2::7', '192.0.2.1'],
+  ['proxies alone', '127.0.0.1', '10.0.0.2, 10.0.0.1', '10.0.0.2'],
+  ['no address behind', '127.0.0.1', '192.0.2.1, unknown', '127.0.0.1'],
+  ['no address behind a proxy', '127.0.0.1', '"><script>, 10.0.0.1', '10.0.0.1'],
+  ['an address with its port', '127.0.0.1', '192.0.2.1:4711', '192.0.2.1'],
+  ['an address of IPv6 with its port', '127.0.0.1', '[2001:db8:2::5]:4711', '2001:db8:2::5'],
+  ['IPv4 in IPv6', '::ffff:127.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
+] as const) {
+  test(`client › of a trusted proxy, with ${what} › is ${expected}`, () => {
+    assert.equal(findClient(remote, forwarded), expected);
+  });
+}
+
+test('client › of a proxy that is not trusted › is that of its connection', () => {
+  assert.equal(findClient('192.0.2.7', '198.51.100.9'), '192.0.2.7');
+  assert.equal(findClient('127.0.0.1', '198.51.100.9', []), '127.0.0.1');
+  assert.equal(findClient('11.0.0.1', '198.51.100.9'), '11.0.0.1');
+});
+
+test('client › of a connection that is closed › is unknown', () => {
+  assert.equal(findClient(undefined, '198.51.100.9', []), 'unknown');
+});
+
+for (const [address, network] of [
+  ['192.0.2.1', '192.0.2.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
+  ['2001:db8::6', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['unknown', 'unknown'],
+] as const) {
+  test(`toNetwork › ${address} › is ${network}`, () => {
+    assert.equal(toNetwork(address), network);
+  });
+}
+
+test('log › X-Forwarded-For, given twice › is believed of a trusted proxy alone', async () => {
+  const headers = { 'x-forwarded-for': ['198.51.100.9', '192.0.2.1'] };
+  for (const [trustProxy, client] of [
+    [['127.0.0.0/8'], '192.0.2.1'],
+    [['10.0.0.0/8'], '127.0.0.1'],
+  ] as const) {
+    await using app = await startTestApp({ trustProxy });
+    await send(app.port, { path: '/livez', headers });
+    assert.deepEqual(
+      app.log.map((line) => line.client),
+      [client],
+    );
+  }
+});

@@ -1,0 +1,134 @@
+/** Repeated refusals: a few of them are logged, the others counted, and nothing else is left out. */
+
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { test } from 'node:test';
+import type { ErrorCode } from '../../src/error.ts';
+import { createRequestLog } from '../../src/http/request-log.ts';
+import type { RequestLine } from '../../src/log.ts';
+import { createLog } from '../../src/service/log.ts';
+import { startTestApp } from '../support/app.ts';
+import { exchange } from '../support/socket.ts';
+
+type Line = Record<string, unknown>;
+
+const DONE: RequestLine = { client: '192.0.2.1', status: 200, requestId: 'x', keyId: 1 };
+const refusal = (client: string, code: ErrorCode = 'unauthorized', status = 401): RequestLine => ({
+  ...DONE,
+  client,
+  status,
+  refusal: { code },
+});
+
+/** A log of requests, and what it wrote so far. */
+function openRequestLog(level: 'info' | 'error' = 'info') {
+  const lines: Line[] = [];
+  const requests = createRequestLog(createLog(level, (line) => lines.push(JSON.parse(line))));
+  return { lines, requests };
+}
+
+/** How many requests the lines tell of, one by one and counted. */
+function countRequests(lines: readonly Line[]): number {
+  return lines.reduce((sum, { leftOut = 1 }) => sum + Number(leftOut), 0);
+}
+
+test('request log › 10,000 refusals of a client in a second › are five lines and their count', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { lines, requests } = openRequestLog();
+  for (let sent = 0; sent < 10_000; sent += 1) requests.write(refusal('192.0.2.1'));
+  assert.equal(lines.length, 5);
+  t.mock.timers.tick(1_000);
+  const { time, pid, ...last } = lines.at(-1) ?? {};
+  assert.deepEqual(last, {
+    level: 'info',
+    client: '192.0.2.1',
+    code: 'unauthorized',
+    leftOut: 9_995,
+    msg: 'more refusals, not logged each',
+  });
+  assert.equal(lines.length, 6);
+  requests.write(refusal('192.0.2.1'));
+  assert.equal(lines.length, 7);
+  t.mock.timers.tick(1_000);
+  assert.equal(lines.length, 7);
+});
+
+test('request log › requests that are not refused, and failures › are all logged', () => {
+  const { lines, requests } = openRequestLog();
+  for (let sent = 0; sent < 1_000; sent += 1) {
+    requests.write(DONE);
+    requests.write(refusal('192.0.2.1', 'internal_error', 500));
+    requests.write(refusal('192.0.2.1'));
+  }
+  requests.flush();
+  assert.equal(lines.length, 2_006);
+});
+
+test('request log › other clients and codes › have lines of their own; a /64 is one client', () => {
+  const { lines, requests } = openRequestLog();
+  for (let sent = 0; sent < 100; sent += 1) {
+    requests.write(refusal('192.0.2.1'));
+    requests.write(refusal('192.0.2.1', 'not_found', 404));
+    requests.write(refusal('192.0.2.2'));
+    requests.write(refusal(`2001:db8::${sent.toString(16)}`));
+  }
+  requests.flush();
+  assert.equal(lines.length, 4 * 6);
+  assert.equal(countRequests(lines), 400);
+  assert.ok(lines.some(({ client, leftOut }) => client === '2001:db8:0:0::/64' && leftOut === 95));
+});
+
+test('request log › refusals of 10,000 clients › are a bounded number of lines whose counts add up', () => {
+  const { lines, requests } = openRequestLog();
+  for (let sent = 0; sent < 20_000; sent += 1) {
+    requests.write(refusal(`10.0.${(sent % 10_000) >> 8}.${sent % 256}`));
+  }
+  requests.flush();
+  assert.ok(lines.length <= 101 * 6, String(lines.length));
+  assert.equal(countRequests(lines), 20_000);
+  assert.ok(lines.some(({ client }) => client === 'others'));
+});
+
+test('request log › 503s when only errors are logged › are counted too', () => {
+  const { lines, requests } = openRequestLog('error');
+  for (let sent = 0; sent < 50; sent += 1) {
+    requests.write(refusal('192.0.2.1', 'unavailable', 503));
+    requests.write(refusal('192.0.2.1'));
+  }
+  requests.flush();
+  assert.equal(countRequests(lines), 50);
+  assert.ok(lines.every(({ level }) => level === 'error'));
+});
+
+test('request log › 10,000 requests without a key › leave a few lines a second, all told by the stop', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 50 });
+  const sent = 10_000;
+  const start = performance.now();
+  const app = await startTestApp();
+  const { port, log } = app;
+  await Promise.all(
+    Array.from(
+      { length: sent },
+      () =>
+        new Promise<void>((resolve, reject) => {
+          const options = { agent, host: '127.0.0.1', port, path: '/v1/pets' };
+          const one = request(options, (response) => response.resume().on('end', resolve));
+          one.on('error', reject).end();
+        }),
+    ),
+  );
+  agent.destroy();
+  await app[Symbol.asyncDispose]();
+  const seconds = Math.ceil((performance.now() - start) / 1_000);
+  const refused = log.filter(({ code }) => code === 'unauthorized');
+  assert.equal(countRequests(refused), sent);
+  assert.ok(refused.length <= (seconds + 1) * 6, `${refused.length} lines in ${seconds} s`);
+});
+
+test('request log › refusals of the parser › are counted too', async () => {
+  const app = await startTestApp();
+  for (let sent = 0; sent < 50; sent += 1) await exchange(app.port, 'GARBAGE\r\n\r\n');
+  await app[Symbol.asyncDispose]();
+  assert.equal(countRequests(app.log), 50);
+  assert.ok(app.log.length < 50);
+});
