@@ -1,7 +1,7 @@
 /** What src/store.ts promises of `check`, `backup` and `close` of the store, and opening it again, on every engine. */
 
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
@@ -33,6 +33,8 @@ for (const engine of ENGINES) {
       const once = await store.pets.addOnce(REX, REQUEST);
       const file = join(folder, 'backup.db');
       await store.backup(file);
+      const partial = (await readdir(folder)).filter((name) => name.endsWith('.partial'));
+      assert.deepEqual(partial, []);
       const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
       await store.pets.add(REX);
 
