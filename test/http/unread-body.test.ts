@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
 
@@ -141,4 +142,17 @@ test('unread bodies › all of them › are no failure of the service', () => {
     service.log.filter(({ level }) => level !== 'info'),
     [],
   );
+});
+
+test('lingering close › requests that are sent behind a refused one › do not reset the connection', async () => {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n');
+  const [answer] = await once(socket, 'data');
+  assert.match(String(answer), /^HTTP\/1\.1 400 /);
+  for (let count = 0; count < 3; count += 1) {
+    await sleep(20);
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+  }
+  socket.end();
+  await once(socket, 'close');
 });
