@@ -14,16 +14,24 @@ const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
 after(() => service[Symbol.asyncDispose]());
 const { authorization } = service;
 
+let clients = 0;
+
 /** The answer, and the lines that this request left in the log. */
 async function sendAndRead(
   sent: Sent,
   { port, log }: TestApp = service,
-): Promise<{ answer: Answer; lines: Record<string, unknown>[] }> {
+): Promise<{ answer: Answer; lines: Record<string, unknown>[]; client: string }> {
   const start = log.length;
-  const answer = await send(port, sent);
+  // Refusals of one client in one second would not all be logged.
+  clients += 1;
+  const client = `10.0.0.${clients}`;
+  const answer = await send(port, {
+    ...sent,
+    headers: { 'x-forwarded-for': client, ...sent.headers },
+  });
   // The line is written just after the answer.
   while (!log.slice(start).some(({ status }) => status !== undefined)) await setTimeout(1);
-  return { answer, lines: log.slice(start) };
+  return { answer, lines: log.slice(start), client };
 }
 
 for (const [sent, expected] of [
@@ -78,12 +86,11 @@ for (const [sent, expected] of [
 ] as const satisfies readonly [Sent, object][]) {
   const method = 'method' in sent ? sent.method : 'GET';
   test(`log › ${method} ${sent.path}, answered ${expected.status} › leaves one line with these members`, async () => {
-    const { answer, lines } = await sendAndRead(sent);
+    const { answer, lines, client } = await sendAndRead(sent);
     assert.equal(lines.length, 1);
     const { time, ms, ...rest } = lines[0] ?? {};
     const requestId = answer.headers['x-request-id'];
     const { pid } = process;
-    const client = '127.0.0.1';
     assert.deepEqual(rest, { level: 'info', pid, client, method, ...expected, requestId });
     assert.ok(typeof ms === 'number' && ms > 0 && ms < 10_000);
     assert.equal(new Date(String(time)).toISOString(), time);
@@ -232,8 +239,6 @@ await service.store.keys.add({
   createdAt: Date.now(),
 });
 
-let clients = 0;
-
 for (const [what, credentials, reason, keyId] of [
   ['no credentials', undefined, 'missing', null],
   ['other credentials', 'Basic dXNlcjpwYXNz', 'malformed', null],
@@ -251,12 +256,7 @@ for (const [what, credentials, reason, keyId] of [
   ],
 ] as const) {
   test(`log › ${what} › has the reason "${reason}", and the key when it is known`, async () => {
-    // Refusals of one client in one second would not all be logged.
-    clients += 1;
-    const headers = {
-      'x-forwarded-for': `10.0.0.${clients}`,
-      ...(credentials !== undefined && { authorization: credentials }),
-    };
+    const headers = credentials === undefined ? {} : { authorization: credentials };
     const { lines } = await sendAndRead({ path: '/v1/pets', headers });
     const { status, code, ...line } = lines[0] ?? {};
     assert.deepEqual({ status, code }, { status: 401, code: 'unauthorized' });
