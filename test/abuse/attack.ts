@@ -95,7 +95,11 @@ export async function assertBears(
     assert.ok(p99 < P99_MS_MAX, figures.join(', '));
   }
   const headers = { authorization: `Bearer ${key}` };
-  assertJson(await send(port, { path: '/v1/pets?limit=1', headers }), 200);
+  const list = () => send(port, { path: '/v1/pets?limit=1', headers });
+  let answer = await list();
+  // As long as the attack's last requests count against its key.
+  for (; answer.status === 503; answer = await list()) await sleep(1_000);
+  assertJson(answer, 200);
   return figures.join(', ');
 }
 

@@ -2,9 +2,11 @@
 
 import { after, before, test } from 'node:test';
 import { send } from '../support/request.ts';
-import { assertBears, startTarget, writeForEver } from './attack.ts';
+import { assertBears, startTarget } from './attack.ts';
 
 const CONNECTIONS = 500;
+/** Requests of each that wait for their answers. */
+const AT_WORK = 4;
 const PETS = 300;
 
 const service = await startTarget();
@@ -28,8 +30,10 @@ for (const [what, part] of [
 ] as const) {
   test(`abuse › ${CONNECTIONS} clients of one key that ${what} without a pause › are borne`, async (t) => {
     const figures = await assertBears(service, CONNECTIONS, (socket) => {
-      socket.resume();
-      writeForEver(socket, part.repeat(4));
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        socket.write(part.repeat(text.split('HTTP/1.1 ').length - 1));
+      });
+      socket.once('connect', () => socket.write(part.repeat(AT_WORK)));
     });
     t.diagnostic(figures);
   });
