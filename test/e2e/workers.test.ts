@@ -146,7 +146,10 @@ describe('workers', { concurrency: 2 }, () => {
               assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
               const lines = listReplaced(service);
               assert.equal(lines.length, round);
-              assert.match(lines.at(-1) ?? '', new RegExp(`"pid":${victim},.*"signal":"SIGKILL"`));
+              assert.match(
+                lines.at(-1) ?? '',
+                new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`),
+              );
             }
           },
         );

@@ -309,7 +309,8 @@ test('parser › CONNECT from a client that resets › does not end the service'
 });
 
 test('parser › a refused request › has a line in the log with its id', async () => {
-  const answer = parseAnswer(await exchange(port, 'nonsense\r\n\r\n'));
-  const line = service.log.find(({ requestId }) => requestId === answer.headers['x-request-id']);
+  await using app = await startTestApp();
+  const answer = parseAnswer(await exchange(app.port, 'nonsense\r\n\r\n'));
+  const line = app.log.find(({ requestId }) => requestId === answer.headers['x-request-id']);
   assert.equal(line?.status, 400);
 });
