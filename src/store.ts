@@ -14,6 +14,9 @@ export interface Store {
   readonly pets: PetStore;
   readonly keys: KeyStore;
 
+  /** What it did so far and does now, for metrics. */
+  readStatistics(): StoreStatistics;
+
   /**
    * Resolves when the statements of requests succeed and, on PostgreSQL, the server takes writes. On
    * SQLite the file must still be the one that was opened.
@@ -30,6 +33,29 @@ export interface Store {
 
   /** Waits for the writes under way and releases the database. No method may be called afterwards. */
   close(): Promise<void>;
+}
+
+/** Counts since the store was opened, by this process alone. */
+export interface StoreStatistics {
+  /** Transactions of the group commit, failed ones too, the writes in them, and how long they took together. */
+  readonly commits: number;
+  readonly committedWrites: number;
+  readonly commitSeconds: number;
+  /** Writes that wait now for the next transaction. */
+  readonly waitingWrites: number;
+  /** Pages as JSON text that the page cache had, and those that were read from the database. */
+  readonly cachedPages: number;
+  readonly readPages: number;
+  /** Connections to PostgreSQL; absent on SQLite. */
+  readonly connections?: {
+    /** At work now, and open without work. */
+    readonly used: number;
+    readonly idle: number;
+    /** Work that waits now for a connection. */
+    readonly waiting: number;
+    /** Those that broke, or gave no answer in time. */
+    readonly broken: number;
+  };
 }
 
 export interface PetStore {

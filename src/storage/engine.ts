@@ -1,6 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
-import type { IdempotentRequest, PetStore } from '../store.ts';
+import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -25,6 +25,9 @@ export interface Engine {
   readonly isNew: boolean;
 
   readonly petQueries: PetQueries;
+
+  /** Counted up by its parts; {@link StoreStatistics} says what each is. */
+  readonly statistics: StoreStatistics;
 
   /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */
   readonly skipLocked: string;

@@ -2,6 +2,7 @@
 
 import { PetstoreError } from '../error.ts';
 import type { Row } from './engine.ts';
+import { Statistics } from './statistics.ts';
 
 /** The most that may wait; a write above it is refused at once. A create takes about 1 KiB at most. */
 const WAITING_MAX = 10_000;
@@ -28,6 +29,7 @@ export type Outcome<Result> = { readonly result: Result } | { readonly error: un
 export function groupCommit<Write, Result>(
   commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
   toBytes: (write: Write) => number,
+  statistics = new Statistics(),
 ): (write: Write) => Promise<Result> {
   let waiting: Waiting<Write, Result>[] = [];
   let bytes = 0;
@@ -36,12 +38,16 @@ export function groupCommit<Write, Result>(
   async function commitAll(): Promise<void> {
     while (waiting.length > 0) {
       const group = takeWaiting();
+      const startedAt = performance.now();
       try {
         settle(group, await commit(group.map(({ write }) => write)));
       } catch (error) {
         // The commit of what gathered meanwhile would most likely fail too, one time limit later.
         for (const { reject } of [...group, ...takeWaiting()]) reject(error);
       }
+      statistics.commits += 1;
+      statistics.committedWrites += group.length;
+      statistics.commitSeconds += (performance.now() - startedAt) / 1_000;
     }
     isCommitting = false;
   }
@@ -50,6 +56,7 @@ export function groupCommit<Write, Result>(
     const taken = waiting;
     waiting = [];
     bytes = 0;
+    statistics.waitingWrites -= taken.length;
     return taken;
   }
 
@@ -59,6 +66,7 @@ export function groupCommit<Write, Result>(
       return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
     }
     bytes += size;
+    statistics.waitingWrites += 1;
     return new Promise((resolve, reject) => {
       waiting.push({ write, resolve, reject });
       if (isCommitting) return;

@@ -37,6 +37,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     isNew: engine.isNew,
     pets,
     keys,
+    readStatistics: () => engine.statistics,
     async check() {
       // The statements of requests: a table that is missing fails them, and nothing else.
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);

@@ -1,6 +1,7 @@
 /** Page cache: the JSON text of pages that were read, kept until the next commit to the database. */
 
 import type { JsonPage, PetQuery } from '../store.ts';
+import { Statistics } from './statistics.ts';
 
 /** The most that is kept, in UTF-16 units; a page of 20 has about 1,500. */
 const CACHED_UNITS_MAX = 8 * 1024 * 1024;
@@ -17,6 +18,7 @@ const PAGE_UNITS = 128;
 export function createPageCache(
   readPage: (query: PetQuery) => Promise<JsonPage>,
   readCommitCounter: () => number,
+  statistics = new Statistics(),
 ): (query: PetQuery) => Promise<JsonPage> {
   const pages = new Map<string, JsonPage>();
   let counter = Number.NaN;
@@ -28,6 +30,7 @@ export function createPageCache(
   }
 
   async function readAndCache(query: PetQuery, name: string, askedAt: number): Promise<JsonPage> {
+    statistics.readPages += 1;
     const page = await readPage(query);
     // After a commit meanwhile, the page is right for this reader, and too old for any later one.
     if (askedAt === counter) {
@@ -46,6 +49,9 @@ export function createPageCache(
       counter = askedAt;
     }
     const name = `${query.limit} ${query.status} ${query.after}`;
-    return pages.get(name) ?? readAndCache(query, name, askedAt);
+    const cached = pages.get(name);
+    if (cached === undefined) return readAndCache(query, name, askedAt);
+    statistics.cachedPages += 1;
+    return cached;
   };
 }

@@ -1,12 +1,14 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
 import { randomUUID } from 'node:crypto';
+import type { StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import { Statistics } from '../statistics.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
-import { ConnectionPool } from './pool.ts';
+import { ConnectionPool, type PoolConnections } from './pool.ts';
 import { recordsOf, toBatches, toInsertFrom, toNumbered, toRecords } from './records.ts';
 import { migrate } from './schema.ts';
 
@@ -63,14 +65,19 @@ function createPools(address: string, connections: number): Pools {
   };
 }
 
-async function closeAll({ reads, writes }: Pools): Promise<void> {
-  await Promise.all([...new Set([reads, writes])].map((pool) => pool.close()));
+function listPools({ reads, writes }: Pools): ConnectionPool[] {
+  return [...new Set([reads, writes])];
+}
+
+async function closeAll(pools: Pools): Promise<void> {
+  await Promise.all(listPools(pools).map((pool) => pool.close()));
 }
 
 class PostgresEngine implements Engine {
   readonly isNew: boolean;
   readonly petQueries: PetQueries;
-  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
+  readonly #counted = new Statistics();
+  readonly insertPet = createPetInsert((...statements) => this.write(...statements), this.#counted);
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly skipLocked = 'for update skip locked';
   readonly #pools: Pools;
@@ -79,6 +86,19 @@ class PostgresEngine implements Engine {
     this.isNew = isNew;
     this.#pools = pools;
     this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
+  }
+
+  get statistics(): StoreStatistics {
+    const pools = listPools(this.#pools).map(({ connections }) => connections);
+    const sum = (state: keyof PoolConnections) =>
+      pools.reduce((total, connections) => total + connections[state], 0);
+    const connections = {
+      used: sum('used'),
+      idle: sum('idle'),
+      waiting: sum('waiting'),
+      broken: sum('broken'),
+    };
+    return { ...this.#counted, connections };
   }
 
   check(): Promise<void> {

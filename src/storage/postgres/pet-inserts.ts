@@ -6,6 +6,7 @@ import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT_ADDED } from '../pet-row.ts';
+import type { Statistics } from '../statistics.ts';
 import { recordsOf, toRecords } from './records.ts';
 
 /**
@@ -55,7 +56,10 @@ interface Insert {
   readonly request: IdempotentRequest | undefined;
 }
 
-export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
+export function createPetInsert(
+  write: Engine['write'],
+  statistics: Statistics,
+): Engine['insertPet'] {
   async function insertAll(inserts: readonly Insert[]): Promise<Outcome<bigint | undefined>[]> {
     const values = toValues(inserts);
     const [added = []] = await write({ sql: INSERT, values });
@@ -75,6 +79,7 @@ export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
       }
     },
     ({ row, request }) => toRowBytes(row) + toRowBytes([request?.key ?? null]),
+    statistics,
   );
   return (row, request) => insert({ row, request });
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import type { StoreStatistics } from '../../store.ts';
 import { ANSWER_MS_MAX, CONNECT_MS_MAX, Connection } from './connection.ts';
 import { explain, isBroken, isConflict, isReadOnly } from './errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -15,12 +16,15 @@ const CLOSE_MS_MAX = 1_000;
 const CONFLICT_TRIES_MAX = 5;
 const CONFLICT_PAUSE_MS_MAX = 50;
 
+export type PoolConnections = NonNullable<StoreStatistics['connections']>;
+
 export class ConnectionPool {
   readonly #hosts: Hosts;
   readonly #pool: pg.Pool;
   readonly #open = new Set<pg.PoolClient>();
   /** When work began that got no answer: connections without a response since then may be dead too. */
   #silentSince = 0;
+  #broken = 0;
 
   constructor(hosts: Hosts, max: number) {
     this.#hosts = hosts;
@@ -45,6 +49,11 @@ export class ConnectionPool {
       this.#open.add(client);
     });
     this.#pool.on('remove', (client) => this.#open.delete(client));
+  }
+
+  get connections(): PoolConnections {
+    const { totalCount, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { used: totalCount - idle, idle, waiting, broken: this.#broken };
   }
 
   /**
@@ -122,7 +131,9 @@ export class ConnectionPool {
       client.release();
       return result;
     } catch (error) {
-      client.release(isBroken(error) || (this.#hosts.mustWrite && isReadOnly(error)));
+      const isUseless = isBroken(error) || (this.#hosts.mustWrite && isReadOnly(error));
+      if (isUseless) this.#broken += 1;
+      client.release(isUseless);
       throw error;
     }
   }

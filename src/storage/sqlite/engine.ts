@@ -9,6 +9,7 @@ import { batchReads, SLICE_MS_MAX } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { createPrivateFile } from '../private-file.ts';
+import { Statistics } from '../statistics.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -77,6 +78,7 @@ async function prepare(connection: SqliteConnection, file: string): Promise<bool
 class SqliteEngine implements Engine {
   readonly isNew: boolean;
   readonly petQueries: PetQueries;
+  readonly statistics = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   /** There is one writer at a time. */
   readonly skipLocked = '';
@@ -86,7 +88,11 @@ class SqliteEngine implements Engine {
   readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
   readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
-  readonly #groupedWrite = groupCommit((writes: readonly Write[]) => this.#commit(writes), toBytes);
+  readonly #groupedWrite = groupCommit(
+    (writes: readonly Write[]) => this.#commit(writes),
+    toBytes,
+    this.statistics,
+  );
   #lastWrite: Promise<unknown> = Promise.resolve();
   #identifiedAt = 0;
   #loads = 0;
@@ -102,6 +108,7 @@ class SqliteEngine implements Engine {
     this.petQueries = createPetQueries(
       (sql, ...values) => this.read(sql, ...values),
       () => this.#commits.read(),
+      this.statistics,
     );
   }
 

@@ -4,6 +4,7 @@ import type { JsonPage, PetQuery } from '../../store.ts';
 import type { Engine, PetQueries } from '../engine.ts';
 import { createPageCache } from '../page-cache.ts';
 import { FIELDS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { Statistics } from '../statistics.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
@@ -22,6 +23,7 @@ const LIST_JSON_OF_STATUS = toJsonSql('status = ? and', LIST_OF_STATUS);
 export function createPetQueries(
   read: Engine['read'],
   readCommitCounter: () => number,
+  statistics = new Statistics(),
 ): PetQueries {
   return {
     async find(id) {
@@ -38,7 +40,11 @@ export function createPetQueries(
       return toPage(rows, limit);
     },
 
-    listAsJson: createPageCache((query) => readJsonPage(read, query), readCommitCounter),
+    listAsJson: createPageCache(
+      (query) => readJsonPage(read, query),
+      readCommitCounter,
+      statistics,
+    ),
   };
 }
 

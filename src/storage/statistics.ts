@@ -1,0 +1,10 @@
+/** What the parts of an engine count of their work, see StoreStatistics. */
+
+export class Statistics {
+  commits = 0;
+  committedWrites = 0;
+  commitSeconds = 0;
+  waitingWrites = 0;
+  cachedPages = 0;
+  readPages = 0;
+}
