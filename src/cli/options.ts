@@ -76,6 +76,13 @@ export const serveOptions = () => [
   option('--port <port>', 'the port to listen on; 0 takes any free one')
     .default(8080)
     .argParser(parsePort),
+  option(
+    '--admin-port <port>',
+    'the port of /metrics, /livez and /readyz (default: none)',
+  ).argParser(parsePort),
+  option('--admin-host <host>', 'the address that this port is on')
+    .default('127.0.0.1')
+    .argParser(parseHost),
   option('--workers <count>', 'the number of processes; auto: one for each core')
     .default(1)
     .argParser(parseWorkers),

@@ -2,7 +2,7 @@
 
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
-import type { Log } from '../log.ts';
+import type { Log, RequestLine } from '../log.ts';
 import type { Store } from '../store.ts';
 import { createFindClient } from './client-address.ts';
 import { answerError } from './errors.ts';
@@ -15,7 +15,7 @@ import { createLoadShedder } from './hooks/shed-load.ts';
 import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
-import { boundConnections } from './protocol/connections.ts';
+import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
@@ -33,6 +33,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The service's log; Fastify's own logger is off, since it makes a child for each request. */
     petstoreLog: Log;
+    readConnections: () => ConnectionStatistics;
   }
 }
 
@@ -52,6 +53,8 @@ export interface AppOptions {
   readonly rateLimiter?: RateLimiter | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
+  /** Counts every request that is answered. */
+  readonly count?: ((line: RequestLine) => void) | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -61,7 +64,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
-  const requestLog = createRequestLog(log);
+  const requestLog = createRequestLog(log, options.count);
   const app = createServer(log, requestLog);
   const findClient = createFindClient(options.trustProxy ?? []);
   let stopping = false;
@@ -69,7 +72,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const load = createLoadShedder();
 
   // What happens to connections: their number, and Expect and CONNECT, which never become a request.
-  boundConnections(app.server, log, maxConnections);
+  app.decorate('readConnections', boundConnections(app.server, log, maxConnections));
   handleServerEvents(app.server, requestLog);
   app.addHook('preClose', async () => {
     stopping = true;
@@ -123,7 +126,7 @@ const HTTP_OPTIONS = {
 };
 
 /** Fastify with the limits, the validation and the error handling of this service. */
-function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
+export function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
   const app = fastify({
     serverFactory: (handle) => createPipeliningServer(HTTP_OPTIONS, handle).setTimeout(IDLE_MS_MAX),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),

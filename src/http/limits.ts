@@ -10,6 +10,9 @@ export const HEADER_BYTES_MAX = 16 * 1024;
 export const HEADER_SECONDS_MAX = 10;
 export const REQUEST_SECONDS_MAX = 30;
 
+/** Connections to the admin listener, of which each scrape needs one. */
+export const ADMIN_CONNECTIONS_MAX = 100;
+
 /** Requests of one connection that are at work before their answers are sent. */
 export const AT_WORK_MAX = 4;
 

@@ -20,12 +20,16 @@ export interface RequestLog {
   flush(): void;
 }
 
-export function createRequestLog(log: Log): RequestLog {
+/** @param count gets every request, those too that are not logged. */
+export function createRequestLog(
+  log: Log,
+  count: (line: RequestLine) => void = () => undefined,
+): RequestLog {
   const refused = new Map<string, Refused>();
   let timer: NodeJS.Timeout | undefined;
 
   /** How many of that client and code there were in this second; those of too many clients count together. */
-  function count(client: string, code: ErrorCode): number {
+  function countRefused(client: string, code: ErrorCode): number {
     timer ??= setTimeout(flush, WINDOW_MS).unref();
     let found = refused.get(`${client} ${code}`);
     if (found === undefined) {
@@ -50,11 +54,12 @@ export function createRequestLog(log: Log): RequestLog {
 
   return {
     write(line) {
+      count(line);
       const code = line.refusal?.code;
       const isLogged =
         code === undefined ||
         code === 'internal_error' ||
-        count(toNetwork(line.client), code) <= REFUSALS_LOGGED_MAX;
+        countRefused(toNetwork(line.client), code) <= REFUSALS_LOGGED_MAX;
       if (isLogged) log.request(line);
     },
     flush,

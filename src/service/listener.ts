@@ -3,9 +3,11 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
+import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
-import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
+import type { OpenLog } from './log.ts';
+import type { Metrics, Sources } from './metrics.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
 
@@ -23,10 +25,15 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
 export async function startListener(
   options: ServeOptions,
   store: Store,
-  log: Log,
+  { log, countDropped }: OpenLog,
 ): Promise<Service> {
   const rateLimiter = createRateLimiter(options);
-  const app = await createApp({ ...options, store, log, rateLimiter });
+  const metrics = await openMetrics(options, {
+    connections: () => app.readConnections(),
+    store: () => store.readStatistics(),
+    droppedLogLines: countDropped,
+  });
+  const app = await createApp({ ...options, store, log, rateLimiter, count: metrics?.count });
   try {
     await listen(app, options);
   } catch (error) {
@@ -34,7 +41,8 @@ export async function startListener(
     throw error;
   }
   return {
-    port: (app.server.address() as AddressInfo).port,
+    port: getPort(app),
+    readMetrics: metrics?.read,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
       await app.close();
@@ -42,16 +50,59 @@ export async function startListener(
   };
 }
 
-async function listen(app: FastifyInstance, { host, port }: ServeOptions): Promise<void> {
+/** Starts the admin listener. */
+export async function startAdmin(
+  { adminHost: host, adminPort: port = 0 }: ServeOptions,
+  options: AdminOptions,
+): Promise<Service> {
+  const app = await createAdminApp(options);
+  await listen(app, { host, port }, '--admin-');
+  return {
+    port: getPort(app),
+    async stop() {
+      app.server.closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+/** Loaded only with an admin port, since the library takes memory and time to start. */
+async function openMetrics(
+  { adminPort }: ServeOptions,
+  sources: Sources,
+): Promise<Metrics | undefined> {
+  if (adminPort === undefined) return undefined;
+  const { createMetrics } = await import('./metrics.ts');
+  return createMetrics(sources);
+}
+
+/** @param flag how the names of its options begin. */
+async function listen(
+  app: FastifyInstance,
+  { host, port }: { readonly host: string; readonly port: number },
+  flag = '--',
+): Promise<void> {
   try {
     await app.listen({ host, port });
   } catch (error) {
     const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (reason === undefined) throw error;
-    throw new PetstoreError('unavailable', `${toUrlHost(host)}:${port} ${reason}`, {
-      cause: error,
-    });
+    throw new PetstoreError(
+      'unavailable',
+      `${toUrlHost(host)}:${port} ${reason.replace('--', flag)}`,
+      {
+        cause: error,
+      },
+    );
   }
+}
+
+function getPort(app: FastifyInstance): number {
+  return (app.server.address() as AddressInfo).port;
+}
+
+export function toUrl(host: string, port: number): string {
+  return `http://${toUrlHost(host)}:${port}`;
 }
 
 /** A host as it stands in a URL: an IPv6 address in brackets. */

@@ -19,6 +19,7 @@ export class LogWriter {
   readonly #describe: (dropped: number) => string;
   #buffer = '';
   #dropped = 0;
+  #droppedBefore = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
@@ -26,6 +27,11 @@ export class LogWriter {
   constructor(fd: number, describe: (dropped: number) => string) {
     this.#fd = fd;
     this.#describe = describe;
+  }
+
+  /** All lines that were dropped so far. */
+  get dropped(): number {
+    return this.#droppedBefore + this.#dropped;
   }
 
   /** Buffers a line, which includes its line end. Lines are written in their order. */
@@ -61,6 +67,7 @@ export class LogWriter {
   #take(): string {
     const text = this.#buffer + (this.#dropped > 0 ? this.#describe(this.#dropped) : '');
     this.#buffer = '';
+    this.#droppedBefore += this.#dropped;
     this.#dropped = 0;
     return text;
   }

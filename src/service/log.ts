@@ -35,13 +35,21 @@ export function createLog(
   };
 }
 
-/** The log, and a `close` that writes its last lines; it resolves to false when they cannot be written in time. */
-export function openLog(level: LogLevel): { log: Log; close: () => Promise<boolean> } {
+export interface OpenLog {
+  readonly log: Log;
+  /** The lines that were dropped so far, since nobody read them. */
+  countDropped(): number;
+  /** Writes the last lines; resolves to false when they cannot be written in time. */
+  close(): Promise<boolean>;
+}
+
+export function openLog(level: LogLevel): OpenLog {
   const { stderr } = process;
   if (stderr.isTTY) {
     const format = createTextLines(stderr.hasColors());
     return {
       log: createLog(level, (line) => stderr.write(line), format),
+      countDropped: () => 0,
       close: async () => true,
     };
   }
@@ -58,5 +66,5 @@ export function openLog(level: LogLevel): { log: Log; close: () => Promise<boole
     isOpen = false;
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
-  return { log, close };
+  return { log, countDropped: () => writer.dropped, close };
 }

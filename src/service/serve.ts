@@ -5,10 +5,10 @@ import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { openStore } from '../storage/open.ts';
 import { ensureFirstKey } from './first-key.ts';
-import { startListener, toUrlHost } from './listener.ts';
+import { startAdmin, startListener, toUrl } from './listener.ts';
 import { openLog } from './log.ts';
 import { limitConnections } from './open-files.ts';
-import type { ServeOptions } from './service.ts';
+import type { ServeOptions, Service } from './service.ts';
 import { stopOnSignal } from './signals.ts';
 import { startWorkers } from './workers.ts';
 
@@ -24,7 +24,8 @@ export async function serve(options: ServeOptions): Promise<void> {
 }
 
 async function start(options: ServeOptions): Promise<void> {
-  const { log, close: closeLog } = openLog(options.logLevel);
+  const openedLog = openLog(options.logLevel);
+  const { log } = openedLog;
   const { database, workers } = options;
   if (workers > 1 && isMemoryAddress(database)) {
     throw new PetstoreError(
@@ -36,24 +37,36 @@ async function start(options: ServeOptions): Promise<void> {
   const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
   const store = await openStore(database, { ...options, ...purgeBy, create: true });
   const maxConnections = limitConnections(options, log);
+  let service: Service | undefined;
   try {
-    const service =
+    service =
       workers > 1 && cluster.isPrimary
         ? await startWorkers(options, log)
-        : await startListener({ ...options, maxConnections }, store, log);
+        : await startListener({ ...options, maxConnections }, store, openedLog);
+    let isStopping = false;
+    const { readMetrics, stop } = service;
+    // Of several processes the primary has the admin listener.
+    const admin =
+      readMetrics &&
+      cluster.isPrimary &&
+      (await startAdmin(options, { store, log, readMetrics, isStopping: () => isStopping }));
     stopOnSignal(async () => {
+      isStopping = true;
       log.info('stopping');
-      await service.stop();
+      await stop();
+      if (admin) await admin.stop();
       await store.close();
-      return closeLog();
+      return openedLog.close();
     });
     if (cluster.isWorker) return;
     const lines = [
-      `petstore listens on http://${toUrlHost(options.host)}:${service.port} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}), documentation at /docs`,
+      `petstore listens on ${toUrl(options.host, service.port)} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}), documentation at /docs`,
+      ...(admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : []),
       ...(await ensureFirstKey(options, service.port, store)),
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
+    await service?.stop();
     await store.close();
     throw error;
   }

@@ -10,6 +10,9 @@ export interface ServeOptions {
   readonly databaseConnections: number;
   readonly host: string;
   readonly port: number;
+  readonly adminHost: string;
+  /** Without it there is no admin listener, and nothing is counted. */
+  readonly adminPort?: number;
   readonly workers: number;
   /** The most open connections of each process. */
   readonly maxConnections: number;
@@ -30,4 +33,6 @@ export interface Service {
   readonly port: number;
   /** Resolves when the requests in flight are answered and the last process has ended. */
   stop(): Promise<void>;
+  /** The metrics of all its processes; absent without an admin port. */
+  readonly readMetrics?: (() => Promise<string>) | undefined;
 }

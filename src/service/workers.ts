@@ -61,11 +61,17 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
     // The first one alone: what is wrong with the port is wrong for all, and is printed once.
     await start();
     await Promise.all(Array.from({ length: count - 1 }, start));
-    return { port, stop };
+    const readMetrics = options.adminPort === undefined ? undefined : await openClusterMetrics();
+    return { port, stop, readMetrics };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+async function openClusterMetrics(): Promise<() => Promise<string>> {
+  const { createClusterMetrics } = await import('./metrics.ts');
+  return createClusterMetrics();
 }
 
 /** Resolves when the worker listens. */

@@ -24,7 +24,7 @@ declare module 'fastify' {
 export function createFinishResponse(
   requestLog: RequestLog,
   isStopping: () => boolean,
-  settle: LoadShedder['settle'],
+  settle: LoadShedder['settle'] = () => undefined,
 ) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     // The pages bring a policy of their own.

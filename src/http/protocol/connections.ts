@@ -4,18 +4,29 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
-import { findLastResponse, isIdle } from './pipelining.ts';
+import { countAtWork, findLastResponse, isIdle } from './pipelining.ts';
 
 /** The pause between two lines of the log, and between two searches that find no idle connection. */
 const LOG_MS = 1_000;
 const SEARCH_MS = 50;
 
-/** Closes an idle connection when one more than `connectionsMax` comes, or else the new one. */
+/** What the connections of a server are doing now. */
+export interface ConnectionStatistics {
+  readonly connections: number;
+  /** Requests whose answers are not sent. */
+  readonly requestsAtWork: number;
+}
+
+/**
+ * Closes an idle connection when one more than `connectionsMax` comes, or else the new one.
+ *
+ * @returns what reads what they are doing.
+ */
 export function boundConnections(
   server: Server,
   log: Log,
   connectionsMax = Number.POSITIVE_INFINITY,
-): void {
+): () => ConnectionStatistics {
   /** In the order of their last request. */
   const sockets = new Set<Socket>();
   let searchedAt = 0;
@@ -59,6 +70,10 @@ export function boundConnections(
     if (sockets.delete(socket)) sockets.add(socket);
   });
   replaceCloseMethods(server, sockets);
+  return () => ({
+    connections: sockets.size,
+    requestsAtWork: [...sockets].reduce((sum, socket) => sum + countAtWork(socket), 0),
+  });
 }
 
 /** Node's own ones know no connection whose next request waits unparsed, and reset one whose request is about to be read. */

@@ -113,6 +113,11 @@ export function findLastResponse(socket: Socket): ServerResponse | undefined {
   return socket[PIPELINE]?.last;
 }
 
+/** The requests of this connection whose answers are not sent. */
+export function countAtWork(socket: Socket): number {
+  return socket[PIPELINE]?.atWork.filter((response) => !response.writableFinished).length ?? 0;
+}
+
 /** Whether none of its requests is at work or being received. */
 export function isIdle(socket: Socket): boolean {
   const pipeline = socket[PIPELINE];

@@ -1,0 +1,53 @@
+/** The HTTP application of the admin listener: `/metrics`, `/livez` and `/readyz`, for the operator's own network. */
+
+import type { FastifyInstance } from 'fastify';
+import type { Log } from '../log.ts';
+import type { Store } from '../store.ts';
+import { createServer } from './app.ts';
+import { toAddress } from './client-address.ts';
+import { createFinishResponse } from './hooks/finish-response.ts';
+import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
+import { boundConnections } from './protocol/connections.ts';
+import { rejectAmbiguousFraming } from './protocol/framing.ts';
+import { endUnreadBody } from './protocol/lingering-close.ts';
+import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
+import { handleServerEvents } from './protocol/server-events.ts';
+import { createRequestLog } from './request-log.ts';
+import { addHealthRoutes } from './routes/health.ts';
+
+/** The content type of Prometheus' text format. */
+const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface AdminOptions {
+  readonly store: Store;
+  readonly log: Log;
+  /** The metrics in Prometheus' text format. */
+  readonly readMetrics: () => Promise<string>;
+  /** Whether the service is stopping: then `/readyz` is 503. */
+  readonly isStopping: () => boolean;
+}
+
+/** The application, ready to listen. No key is needed: who reaches its port may read all of it. */
+export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
+  const { store, log, readMetrics, isStopping } = options;
+  const requestLog = createRequestLog(log);
+  const app = createServer(log, requestLog);
+  boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
+  handleServerEvents(app.server, requestLog);
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now();
+    request.client = toAddress(request.raw.socket);
+    done();
+  });
+  app.addHook('onRequest', rejectAmbiguousFraming);
+  app.addHook('onSend', endUnreadBody);
+  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
+  const routes = collectRoutes(app);
+  addHealthRoutes(app, store, isStopping);
+  app.get('/metrics', async (_request, reply) =>
+    reply.type(PROMETHEUS_TEXT).send(await readMetrics()),
+  );
+  addFallbackRoutes(app, routes);
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,127 @@
+/** The admin listener of the real program: what it counts, over all processes, and who may see it. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { createTestDatabase } from '../support/postgres.ts';
+import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+
+const cwd = createProcessFolder();
+
+/** The address that the start prints. */
+function getAdmin({ output }: RunningService): string {
+  const [, url] = /metrics at (http:\S+)\/metrics/.exec(output.stdout) ?? [];
+  assert.ok(url, output.stdout);
+  return url;
+}
+
+async function readMetrics(service: RunningService): Promise<string> {
+  const answer = await fetch(`${getAdmin(service)}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  return answer.text();
+}
+
+/** The sum of all series of that name whose labels include these. */
+function sum(metrics: string, name: string, ...labels: string[]): number {
+  return metrics
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .filter((line) => labels.every((label) => line.includes(label)))
+    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+const REQUESTS = 'petstore_http_request_duration_seconds_count';
+
+describe('the admin listener', { concurrency: 2 }, () => {
+  for (const workers of ['1', '2']) {
+    test(`/metrics › ${workers} of --workers under requests of each kind › counts each`, async () => {
+      const args = ['--database', `sqlite:${workers}.db`, '--workers', workers];
+      await using service = await startService([...args, '--admin-port', '0'], { cwd });
+      const { key, url } = service;
+      const headers = { authorization: `Bearer ${key}`, connection: 'close' };
+      const pet = { method: 'POST', body: '{"name":"Rex","categoryId":1}' };
+      for (let count = 0; count < 8; count += 1) {
+        await fetch(`${url}/v1/pets`, { headers });
+        await fetch(`${url}/v1/pets`, {
+          ...pet,
+          headers: { ...headers, 'content-type': 'application/json' },
+        });
+      }
+      await fetch(`${url}/v1/pets/1`, { headers });
+      await fetch(`${url}/v1/pets`);
+      await fetch(`${url}/v1/pets?limit=0`, { headers });
+      const metrics = await readMetrics(service);
+      const list = ['method="GET"', 'route="/v1/pets"', 'status="200"'];
+      assert.equal(sum(metrics, REQUESTS, ...list), 8);
+      assert.equal(sum(metrics, REQUESTS, 'status="201"'), 8);
+      assert.equal(sum(metrics, REQUESTS, 'route="/v1/pets/:petId"'), 1);
+      assert.equal(sum(metrics, 'petstore_key_requests_total', 'key_id="1"'), 18);
+      const refusals = 'petstore_http_refusals_total';
+      assert.equal(sum(metrics, refusals, 'code="unauthorized"', 'reason="missing"'), 1);
+      assert.equal(sum(metrics, refusals, 'code="bad_request"', 'reason=""'), 1);
+      // The time of last use is a write too.
+      assert.ok(sum(metrics, 'petstore_committed_writes_total') >= 9);
+      assert.ok(sum(metrics, 'petstore_commit_seconds_total') > 0);
+      assert.equal(sum(metrics, 'petstore_page_reads_total'), 8);
+      assert.equal(sum(metrics, 'petstore_waiting_writes'), 0);
+      assert.match(metrics, /^process_cpu_seconds_total /m);
+      assert.ok(!metrics.includes(key));
+    });
+  }
+
+  test('/metrics › on PostgreSQL › has the connections to it, and not its password', async () => {
+    const database = await createTestDatabase();
+    try {
+      const args = ['--database', database.address, '--admin-port', '0'];
+      await using service = await startService(args, { cwd });
+      const metrics = await readMetrics(service);
+      assert.ok(sum(metrics, 'petstore_database_connections') >= 1);
+      assert.equal(sum(metrics, 'petstore_database_broken_connections_total'), 0);
+      assert.ok(!metrics.includes(new URL(database.address).host));
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('the admin listener › its paths, and those of the public one › are apart', async () => {
+    const args = ['--database', 'sqlite::memory:', '--admin-port', '0'];
+    await using service = await startService(args, { cwd });
+    const admin = getAdmin(service);
+    for (const [url, status] of [
+      [`${admin}/livez`, 200],
+      [`${admin}/readyz`, 200],
+      [`${admin}/v1/pets`, 404],
+      [`${admin}/docs/`, 404],
+      [`${service.url}/metrics`, 404],
+    ] as const) {
+      assert.equal((await fetch(url)).status, status, url);
+    }
+  });
+
+  test('serve › without --admin-port › has no admin listener', async () => {
+    await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
+    assert.doesNotMatch(service.output.stdout, /metrics/);
+  });
+
+  for (const workers of ['1', '2']) {
+    test(`serve › an admin port that is busy, ${workers} of --workers › exits with 1 and one line`, async () => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const args = ['serve', '--port', '0', '--admin-port', String(port), '--workers', workers];
+      const { status, stdout, stderr } = await runProgram(
+        [...args, '--database', 'sqlite:busy.db', '--log-level', 'silent'],
+        { cwd },
+      );
+      other.close();
+      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+      assert.equal(
+        stderr,
+        `petstore: 127.0.0.1:${port} is in use: choose another --admin-port, or 0 for any free one\n`,
+      );
+    });
+  }
+});

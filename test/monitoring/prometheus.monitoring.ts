@@ -1,0 +1,117 @@
+/** A real Prometheus that reads two workers under load: the scrape configuration, the alert rules and the dashboard of `deploy/monitoring`. */
+
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { createTestDatabase } from '../support/postgres.ts';
+import { startService } from '../support/program.ts';
+import { getFreePort } from '../support/socket.ts';
+import { createFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const run = promisify(execFile);
+const MONITORING = join(import.meta.dirname, '../../deploy/monitoring');
+const LOAD_MS = 8_000;
+
+/** Of the answers of Prometheus what is used here. */
+interface Data {
+  readonly result: readonly unknown[];
+  readonly groups: readonly {
+    readonly rules: readonly Record<'name' | 'health' | 'query', string>[];
+  }[];
+}
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets: readonly { readonly expr: string }[];
+  }[];
+}
+
+test('promtool › the alert rules and the configuration › are valid', async () => {
+  await run('promtool', ['check', 'config', join(MONITORING, 'prometheus.yml')]);
+});
+
+test('Prometheus › two workers under load › has data for every panel and every alert', async (t) => {
+  await using folder = await createFolder();
+  const cwd = folder.path;
+  const database = await createTestDatabase();
+  t.after(() => database.drop());
+  await using service = await startService(
+    ['--database', database.address, '--workers', '2', '--admin-port', '0'],
+    { cwd },
+  );
+  const [, target = ''] = /metrics at http:\/\/(\S+)\/metrics/.exec(service.output.stdout) ?? [];
+
+  await cp(MONITORING, cwd, { recursive: true });
+  const configuration = await readFile(join(MONITORING, 'prometheus.yml'), 'utf8');
+  await writeFile(
+    join(cwd, 'prometheus.yml'),
+    configuration.replaceAll('127.0.0.1:9090', target).replaceAll('15s', '1s'),
+  );
+  const port = await getFreePort();
+  const prometheus = spawn(
+    'prometheus',
+    [
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--config.file=prometheus.yml',
+      '--storage.tsdb.path=data',
+    ],
+    { cwd, stdio: 'ignore' },
+  );
+  t.after(() => prometheus.kill('SIGKILL'));
+
+  const ask = async (path: string, parameters: Record<string, string> = {}) => {
+    const query = new URLSearchParams(parameters);
+    const answer = await fetch(`http://127.0.0.1:${port}${path}?${query}`);
+    assert.equal(answer.status, 200, `${path} ${query}: ${await answer.clone().text()}`);
+    const { data } = (await answer.json()) as { data: Data };
+    return data;
+  };
+  const count = async (query: string) => (await ask('/api/v1/query', { query })).result.length;
+
+  await until(() =>
+    count('up == 1').then(
+      (up) => up === 1,
+      () => false,
+    ),
+  );
+  await load(`${service.url}/v1/pets`, service.key);
+  const dashboard: Dashboard = JSON.parse(
+    await readFile(join(MONITORING, 'dashboard.json'), 'utf8'),
+  );
+  for (const { title, targets } of dashboard.panels) {
+    for (const { expr } of targets) {
+      const query = expr.replaceAll('$__rate_interval', '10s').replaceAll('$instance', '.*');
+      assert.ok((await count(query)) > 0, `${title}: ${query}`);
+    }
+  }
+  const { groups } = await ask('/api/v1/rules');
+  for (const { name, health, query } of groups.flatMap(({ rules }) => rules)) {
+    assert.equal(health, 'ok', name);
+    // Every series that an alert compares exists.
+    for (const series of query.match(/[a-z_0-9]+(?=\{)/g) ?? [])
+      assert.ok((await count(series)) > 0, series);
+  }
+});
+
+/** Lists, creates and refusals for a while. */
+async function load(url: string, key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const end = performance.now() + LOAD_MS;
+  while (performance.now() < end) {
+    for (const answer of await Promise.all([
+      fetch(url, { headers }),
+      fetch(url, { method: 'POST', headers, body: '{"name":"Rex","categoryId":1}' }),
+      fetch(`${url}/1`, { headers }),
+      fetch(url),
+    ])) {
+      await answer.bytes();
+    }
+    await sleep(20);
+  }
+}

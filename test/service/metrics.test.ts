@@ -1,0 +1,66 @@
+/** What metrics count of requests, and how many labels they keep. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestLine } from '../../src/log.ts';
+import { createMetrics } from '../../src/service/metrics.ts';
+import type { StoreStatistics } from '../../src/store.ts';
+
+const STORE: StoreStatistics = {
+  ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5, waitingWrites: 3 },
+  ...{ cachedPages: 4, readPages: 1 },
+};
+
+const LINE: RequestLine = {
+  ...{ client: '192.0.2.1', method: 'GET', route: '/v1/pets', status: 200 },
+  ...{ ms: 2, requestId: 'a', keyId: 1 },
+};
+
+function create(store = STORE) {
+  return createMetrics({
+    connections: () => ({ connections: 5, requestsAtWork: 6 }),
+    store: () => store,
+    droppedLogLines: () => 8,
+  });
+}
+
+test('metrics › what is read at a scrape › is its value, however often', async () => {
+  const metrics = create({ ...STORE, connections: { used: 1, idle: 2, waiting: 3, broken: 4 } });
+  await metrics.read();
+  const text = await metrics.read();
+  for (const line of [
+    'petstore_http_connections 5',
+    'petstore_http_requests_in_flight 6',
+    'petstore_commits_total 2',
+    'petstore_committed_writes_total 7',
+    'petstore_commit_seconds_total 0.5',
+    'petstore_waiting_writes 3',
+    'petstore_log_dropped_lines_total 8',
+    'petstore_page_reads_total{from="cache"} 4',
+    'petstore_page_reads_total{from="database"} 1',
+    'petstore_database_connections{state="waiting"} 3',
+    'petstore_database_broken_connections_total 4',
+  ]) {
+    assert.ok(text.includes(`\n${line}\n`), line);
+  }
+});
+
+test('metrics › a request that the parser refused › is a refusal without a time', async () => {
+  const metrics = create();
+  const { method: _, route: __, ms: ___, ...line } = LINE;
+  const refusal = { code: 'bad_request', reason: 'not HTTP' } as const;
+  metrics.count({ ...line, status: 400, keyId: null, refusal });
+  const text = await metrics.read();
+  assert.ok(text.includes('\npetstore_http_refusals_total{code="bad_request",reason=""} 1\n'));
+  assert.doesNotMatch(text, /duration_seconds_count\{/);
+});
+
+test('metrics › more keys than have a label each › count together', async () => {
+  const metrics = create();
+  for (let keyId = 1; keyId <= 700; keyId += 1) metrics.count({ ...LINE, keyId });
+  metrics.count({ ...LINE, keyId: 500 });
+  const text = await metrics.read();
+  assert.equal(text.match(/petstore_key_requests_total\{/g)?.length, 501);
+  assert.ok(text.includes('petstore_key_requests_total{key_id="500"} 2'));
+  assert.ok(text.includes('petstore_key_requests_total{key_id="others"} 200'));
+});
