@@ -1,22 +1,10 @@
 /** The metrics of the service, in the text format and with the naming of Prometheus. */
 
 import cluster from 'node:cluster';
-import {
-  AggregatorRegistry,
-  Counter,
-  collectDefaultMetrics,
-  Gauge,
-  Histogram,
-  Registry,
-} from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { RequestLine } from '../log.ts';
 import type { StoreStatistics } from '../store.ts';
-
-/** Upper bounds: a get takes about 0.0003 s, a create with its sync of the disk 0.001 to 0.01 s. */
-const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-
-/** Keys, and reasons, that are counted each by itself; those above it count together, so that none fills the memory. */
-const LABELS_MAX = 500;
+import { Durations, Tally } from './counts.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
@@ -53,53 +41,50 @@ export function createClusterMetrics(): () => Promise<string> {
 }
 
 function createCount(registry: Registry): (line: RequestLine) => void {
-  const registers = [registry];
-  const durations = new Histogram({
-    name: 'petstore_http_request_duration_seconds',
-    help: 'Requests by method, route and status, and how long their answers took.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: LATENCY_SECONDS,
-    registers,
-  });
-  const requests = new Counter({
+  const requests = new Tally();
+  const refusals = new Tally();
+  const durations = new Durations();
+  addTally(registry, requests, {
     name: 'petstore_key_requests_total',
     help: 'Requests of each key, by the id that keys list shows.',
     labelNames: ['key_id'],
-    registers,
   });
-  const refusals = new Counter({
+  addTally(registry, refusals, {
     name: 'petstore_http_refusals_total',
     help: 'Refused requests by the code of their Error, 401 and 503 by their reason too.',
     labelNames: ['code', 'reason'],
-    registers,
   });
-  const getDuration = keep((method, route, status) => durations.labels(method, route, status));
-  const getRequests = keep((keyId) => requests.labels(keyId));
-  const getRefusals = keep((code, reason) => refusals.labels(code, reason));
+  registry.registerMetric(
+    durations.toMetric(
+      'petstore_http_request_duration_seconds',
+      'Requests by method, route and status, and how long their answers took.',
+    ),
+  );
 
   return ({ method = '', route = 'none', status, ms, keyId, refusal }) => {
     // The parser refused the others before their time was taken.
-    if (ms !== undefined) getDuration(method, route, String(status)).observe(ms / 1_000);
-    if (keyId !== null) getRequests(String(keyId)).inc();
+    if (ms !== undefined) durations.observe(method, route, status, ms / 1_000);
+    if (keyId !== null) requests.count(String(keyId));
     if (refusal === undefined) return;
     const { code, reason = '' } = refusal;
     const isOfFew = code === 'unauthorized' || code === 'unavailable';
-    getRefusals(code, isOfFew ? reason : '').inc();
+    refusals.count(code, isOfFew ? reason : '');
   };
 }
 
-/** Keeps what `get` returns, since to look up labels costs more than to count. */
-function keep<Counted>(get: (...labels: string[]) => Counted): (...labels: string[]) => Counted {
-  const kept = new Map<string, Counted>();
-  return (...labels) => {
-    const name = labels.join(' ');
-    const found = kept.get(name);
-    if (found !== undefined) return found;
-    if (kept.size >= LABELS_MAX) return get(...labels.map(() => 'others'));
-    const counted = get(...labels);
-    kept.set(name, counted);
-    return counted;
-  };
+/** A counter that is given its values at a scrape. */
+function addTally(
+  registry: Registry,
+  tally: Tally,
+  { name, help, labelNames }: { name: string; help: string; labelNames: readonly string[] },
+): void {
+  new Counter({
+    ...{ name, help, labelNames, registers: [registry] },
+    collect() {
+      this.reset();
+      for (const { labels, count } of tally.read()) this.labels(...labels).inc(count);
+    },
+  });
 }
 
 /** What is read, not counted here. */

@@ -1,0 +1,92 @@
+/** What is counted with each request and read at a scrape: a count by prom-client itself takes 2 µs of each request. */
+
+import type { Metric } from 'prom-client';
+
+/** Upper bounds: a get takes about 0.0003 s, a create with its sync of the disk 0.001 to 0.01 s. */
+const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Combinations of labels that are counted each by itself; those above it count together, so that they cannot fill the memory. */
+const LABELS_MAX = 500;
+const OTHERS = 'others';
+
+/** The value of these labels in the map; one of `others` for further labels once the map is full. */
+function getOrAdd<Value>(
+  map: Map<string, Value>,
+  labels: readonly string[],
+  create: (labels: readonly string[]) => Value,
+): Value {
+  const name = labels.join(' ');
+  const found = map.get(name);
+  if (found !== undefined) return found;
+  const others = labels.map(() => OTHERS);
+  if (map.size >= LABELS_MAX && name !== others.join(' ')) return getOrAdd(map, others, create);
+  const value = create(labels);
+  map.set(name, value);
+  return value;
+}
+
+interface Counted {
+  readonly labels: readonly string[];
+  count: number;
+}
+
+/** Counts by labels. */
+export class Tally {
+  readonly #counted = new Map<string, Counted>();
+
+  count(...labels: string[]): void {
+    getOrAdd(this.#counted, labels, (all) => ({ labels: all, count: 0 })).count += 1;
+  }
+
+  read(): Iterable<Readonly<Counted>> {
+    return this.#counted.values();
+  }
+}
+
+interface Series {
+  readonly labels: { method: string; route: string; status: string };
+  /** How many took at most each of LATENCY_SECONDS, and longer than the one before it; the last are above all. */
+  readonly buckets: number[];
+  sum: number;
+}
+
+/** A histogram of the times of requests. */
+export class Durations {
+  readonly #series = new Map<string, Series>();
+
+  observe(method: string, route: string, status: number, seconds: number): void {
+    const series = getOrAdd(this.#series, [method, route, String(status)], createSeries);
+    series.sum += seconds;
+    let bucket = 0;
+    while (seconds > (LATENCY_SECONDS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+    series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
+  }
+
+  /** The histogram as a registry of prom-client reads it. */
+  toMetric(name: string, help: string): Metric {
+    const get = async () => ({
+      ...{ name, help, type: 'histogram', aggregator: 'sum' },
+      values: [...this.#series.values()].flatMap((series) => toValues(name, series)),
+    });
+    return { name, get } as unknown as Metric;
+  }
+}
+
+function createSeries([method = '', route = '', status = '']: readonly string[]): Series {
+  const labels = { method, route, status };
+  return { labels, buckets: new Array(LATENCY_SECONDS.length + 1).fill(0), sum: 0 };
+}
+
+function toValues(name: string, { labels, buckets, sum }: Series) {
+  let count = 0;
+  const values = buckets.map((inBucket, index) => {
+    count += inBucket;
+    const le = LATENCY_SECONDS[index] ?? '+Inf';
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  return [
+    ...values,
+    { metricName: `${name}_sum`, labels, value: sum },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+}
