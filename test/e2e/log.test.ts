@@ -73,7 +73,9 @@ describe('log', { concurrency: 2 }, () => {
       skip,
     }, async () => {
       const { FORCE_COLOR: _, ...variables } = env;
-      const within = ['sh', '-c', 'exec script --quiet --return --command "$*" /dev/null', 'sh'];
+      // Node gives a terminal of a CI fewer colours.
+      const terminal = 'unset CI; exec script --quiet --return --command "$*" /dev/null';
+      const within = ['sh', '-c', terminal, 'sh'];
       await using service = await startService(inMemory, { cwd, within, env: variables });
       assert.equal(await ask(service.url, service.key), 200);
       const line = new RegExp(
