@@ -36,7 +36,7 @@ interface TestEngine extends AsyncDisposable {
 const PETS = ['id', 'name', 'category_id', 'status'];
 const KEYS = [
   ...['id', 'digest', 'name', 'environment', 'created_at', 'expires_at'],
-  ...['last_used_at', 'revoked_at', 'rotated_at'],
+  ...['last_used_at', 'revoked_at', 'rotated_at', 'read_only'],
 ];
 const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 const EMPTY: Content = { pets: [], keys: [], requests: [], lastIds: [0n, 0n] };
@@ -116,7 +116,10 @@ const content: fc.Arbitrary<Content> = fc
   .record({
     pets: rowsOf(fc.tuple(name, int64, fc.option(status, { nil: null }))),
     keys: rowsOf(
-      fc.tuple(digest, name, fc.constantFrom(...ENVIRONMENTS), int64, time, time, time, time),
+      fc.tuple(
+        ...[digest, name, fc.constantFrom(...ENVIRONMENTS), int64, time, time, time, time],
+        fc.constantFrom(0n, 1n),
+      ),
     ),
     requests: rowsOf(fc.tuple(name, int64)),
   })
@@ -178,7 +181,7 @@ describe('copyDatabase', () => {
       await using source = await open(from);
       await using target = await open(to);
       await createPetStore(source.database).addAll(repeat(3));
-      const key = [7n, Buffer.alloc(32), 'ci', 'staging', 1n, null, null, null, null];
+      const key = [7n, Buffer.alloc(32), 'ci', 'staging', 1n, null, null, null, null, 0n];
       for (const there of [
         { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
         { ...EMPTY, keys: [key], lastIds: [0n, 9n] },
