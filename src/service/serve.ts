@@ -38,6 +38,7 @@ async function start(options: ServeOptions): Promise<void> {
   const store = await openStore(database, { ...options, ...purgeBy, create: true });
   const maxConnections = limitConnections(options, log);
   let service: Service | undefined;
+  let admin: Service | undefined;
   try {
     service =
       workers > 1 && cluster.isPrimary
@@ -46,15 +47,14 @@ async function start(options: ServeOptions): Promise<void> {
     let isStopping = false;
     const { readMetrics, stop } = service;
     // Of several processes the primary has the admin listener.
-    const admin =
-      readMetrics &&
-      cluster.isPrimary &&
-      (await startAdmin(options, { store, log, readMetrics, isStopping: () => isStopping }));
+    if (readMetrics && cluster.isPrimary) {
+      admin = await startAdmin(options, { store, log, readMetrics, isStopping: () => isStopping });
+    }
     stopOnSignal(async () => {
       isStopping = true;
       log.info('stopping');
       await stop();
-      if (admin) await admin.stop();
+      await admin?.stop();
       await store.close();
       return openedLog.close();
     });
@@ -66,6 +66,7 @@ async function start(options: ServeOptions): Promise<void> {
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
+    await admin?.stop();
     await service?.stop();
     await store.close();
     throw error;

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
+import pg from 'pg';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -81,6 +82,25 @@ describe('the admin listener', { concurrency: 2 }, () => {
       assert.ok(sum(metrics, 'petstore_database_connections') >= 1);
       assert.equal(sum(metrics, 'petstore_database_broken_connections_total'), 0);
       assert.ok(!metrics.includes(new URL(database.address).host));
+    } finally {
+      await database.drop();
+    }
+  });
+
+  test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {
+    const database = await createTestDatabase();
+    try {
+      const address = ['--database', database.address];
+      const create = ['keys', 'create', '--name', 'shop', '--environment', 'production'];
+      assert.equal((await runProgram([...create, ...address], { cwd })).status, 0);
+      const client = new pg.Client(database.address);
+      await client.connect();
+      await client.query(`create function refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'no'; end $$;
+        create trigger refuse before insert on api_keys for each row execute function refuse()`);
+      await client.end();
+      const args = ['serve', '--port', '0', '--admin-port', '0', '--log-level', 'silent'];
+      assert.equal((await runProgram([...args, ...address], { cwd })).status, 1);
     } finally {
       await database.drop();
     }
