@@ -55,6 +55,13 @@ test('metrics › a request that the parser refused › is a refusal without a t
   assert.doesNotMatch(text, /duration_seconds_count\{/);
 });
 
+test('metrics › methods that are not served › count as one', async () => {
+  const metrics = create();
+  for (const method of ['PROPFIND', 'MKCOL', 'PURGE']) metrics.count({ ...LINE, method });
+  const text = await metrics.read();
+  assert.ok(text.includes('_count{method="other",route="/v1/pets",status="200"} 3'));
+});
+
 test('metrics › more keys than have a label each › count together', async () => {
   const metrics = create();
   for (let keyId = 1; keyId <= 700; keyId += 1) metrics.count({ ...LINE, keyId });
