@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { after, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
+import { until } from '../support/until.ts';
 
 const MAX = 3;
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -136,4 +137,15 @@ test('connections › one more while all have requests at work › is closed, an
     lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
     [{ connectionsMax: MAX, closed: 0, refused: 3 }],
   );
+});
+
+test('connections › one more while nobody reads the answers › closes one of those', async () => {
+  const document = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
+  for (let count = 0; count < MAX; count += 1) {
+    const { socket } = await openConnection();
+    socket.pause();
+    // More than the kernel keeps for both ends.
+    socket.write(document.repeat(1_000));
+  }
+  await until(async () => (await openConnection(LIVEZ)).text.startsWith('HTTP/1.1 200 OK'));
 });

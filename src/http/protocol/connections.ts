@@ -86,12 +86,17 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   };
 }
 
-/** One that is idle, or else one whose next request is not received: nobody is to keep others out by heads without an end. */
+/**
+ * One that is idle, else one whose next request is not received, else one whose answer is not read:
+ * nobody is to keep others out by heads without an end, or by not reading.
+ */
 function findOldest(sockets: Iterable<Socket>): Socket | undefined {
   let receiving: Socket | undefined;
+  let unread: Socket | undefined;
   for (const socket of sockets) {
     if (isIdle(socket)) return socket;
     if (findLastResponse(socket)?.writableFinished !== false) receiving ??= socket;
+    else if (socket.writableLength > 0) unread ??= socket;
   }
-  return receiving;
+  return receiving ?? unread;
 }
