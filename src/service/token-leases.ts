@@ -62,7 +62,10 @@ export class LeasingRateLimiter implements RateLimiter {
   constructor({ perSecond, burst }: RateLimit, workers: number) {
     this.perSecond = perSecond;
     this.burst = burst;
-    this.#batch = Math.min(burst, Math.ceil((perSecond * LEASE_MS) / 1_000));
+    // A request of another worker may be refused for want of what is leased and not used: at most a
+    // tenth of the burst.
+    const unusedMax = Math.floor(burst / (10 * workers));
+    this.#batch = Math.max(1, Math.min(unusedMax, Math.ceil((perSecond * LEASE_MS) / 1_000)));
     const share = { perSecond: perSecond / workers, burst: Math.max(1, burst / workers) };
     this.#share = new TokenBuckets(share);
     process.on('message', ({ granted }: { readonly granted?: readonly Grant[] }) => {

@@ -29,6 +29,8 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
   const port = wanted === 0 ? await getFreePort(host) : wanted;
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   let isStopping = false;
+  // A message to a worker that has just ended fails; without a listener that would end this process too.
+  cluster.on('fork', (worker) => worker.on('error', () => undefined));
 
   async function start(): Promise<void> {
     const worker = cluster.fork();

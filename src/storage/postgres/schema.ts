@@ -7,6 +7,8 @@ import { MIGRATIONS } from './migrations.ts';
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
 const LOCK_SECONDS_MAX = 60;
+/** Below the time that statements of requests have. */
+const TABLE_LOCK_MS_MAX = 500;
 
 /**
  * Executes the migrations that are missing, all or none. Resolves to whether there was no petstore yet.
@@ -31,6 +33,8 @@ export async function migrate(
     await connection.runUnprepared('set local statement_timeout = 0');
     await connection.runUnprepared(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
     await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
+    // A step that waits for a table blocks all statements behind it: it rather fails soon.
+    await connection.runUnprepared(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
     // Another process may have migrated it since the first check.
     for (const step of MIGRATIONS.slice(await readVersion(connection))) {
       await connection.runUnprepared(step);
