@@ -30,7 +30,11 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   let isStopping = false;
   // A message to a worker that has just ended fails; without a listener that would end this process too.
-  cluster.on('fork', (worker) => worker.on('error', () => undefined));
+  cluster.on('fork', (worker) =>
+    worker.on('error', (err) => {
+      log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
+    }),
+  );
 
   async function start(): Promise<void> {
     const worker = cluster.fork();
