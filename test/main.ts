@@ -29,7 +29,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     files: ['test/**/*.test.ts'],
     concurrency: 3,
     testSecondsMax: 60,
-    runMinutesMax: 10,
+    runMinutesMax: 25,
     hasServer: true,
   },
   unit: {
