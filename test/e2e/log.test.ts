@@ -1,6 +1,7 @@
 /** What the service logs, what it never logs, and that it outlives the readers of its log. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { runProgram, startProgram, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
@@ -12,6 +13,11 @@ async function isLive(url: string): Promise<boolean> {
     () => false,
   );
 }
+
+/** Whether the `script` of util-linux can make a terminal, which a minimal system may not let it. */
+const HAS_TERMINAL =
+  process.platform === 'linux' &&
+  spawnSync('script', ['--quiet', '--return', '--command', 'true', '/dev/null']).status === 0;
 
 describe('log', { concurrency: 2 }, () => {
   const cwd = createProcessFolder();
@@ -68,7 +74,7 @@ describe('log', { concurrency: 2 }, () => {
     [{ NO_COLOR: '', FORCE_COLOR: '', TERM: 'xterm-256color' }, String.raw`\x1b\[32m200\x1b\[39m`],
     [{ NO_COLOR: '1', FORCE_COLOR: '', TERM: 'xterm-256color' }, '200'],
   ] as const) {
-    const skip = process.platform !== 'linux' && 'only the `script` of Linux gives a terminal so';
+    const skip = !HAS_TERMINAL && 'no `script` of Linux gives a terminal here';
     test(`log › a terminal, NO_COLOR ${env.NO_COLOR === '' ? 'not set' : 'set'} › is for a person`, {
       skip,
     }, async () => {

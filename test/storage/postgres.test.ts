@@ -463,7 +463,9 @@ describe('conflicts', () => {
     });
   }
 
-  test('conflicts › expired names in use by a create › are left by the purge, which does not wait', async () => {
+  test('conflicts › expired names in use by a create › are left by the purge, which does not wait', {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
     const request = { keyId: 1, key: 'nightly', at: 1 };
@@ -542,7 +544,9 @@ describe('limits of time', () => {
     await assertWorks(pets);
   });
 
-  test('limits of time › more creates than connections, all blocked › leave reads as they were', async () => {
+  test('limits of time › more creates than connections, all blocked › leave reads as they were', {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open({ databaseConnections: 2 });
     const { id } = await keys.add(createNewKey());
@@ -595,7 +599,9 @@ describe('long work', { concurrency: true }, () => {
     assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
   });
 
-  test('long work › a copy whose insert takes more than a second › is done', async () => {
+  test('long work › a copy whose insert takes more than a second › is done', {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using source = await createEmptyDatabase();
     await using target = await createEmptyDatabase();
     await (await source.open()).pets.add(REX);
@@ -605,7 +611,9 @@ describe('long work', { concurrency: true }, () => {
     assert.deepEqual(await pets.find(1n), { id: 1n, ...REX });
   });
 
-  test('long work › a first start while another migrates for more than a second › waits for it', async () => {
+  test('long work › a first start while another migrates for more than a second › waits for it', {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using database = await createEmptyDatabase();
     await using other = await holdInSession(
       database,
