@@ -510,7 +510,7 @@ async function assertUnavailable(calls: readonly Promise<unknown>[]): Promise<vo
   const settled = await Promise.all(
     calls.map((call) => assert.rejects(call, UNAVAILABLE).then(() => performance.now() - start)),
   );
-  for (const ms of settled) assert.ok(ms < 2 * ANSWER_MS_MAX, `after ${ms} ms`);
+  for (const ms of settled) assert.ok(ms < ANSWER_MS_MAX, `after ${ms} ms`);
 }
 
 async function assertWorks(pets: PetStore): Promise<void> {
@@ -568,7 +568,7 @@ describe('limits of time', () => {
     const ms = performance.now() - start;
     await other.end('rollback');
     await blocked;
-    assert.ok(ms < ANSWER_MS_MAX, `reads took ${ms} ms`);
+    assert.ok(ms < ANSWER_MS_MAX / 2, `reads took ${ms} ms`);
     await assertWorks(pets);
   });
 
