@@ -20,8 +20,8 @@ const MIB = Buffer.alloc(1024 * 1024, '{');
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MIB, Buffer.from('\r\n')]);
 const LINGER_BYTES_MAX = 1024 * 1024;
 const LINGER_MS_MAX = 2_000;
-/** What may be read before the answer, and with the last of what is dropped: four reads of a socket. */
-const READ_BYTES_MAX = LINGER_BYTES_MAX + 4 * 64 * 1024;
+/** Before the answer: the head, a body up to its bound, the read that goes above it, and one more until it pauses. */
+const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 
 /** The bytes that the service read of each connection, by the port of the client. */
 const accepted = new Map<number | undefined, Socket>();

@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { BODY_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts';
 
+/** What Node reads from a socket at once. */
+const READ_BYTES_MAX = 64 * 1024;
+
 /**
  * The `onSend` hook for an answer that comes before the end of the body. A body that is announced, and
  * not longer than BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other one ends
@@ -34,9 +37,9 @@ export function lingerAtEnd(socket: Socket): void {
 }
 
 /**
- * Ends the connection after what was written to it, and reads and drops the next LINGER_BYTES_MAX of
- * what the client sends. A socket that is closed while bytes arrive is reset, and a client that
- * sees the reset may lose the answer before it.
+ * Ends the connection after what was written to it, and reads and drops at most the next
+ * LINGER_BYTES_MAX of what the client sends. A socket that is closed while bytes arrive is reset, and
+ * a client that sees the reset may lose the answer before it.
  */
 export function closeLingering(socket: Socket): void {
   // Reading may be paused, which Node ends by this event as long as its parser takes the bytes.
@@ -47,8 +50,8 @@ export function closeLingering(socket: Socket): void {
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    // The client has the rest of the time to read the answer.
-    if (bytes >= LINGER_BYTES_MAX) socket.pause();
+    // A paused socket reads once more. The client has the rest of the time to read the answer.
+    if (bytes + 2 * READ_BYTES_MAX > LINGER_BYTES_MAX) socket.pause();
   });
   socket.resume();
   socket.end();
