@@ -159,7 +159,7 @@ for (const [file, target] of [
   ['storage/sqlite/engine.ts', 'storage/postgres/engine.ts'],
   ['storage/postgres/engine.ts', 'storage/sqlite/engine.ts'],
   ['service/serve.ts', 'cli/options.ts'],
-  ['cli/commands/pets.ts', 'cli/commands/keys.ts'],
+  ['cli/commands/pets.ts', 'cli/commands/pet-files.ts'],
 ] as const) {
   test(`the rules › ${file} importing ${target} › is not allowed`, () => {
     assert.equal(isAllowed(file, target), false);

@@ -7,6 +7,7 @@ import { addBackup } from './commands/backup.ts';
 import { addCopy } from './commands/copy.ts';
 import { addKeys } from './commands/keys.ts';
 import { addOpenApi } from './commands/openapi.ts';
+import { addPetFiles } from './commands/pet-files.ts';
 import { addPets } from './commands/pets.ts';
 import { addServe } from './commands/serve.ts';
 import { UsageError } from './options.ts';
@@ -29,7 +30,10 @@ function createProgram(): Command {
     .configureOutput({
       outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
     });
-  for (const add of [addServe, addKeys, addPets, addBackup, addCopy, addOpenApi]) add(program);
+  addServe(program);
+  addKeys(program);
+  addPetFiles(addPets(program));
+  for (const add of [addBackup, addCopy, addOpenApi]) add(program);
   return program;
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { exportPets, importPets } from '../../src/cli/commands/pets.ts';
+import { exportPets, importPets } from '../../src/cli/commands/pet-files.ts';
 import { Progress } from '../../src/cli/progress.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
