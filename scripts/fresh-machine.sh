@@ -98,8 +98,8 @@ say 'npm ci && npm test'
 ann "$common fresh; install
 began=\$(seconds)
 status=0
-npm test >test.log 2>&1 || status=\$?
-grep -E '^ℹ (tests|pass|fail|skipped)|^There is no|# SKIP|﹣' test.log
+.ci/tests npm test -- >test.log 2>&1 || status=\$?
+grep -E '^ℹ (tests|pass|fail|skipped)|^There is no|# SKIP|﹣|^=== |^test at' test.log
 [ \$status = 0 ] || { sed -n '/failing tests:/,\$p' test.log; exit 1; }
 echo \"npm test took \$(since \"\$began\")\""
 say 'npm ci --ignore-scripts && npm start'
