@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { PetstoreError } from '../src/error.ts';
 import { JsonNumber, parseJson } from '../src/json.ts';
+import { anyCodePoint } from './arbitraries.ts';
 
 /** Strings that look like structure to a parser that miscounts quotes. */
 const TRAPS = ['{', '}', '"', '\\', '\\"', ':', '{"a":1', '":"', '\\\\', '"}', '\u2028', ''];
@@ -29,7 +30,7 @@ const numberText = fc
 
 const memberName = fc.oneof(
   fc.constantFrom('name', '__proto__', 'constructor', ...TRAPS),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCodePoint }),
 );
 
 /** A JSON text that contains `inner`, beside strings that look like structure. */

@@ -13,7 +13,7 @@ import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { int64, invalidName, name, status } from '../arbitraries.ts';
+import { anyCodePoint, int64, invalidName, name, status } from '../arbitraries.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 
 const ENGINES = ['sqlite', 'postgresql'] as const;
@@ -328,8 +328,8 @@ describe('names', () => {
     const text = fc.oneof(
       name,
       invalidName,
-      fc.string({ unit: 'binary', maxLength: 300 }),
-      fc.string({ unit: 'binary', minLength: 255, maxLength: 255 }),
+      fc.string({ unit: anyCodePoint, maxLength: 300 }),
+      fc.string({ unit: anyCodePoint, minLength: 255, maxLength: 255 }),
       fc
         .array(fc.integer({ min: 0x10000, max: 0x10ffff }), { minLength: 254, maxLength: 256 })
         .map((points) => String.fromCodePoint(...points)),
