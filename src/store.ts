@@ -64,7 +64,7 @@ export interface PetStore {
 
   /**
    * Adds a pet, as `add` does, unless the same request did so within IDEMPOTENCY_MS: then resolves to
-   * the pet that it added.
+   * the pet that it added, with the corrections since.
    *
    * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
    *   the pet that it added is no longer in the store.
@@ -77,12 +77,28 @@ export interface PetStore {
    */
   addAll(newPets: AsyncIterable<NewPet>): Promise<number>;
 
+  /**
+   * Gives the pet `old`, as it was read, the fields of `newPet`. Resolves to it once that is on the disk;
+   * what is read afterwards, in any process, has it.
+   *
+   * @throws PetstoreError `not_found` when the store has no such pet, or not as `old` any more.
+   */
+  update(old: Pet, newPet: NewPet): Promise<Pet>;
+
+  /**
+   * Removes the pet, whose id is never used again. Resolves to what it was once that is on the disk.
+   *
+   * @throws PetstoreError `not_found` when there is no such pet.
+   */
+  remove(id: bigint): Promise<Pet>;
+
   /** The pet with that id, or undefined. */
   find(id: bigint): Promise<Pet | undefined>;
 
   /**
    * A page of the pets, by id, ascending. Reading on from `next` to the last page meets every pet that
-   * was there at the start exactly once, whatever is added meanwhile.
+   * was there at the start exactly once, whatever is added meanwhile. One that is removed meanwhile, or
+   * gets or loses the status that is asked for, may be missing.
    */
   list(query: PetQuery): Promise<PetPage>;
 

@@ -23,7 +23,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
     'revoked_at',
     'rotated_at',
   ],
-  idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at'],
+  idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'],
 };
 
 /** The tables whose ids count up. */

@@ -46,8 +46,9 @@ export interface Engine {
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
 
   /**
-   * The id and the columns of the pet that was added with this idempotency key: nulls when it was
-   * removed since; undefined when the key is not in use.
+   * The id and the columns of the pet that was added with this idempotency key, nulls when it was
+   * removed since, and its JSON when it was added, null unless it was corrected since. Undefined when
+   * the key is not in use.
    */
   findAdded(request: IdempotentRequest): Promise<Row | undefined>;
 

@@ -12,8 +12,8 @@ export const FIELDS = NEW_PET_FIELDS.map((field) => ({
 
 /** The columns of a NewPet. */
 export const COLUMNS = FIELDS.map(({ column }) => column);
-/** SQL for the pet of an idempotency key, which outlives a pet that was removed: all nulls then. */
-export const SELECT_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}
+/** SQL for the pet of an idempotency key, which outlives a pet that was removed: all nulls then. Last, how it was added. */
+export const SELECT_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}, kept.added_as
   from idempotency_keys as kept left join pets on pets.id = kept.pet_id`;
 export const SELECT = `select id, ${COLUMNS} from pets`;
 
@@ -39,9 +39,4 @@ export function toPet(row: Row): Pet {
 /** The values of COLUMNS. */
 export function toRow(newPet: NewPet): SqlValue[] {
   return FIELDS.map(({ name }) => newPet[name] ?? null);
-}
-
-/** Whether the two are the same in every field. */
-export function isSamePet(one: NewPet, other: NewPet): boolean {
-  return FIELDS.every(({ name }) => one[name] === other[name]);
 }

@@ -1,10 +1,18 @@
-/** Pets in a database: how they are added, idempotent requests included. How they are read is each engine's `petQueries`. */
+/** Pets in a database: how they are added, idempotent requests included, and corrected. How they are read is each engine's `petQueries`. */
 
 import { IDEMPOTENCY_KEY_REUSED, IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
-import type { NewPet, Pet } from '../pet.ts';
+import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { PetStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
-import { COLUMNS, isSamePet, toPet, toRow } from './pet-row.ts';
+import { COLUMNS, toPet, toRow } from './pet-row.ts';
+
+/** Only a pet that is still as it was read: two corrections at once cannot undo each other. */
+const UPDATE = `update pets set ${COLUMNS.map((column) => `${column} = ?`)}
+  where id = ? and ${COLUMNS.map((column) => `${column} is not distinct from ?`).join(' and ')}
+  returning id`;
+/** The create is compared with what it added, and not with what later corrections made of it. */
+const KEEP_ADDED = 'update idempotency_keys set added_as = coalesce(added_as, ?) where pet_id = ?';
+const REMOVE = `delete from pets where id = ? returning id, ${COLUMNS}`;
 
 export function createPetStore(engine: Engine): PetStore {
   return {
@@ -24,6 +32,26 @@ export function createPetStore(engine: Engine): PetStore {
     },
 
     addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),
+
+    async update(old, newPet) {
+      const { id } = old;
+      const row = toRow(newPet);
+      const [updated] = await engine.write(
+        { sql: UPDATE, values: [...row, id, ...toRow(old)], stopIfEmpty: true },
+        { sql: KEEP_ADDED, values: [toPetJson(old), id] },
+      );
+      if (updated?.length === 0) {
+        throw new PetstoreError('not_found', `pet ${id} was changed or removed meanwhile`);
+      }
+      return toPet([id, ...row]);
+    },
+
+    async remove(id) {
+      const [removed] = await engine.write({ sql: REMOVE, values: [id] });
+      const [row] = removed ?? [];
+      if (row === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
+      return toPet(row);
+    },
   };
 }
 
@@ -37,6 +65,7 @@ function getSame(newPet: NewPet, row: Row | undefined): Pet {
   if (row === undefined) throw new PetstoreError('unavailable', 'the earlier request is forgotten');
   if (row[0] === null) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
   const pet = toPet(row);
-  if (isSamePet(pet, newPet)) return pet;
+  const addedAs = row.at(-1) ?? toPetJson(pet);
+  if (addedAs === toPetJson({ ...newPet, id: pet.id })) return pet;
   throw new PetstoreError('idempotency_key_reused', IDEMPOTENCY_KEY_REUSED);
 }

@@ -38,7 +38,7 @@ const KEYS = [
   ...['id', 'digest', 'name', 'environment', 'created_at', 'expires_at'],
   ...['last_used_at', 'revoked_at', 'rotated_at', 'read_only'],
 ];
-const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at'];
+const REQUESTS = ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'];
 const EMPTY: Content = { pets: [], keys: [], requests: [], lastIds: [0n, 0n] };
 
 /** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
@@ -121,7 +121,7 @@ const content: fc.Arbitrary<Content> = fc
         fc.constantFrom(0n, 1n),
       ),
     ),
-    requests: rowsOf(fc.tuple(name, int64)),
+    requests: rowsOf(fc.tuple(name, int64, fc.option(name))),
   })
   .map(({ pets, keys, requests }) => ({
     pets: pets.rows,
@@ -185,7 +185,7 @@ describe('copyDatabase', () => {
       for (const there of [
         { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
         { ...EMPTY, keys: [key], lastIds: [0n, 9n] },
-        { ...EMPTY, requests: [[7n, 7n, 'again', 1n]] },
+        { ...EMPTY, requests: [[7n, 7n, 'again', 1n, null]] },
       ] satisfies Content[]) {
         await write(target, there);
         await assert.rejects(copyDatabase(source.database, target.database), {

@@ -90,6 +90,28 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     });
   }
 
+  test('openStore on postgresql › the schema before, with rows › keeps them, and takes what is new', async () => {
+    await using database = await createEmptyDatabase();
+    const steps = MIGRATIONS.slice(0, -1);
+    await database.query(
+      `${steps.join(';')}; update petstore_schema set version = ${steps.length};
+      insert into pets values (7, 'Rex', 1, 'sold');
+      insert into idempotency_keys values (1, 'once', 5, 7)`,
+    );
+    // A replica of the release before has these statements prepared.
+    const insert = `insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)
+      values (1, 'once', 7, 7) on conflict (api_key_id, name)
+      do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
+    const { pets } = await database.open({ create: false });
+    await database.query(insert);
+    const sold = { ...REX, status: 'sold' } as const;
+    const request = { keyId: 1, key: 'once', at: 8 };
+    const rex = await pets.addOnce(sold, request);
+    assert.deepEqual(rex, { ...sold, id: 7n });
+    const mia = await pets.update(rex, { ...sold, name: 'Mia' });
+    assert.deepEqual(await pets.addOnce(sold, request), mia);
+  });
+
   test('openStore on postgresql › a newer schema › is refused and left', async () => {
     await using database = await createEmptyDatabase();
     await (await database.open()).pets.add(REX);

@@ -181,6 +181,23 @@ describe('files', { concurrency: true }, () => {
       assert.equal((await store.pets.add(REX)).id, 1n);
     });
 
+    test('openStore › the schema before, with rows › keeps them, and takes what is new', async () => {
+      const file = join(createProcessFolder(), 'store.db');
+      const steps = MIGRATIONS.slice(0, -1);
+      alter(
+        file,
+        `${steps.join(';')}; pragma user_version = ${steps.length};
+        insert into pets values (7, 'Rex', 1, 'sold');
+        insert into idempotency_keys values (1, 'once', 5, 7)`,
+      );
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      const request = { keyId: 1, key: 'once', at: 6 };
+      const rex = await store.pets.addOnce(REX, request);
+      assert.deepEqual(rex, { ...REX, id: 7n });
+      const mia = await store.pets.update(rex, { ...REX, name: 'Mia' });
+      assert.deepEqual(await store.pets.addOnce(REX, request), mia);
+    });
+
     const refused: readonly (readonly [string, () => Promise<string>, RegExp])[] = [
       [
         'of a newer petstore',

@@ -46,4 +46,8 @@ export const MIGRATIONS: readonly string[] = [
   `
   alter table api_keys add column read_only bigint not null default 0;
   `,
+  `
+  -- the pet as it was added, in JSON; null unless it was corrected since
+  alter table idempotency_keys add column added_as text;
+  `,
 ];

@@ -35,7 +35,7 @@ const INSERT = `with batch as (
     insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)
     select api_key_id, key_name, key_created_at, id from numbered where key_name is not null
     on conflict (api_key_id, name)
-      do update set created_at = excluded.created_at, pet_id = excluded.pet_id
+      do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null
       where kept.created_at <= excluded.created_at - ${IDEMPOTENCY_MS}
     returning true
   ), added as (

@@ -12,7 +12,7 @@ const INSERT_UNLESS_RESERVED = `insert into pets (${COLUMNS}) select ${PLACES}
 /** An expired key is reserved anew. */
 const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet_id)
   values (?, ?, ?, last_insert_rowid()) on conflict (api_key_id, name)
-  do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
+  do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
 
 export const FIND_ADDED = `${SELECT_ADDED} where api_key_id = ? and kept.name = ?`;
 
