@@ -64,12 +64,12 @@ export interface PetStore {
 
   /**
    * Adds a pet, as `add` does, unless the same request did so within IDEMPOTENCY_MS: then resolves to
-   * the pet that it added, with the corrections since.
+   * the pet that it added, with the corrections since, as a replay.
    *
    * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
    *   the pet that it added is no longer in the store.
    */
-  addOnce(newPet: NewPet, request: IdempotentRequest): Promise<Pet>;
+  addOnce(newPet: NewPet, request: IdempotentRequest): Promise<AddedOnce>;
 
   /**
    * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
@@ -117,6 +117,12 @@ export interface IdempotentRequest {
   readonly key: string;
   /** When the request came, in milliseconds since 1970. */
   readonly at: number;
+}
+
+export interface AddedOnce {
+  readonly pet: Pet;
+  /** Whether an earlier request added it. */
+  readonly isReplay: boolean;
 }
 
 export interface PetQuery {

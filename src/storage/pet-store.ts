@@ -27,8 +27,8 @@ export function createPetStore(engine: Engine): PetStore {
     async addOnce(newPet, request) {
       const row = toRow(newPet);
       const id = await engine.insertPet(row, request);
-      if (id !== undefined) return toPet([id, ...row]);
-      return getSame(newPet, await engine.findAdded(request));
+      if (id !== undefined) return { pet: toPet([id, ...row]), isReplay: false };
+      return { pet: getSame(newPet, await engine.findAdded(request)), isReplay: true };
     },
 
     addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),

@@ -121,7 +121,7 @@ for (const id of [
 }
 
 const EXPOSED =
-  'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 const ORIGIN = 'https://shop.example';
 
 const preflight = (path: string, origin: string, method = 'POST'): Sent => ({

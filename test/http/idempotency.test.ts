@@ -33,6 +33,13 @@ function post(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promi
   });
 }
 
+/** Asserts that both are the 201 of one pet, the first as it was added, the other as a replay. */
+function assertReplay(answer: Answer, first: Answer): void {
+  assertSame(answer, first);
+  assert.equal(answer.headers['idempotency-replayed'], 'true');
+  assert.equal(first.headers['idempotency-replayed'], undefined);
+}
+
 /** Asserts that both are the 201 of one pet. */
 function assertSame(answer: Answer, first: Answer): void {
   assertJson(answer, 201);
@@ -45,16 +52,19 @@ function assertSame(answer: Answer, first: Answer): void {
 test('Idempotency-Key › the same pet again › has the same answer and adds none', async () => {
   const key = nextKey();
   const first = await post(key);
-  assertSame(await post(key), first);
+  assertReplay(await post(key), first);
   const { id } = JSON.parse(first.body);
   assert.equal(JSON.parse((await post(nextKey())).body).id, id + 1);
 });
 
 test('Idempotency-Key › fifty at once › have one answer', async () => {
   const key = nextKey();
-  const [first, ...others] = await Promise.all(Array.from({ length: 50 }, () => post(key)));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => post(key)));
+  const [first, ...others] = answers;
   assert.ok(first);
   for (const other of others) assertSame(other, first);
+  const replays = answers.filter(({ headers }) => headers['idempotency-replayed'] === 'true');
+  assert.equal(replays.length, 49);
 });
 
 for (const [what, body] of [
@@ -67,7 +77,7 @@ for (const [what, body] of [
   test(`Idempotency-Key › the same pet ${what} › has the same answer`, async () => {
     const key = nextKey();
     const first = await post(key);
-    assertSame(await post(key, body), first);
+    assertReplay(await post(key, body), first);
   });
 }
 
@@ -83,7 +93,7 @@ for (const body of [
     const answer = await post(key, body);
     assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
     assert.equal(answer.headers.location, undefined);
-    assertSame(await post(key), first);
+    assertReplay(await post(key), first);
   });
 }
 
@@ -101,15 +111,15 @@ test('Idempotency-Key › of another API key › is independent', async () => {
   const second = await post(key, mia, { authorization: `Bearer ${other}` });
   assertJson(second, 201);
   assert.notEqual(second.headers.location, first.headers.location);
-  assertSame(await post(key, mia, { authorization: `Bearer ${other}` }), second);
-  assertSame(await post(key), first);
+  assertReplay(await post(key, mia, { authorization: `Bearer ${other}` }), second);
+  assertReplay(await post(key), first);
 });
 
 test('Idempotency-Key › after 24 hours and not before › is free', async () => {
   const key = nextKey();
   const first = await post(key);
   now += IDEMPOTENCY_MS - 1;
-  assertSame(await post(key), first);
+  assertReplay(await post(key), first);
   now += 1;
   const second = await post(key, '{"name":"Mia","categoryId":3}');
   assertJson(second, 201);
@@ -119,7 +129,7 @@ test('Idempotency-Key › after 24 hours and not before › is free', async () =
 for (const key of ['x', '!', '~', '"8e03978e-40d5"', 'a,b', 'x'.repeat(255)]) {
   test(`Idempotency-Key › ${key.slice(0, 40)} › is taken`, async () => {
     const first = await post(key);
-    assertSame(await post(key), first);
+    assertReplay(await post(key), first);
   });
 }
 

@@ -22,6 +22,7 @@ import { anyCodePoint, name } from '../arbitraries.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
+import { addOnce } from './contract/data.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
 
@@ -411,7 +412,7 @@ describe('conflicts', () => {
         "update counters set value = 7 where name = 'pets'",
       );
       const request = { keyId: 1, key: 'nightly', at: 1 };
-      const adding = Promise.all([pets.add(REX), pets.addOnce(REX, request)]);
+      const adding = Promise.all([pets.add(REX), addOnce(pets, REX, request)]);
       await setTimeout(200);
       await other.end('commit');
       assert.deepEqual(
@@ -464,7 +465,7 @@ describe('conflicts', () => {
       await using database = await createEmptyDatabase();
       const { pets } = await database.open();
       const request = { keyId: 1, key: 'nightly', at: 1 + IDEMPOTENCY_MS };
-      if (at !== undefined) await pets.addOnce(REX, { ...request, at });
+      if (at !== undefined) await addOnce(pets, REX, { ...request, at });
       await using other = await holdInSession(
         database,
         `update counters set value = 7 where name = 'pets';
@@ -474,8 +475,8 @@ describe('conflicts', () => {
       );
       // In one batch with others, which are added behind it.
       const adding = Promise.all([
-        pets.addOnce(REX, request),
-        pets.addOnce(REX, { ...request, key: 'other' }),
+        addOnce(pets, REX, request),
+        addOnce(pets, REX, { ...request, key: 'other' }),
         pets.add(REX),
       ]);
       await setTimeout(200);
@@ -491,8 +492,8 @@ describe('conflicts', () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
     const request = { keyId: 1, key: 'nightly', at: 1 };
-    await pets.addOnce(REX, request);
-    await pets.addOnce(REX, { ...request, key: 'other' });
+    await addOnce(pets, REX, request);
+    await addOnce(pets, REX, { ...request, key: 'other' });
     const at = 1 + IDEMPOTENCY_MS;
     await using other = await holdInSession(
       database,
@@ -503,7 +504,7 @@ describe('conflicts', () => {
     while ((await listNames()).length > 1) await setTimeout(20);
     assert.deepEqual(await listNames(), [{ name: 'nightly' }]);
     await other.end('commit');
-    assert.equal((await pets.addOnce(REX, { ...request, at })).id, 1n);
+    assert.equal((await addOnce(pets, REX, { ...request, at })).id, 1n);
   });
 });
 
@@ -579,7 +580,7 @@ describe('limits of time', () => {
     );
     const request = { keyId: id, at: 1 };
     const writing = Array.from({ length: 20 }, (_, index) => [
-      pets.addOnce(REX, { ...request, key: `${index}` }),
+      addOnce(pets, REX, { ...request, key: `${index}` }),
       pets.add(REX),
       keys.touch(id, 1),
     ]).flat();

@@ -9,7 +9,7 @@ import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
-import { REQUEST, REX } from './contract/data.ts';
+import { addOnce, REQUEST, REX } from './contract/data.ts';
 import { ENGINES, openNewStore, runBeside } from './contract/engines.ts';
 
 const INTERVAL_MS = 20;
@@ -81,7 +81,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       await using opened = await openNewStore(engine);
       const { address } = opened;
       await reserve(address, 1_200, NOW - IDEMPOTENCY_MS);
-      await opened.store.pets.addOnce(REX, { ...REQUEST, at: NOW - IDEMPOTENCY_MS + 60_000 });
+      await addOnce(opened.store.pets, REX, { ...REQUEST, at: NOW - IDEMPOTENCY_MS + 60_000 });
       await using purging = await purge(address, () => NOW);
       await settled(purging.sizes);
       assert.deepEqual(purging.sizes.slice(0, 7), [...Array(6).fill(ROWS_MAX), 0]);
@@ -106,8 +106,8 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       await using opened = await openNewStore(engine);
       const { address, store } = opened;
       const ahead = { ...REQUEST, key: 'ahead', at: NOW + TEN_YEARS_MS };
-      await store.pets.addOnce(REX, REQUEST);
-      const added = await store.pets.addOnce(REX, ahead);
+      await addOnce(store.pets, REX, REQUEST);
+      const added = await addOnce(store.pets, REX, ahead);
       let now = NOW;
       {
         await using purging = await purge(address, () => now);
@@ -122,7 +122,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       const [first = 0, last = 0] = await listTimes(address);
       assert.equal(first, NOW);
       assert.ok(last >= NOW && last < NOW + 30_000, `${last - NOW}`);
-      assert.deepEqual(await store.pets.addOnce(REX, { ...ahead, at: NOW + 1 }), added);
+      assert.deepEqual(await addOnce(store.pets, REX, { ...ahead, at: NOW + 1 }), added);
       await using purging = await purge(address, () => last + IDEMPOTENCY_MS);
       await settled(purging.sizes);
       assert.deepEqual(await listTimes(address), []);

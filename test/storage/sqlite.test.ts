@@ -19,6 +19,7 @@ import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { addOnce } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 const PAGE_BYTES = 4096;
@@ -192,10 +193,10 @@ describe('files', { concurrency: true }, () => {
       );
       await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
       const request = { keyId: 1, key: 'once', at: 6 };
-      const rex = await store.pets.addOnce(REX, request);
+      const rex = await addOnce(store.pets, REX, request);
       assert.deepEqual(rex, { ...REX, id: 7n });
       const mia = await store.pets.update(rex, { ...REX, name: 'Mia' });
-      assert.deepEqual(await store.pets.addOnce(REX, request), mia);
+      assert.deepEqual(await addOnce(store.pets, REX, request), mia);
     });
 
     const refused: readonly (readonly [string, () => Promise<string>, RegExp])[] = [

@@ -6,7 +6,7 @@ import { SERVED_METHODS } from '../protocol/methods.ts';
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
 const EXPOSED_HEADERS =
-  'Link, Location, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
 const PREFLIGHT_SECONDS = 7200;
 
 /**

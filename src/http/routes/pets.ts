@@ -55,11 +55,12 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (scope, opt
     schema: createPet,
     links: createPetLinks,
     async handler({ body, keyId, headers: { 'idempotency-key': key } }, reply) {
-      const pet =
+      const { pet, isReplay } =
         key === undefined || keyId === null
-          ? await pets.add(body)
+          ? { pet: await pets.add(body), isReplay: false }
           : await pets.addOnce(body, { keyId, key, at: options.now() });
       reply.code(201).header('location', `${url}/${pet.id}`);
+      if (isReplay) reply.header('idempotency-replayed', 'true');
       return pet;
     },
   });

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { NewApiKey } from '../../../src/api-key.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
-import type { IdempotentRequest, PetQuery, Store } from '../../../src/store.ts';
+import type { IdempotentRequest, PetQuery, PetStore, Store } from '../../../src/store.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 1n };
 
@@ -21,6 +21,16 @@ export function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
 
 export async function* repeat(count: number, pet: NewPet = REX): AsyncGenerator<NewPet> {
   for (let index = 0; index < count; index += 1) yield { ...pet, name: `${pet.name} ${index}` };
+}
+
+/** The pet of an idempotent request, whether this one added it or an earlier one. */
+export async function addOnce(
+  pets: PetStore,
+  newPet: NewPet,
+  request: IdempotentRequest,
+): Promise<Pet> {
+  const { pet } = await pets.addOnce(newPet, request);
+  return pet;
 }
 
 /** So many pets, and then an error. */

@@ -7,7 +7,7 @@ import type { Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
-import { listAll, REQUEST, REX } from './data.ts';
+import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, refuseBad } from './engines.ts';
 
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
@@ -15,7 +15,7 @@ const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
 /** Adds idempotency keys of that time. */
 async function addRequests(store: Store, count: number, at: number): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, index) => `${at}-${index}`);
-  await Promise.all(keys.map((key) => store.pets.addOnce(REX, { ...REQUEST, key, at })));
+  await Promise.all(keys.map((key) => addOnce(store.pets, REX, { ...REQUEST, key, at })));
   return keys;
 }
 
@@ -36,10 +36,12 @@ for (const engine of ENGINES) {
       await pets.add(REX);
       for (const given of [REX, { ...REX, status: 'sold' }] as const) {
         const request = { ...REQUEST, key: String(given.status) };
-        const added = await pets.addOnce(given, request);
-        assert.deepEqual(added, { id: added.id, ...given });
+        const { pet, isReplay } = await pets.addOnce(given, request);
+        assert.deepEqual(pet, { id: pet.id, ...given });
+        assert.equal(isReplay, false);
         await pets.add(REX);
-        assert.deepEqual(await pets.addOnce(given, { ...request, at: request.at + 1 }), added);
+        const again = await pets.addOnce(given, { ...request, at: request.at + 1 });
+        assert.deepEqual(again, { pet, isReplay: true });
       }
       assert.equal((await listAll(opened.store)).length, 5);
     });
@@ -47,14 +49,17 @@ for (const engine of ENGINES) {
     test(`pets.addOnce ${on} › fifty at once, and others among adds › add one pet each`, async () => {
       await using opened = await openNewStore(engine);
       const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
-      const addOnce = (index: number, key: string): Promise<Pet> => {
+      const addIndexed = (index: number, key: string): Promise<Pet> => {
         const { pets } = stores[index % 2] ?? opened.store;
-        return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key });
+        return addOnce(pets, { ...REX, name: key }, { ...REQUEST, key });
       };
-      const same = Array.from({ length: 50 }, (_, index) => addOnce(index, 'same'));
+      const same = Array.from({ length: 50 }, (_, index) => addIndexed(index, 'same'));
       const others = Array.from({ length: 20 }, async (_, index) => {
-        const [own] = await Promise.all([addOnce(index, `${index}`), opened.store.pets.add(REX)]);
-        assert.deepEqual(await addOnce(index + 1, `${index}`), own);
+        const [own] = await Promise.all([
+          addIndexed(index, `${index}`),
+          opened.store.pets.add(REX),
+        ]);
+        assert.deepEqual(await addIndexed(index + 1, `${index}`), own);
         return own.name;
       });
       assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
@@ -67,15 +72,15 @@ for (const engine of ENGINES) {
     test(`pets.addOnce ${on} › new, repeated and reused names of one turn › are as one after the other`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      const earlier = await pets.addOnce(REX, REQUEST);
+      const earlier = await addOnce(pets, REX, REQUEST);
       const tom = { ...REX, name: 'Tom' };
       const [repeated, reused, plain, first, second, third] = await Promise.allSettled([
-        pets.addOnce(REX, REQUEST),
-        pets.addOnce(tom, REQUEST),
+        addOnce(pets, REX, REQUEST),
+        addOnce(pets, tom, REQUEST),
         pets.add(REX),
-        pets.addOnce(tom, { ...REQUEST, key: 'new' }),
-        pets.addOnce(tom, { ...REQUEST, key: 'new' }),
-        pets.addOnce(REX, { ...REQUEST, key: 'new' }),
+        addOnce(pets, tom, { ...REQUEST, key: 'new' }),
+        addOnce(pets, tom, { ...REQUEST, key: 'new' }),
+        addOnce(pets, REX, { ...REQUEST, key: 'new' }),
       ]);
       assert.deepEqual(repeated, { status: 'fulfilled', value: earlier });
       assert.equal(plain?.status, 'fulfilled');
@@ -94,14 +99,14 @@ for (const engine of ENGINES) {
     test(`pets.addOnce ${on} › another pet › is idempotency_key_reused and adds nothing`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      const added = await pets.addOnce({ ...REX, status: 'sold' }, REQUEST);
+      const added = await addOnce(pets, { ...REX, status: 'sold' }, REQUEST);
       for (const other of [
         REX,
         { ...REX, status: 'pending' },
         { ...REX, status: 'sold', name: 'Rex ' },
         { ...REX, status: 'sold', categoryId: 2n ** 53n + 1n },
       ] as const) {
-        await assert.rejects(pets.addOnce(other, REQUEST), REUSED);
+        await assert.rejects(addOnce(pets, other, REQUEST), REUSED);
       }
       assert.deepEqual(await listAll(opened.store), [added]);
     });
@@ -113,7 +118,7 @@ for (const engine of ENGINES) {
       // Sent again, each is the pet that it added, and not the equal one of another key.
       for (const _ of ['first', 'again']) {
         for (const [index, request] of requests.entries()) {
-          assert.equal((await pets.addOnce(REX, request)).id, BigInt(index + 1));
+          assert.equal((await addOnce(pets, REX, request)).id, BigInt(index + 1));
         }
       }
       assert.equal((await listAll(opened.store)).length, 3);
@@ -122,23 +127,23 @@ for (const engine of ENGINES) {
     test(`pets.addOnce ${on} › after 24 hours and not before › is a new request`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      const added = await pets.addOnce(REX, REQUEST);
+      const added = await addOnce(pets, REX, REQUEST);
       const before = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS - 1 };
-      assert.deepEqual(await pets.addOnce(REX, before), added);
+      assert.deepEqual(await addOnce(pets, REX, before), added);
       const after = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
-      const other = await pets.addOnce({ ...REX, name: 'Tom' }, after);
+      const other = await addOnce(pets, { ...REX, name: 'Tom' }, after);
       assert.deepEqual(other, { ...REX, id: added.id + 1n, name: 'Tom' });
-      await assert.rejects(pets.addOnce(REX, after), REUSED);
+      await assert.rejects(addOnce(pets, REX, after), REUSED);
     });
 
     test(`pets.addOnce ${on} › a clock that jumped ten years ahead and back › adds each pet once`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
       const ahead = { ...REQUEST, key: 'ahead', at: REQUEST.at + 3_650 * IDEMPOTENCY_MS };
-      const before = await pets.addOnce(REX, REQUEST);
-      const added = await pets.addOnce(REX, ahead);
-      assert.deepEqual(await pets.addOnce(REX, { ...ahead, at: REQUEST.at + 1 }), added);
-      assert.deepEqual(await pets.addOnce(REX, { ...REQUEST, at: REQUEST.at + 2 }), before);
+      const before = await addOnce(pets, REX, REQUEST);
+      const added = await addOnce(pets, REX, ahead);
+      assert.deepEqual(await addOnce(pets, REX, { ...ahead, at: REQUEST.at + 1 }), added);
+      assert.deepEqual(await addOnce(pets, REX, { ...REQUEST, at: REQUEST.at + 2 }), before);
       assert.equal((await listAll(opened.store)).length, 2);
     });
 
@@ -150,7 +155,11 @@ for (const engine of ENGINES) {
         Promise.all(
           keys.map((key, index) => {
             const { pets } = stores[index % 2] ?? opened.store;
-            return pets.addOnce({ ...REX, name: key }, { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS });
+            return addOnce(
+              pets,
+              { ...REX, name: key },
+              { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS },
+            );
           }),
         );
       const added = await addAll();
@@ -165,28 +174,28 @@ for (const engine of ENGINES) {
       const { pets } = opened.store;
       await refuseBad(opened.address);
       const settled = await Promise.allSettled([
-        pets.addOnce(REX, { ...REQUEST, key: 'one' }),
-        pets.addOnce({ ...REX, name: 'bad' }, REQUEST),
-        pets.addOnce(REX, { ...REQUEST, key: 'two' }),
-        pets.addOnce(REX, REQUEST),
+        addOnce(pets, REX, { ...REQUEST, key: 'one' }),
+        addOnce(pets, { ...REX, name: 'bad' }, REQUEST),
+        addOnce(pets, REX, { ...REQUEST, key: 'two' }),
+        addOnce(pets, REX, REQUEST),
       ]);
       const statuses = settled.map(({ status }) => status);
       assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-      const added = await pets.addOnce(REX, REQUEST);
+      const added = await addOnce(pets, REX, REQUEST);
       assert.equal(settled[3]?.status === 'fulfilled' && settled[3].value.id, added.id);
       assert.equal((await listAll(opened.store)).length, 3);
     });
 
     test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same pet`, async () => {
       await using opened = await openNewStore(engine);
-      const added = await opened.store.pets.addOnce(REX, REQUEST);
+      const added = await addOnce(opened.store.pets, REX, REQUEST);
       const again = await opened.openAgain();
-      assert.deepEqual(await again.pets.addOnce(REX, REQUEST), added);
+      assert.deepEqual(await addOnce(again.pets, REX, REQUEST), added);
       const file = join(opened.folder, 'backup.db');
       await opened.store.backup(file);
       await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), added);
-      await assert.rejects(copy.pets.addOnce({ ...REX, name: 'Tom' }, REQUEST), REUSED);
+      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), added);
+      await assert.rejects(addOnce(copy.pets, { ...REX, name: 'Tom' }, REQUEST), REUSED);
     });
   });
 }

@@ -8,7 +8,7 @@ import type { NewPet, Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
-import { listAll, REQUEST, REX } from './data.ts';
+import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
@@ -83,7 +83,7 @@ for (const engine of ENGINES) {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
       const sold = { ...REX, status: 'sold' } as const;
-      const pet = await pets.addOnce(sold, REQUEST);
+      const pet = await addOnce(pets, sold, REQUEST);
       for (const old of [
         { ...pet, id: 2n },
         { ...pet, name: 'Re' },
@@ -96,7 +96,7 @@ for (const engine of ENGINES) {
           message: `pet ${old.id} was changed or removed meanwhile`,
         });
       }
-      assert.deepEqual(await pets.addOnce(sold, REQUEST), pet);
+      assert.deepEqual(await addOnce(pets, sold, REQUEST), pet);
       assert.deepEqual(await listAll(opened.store), [pet]);
     });
 
@@ -115,33 +115,33 @@ for (const engine of ENGINES) {
     test(`pets.update ${on} › its create is sent again › is the pet as it is now`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      const added = await pets.addOnce(REX, REQUEST);
-      await pets.addOnce(REX, { ...REQUEST, key: 'other' });
+      const added = await addOnce(pets, REX, REQUEST);
+      await addOnce(pets, REX, { ...REQUEST, key: 'other' });
       const mia = await pets.update(added, { ...REX, name: 'Mia', status: 'sold' });
-      assert.deepEqual(await pets.addOnce(REX, REQUEST), mia);
+      assert.deepEqual(await addOnce(pets, REX, REQUEST), mia);
       const tom = await pets.update(mia, { ...REX, name: 'Tom' });
-      assert.deepEqual(await pets.addOnce(REX, REQUEST), tom);
+      assert.deepEqual(await addOnce(pets, REX, REQUEST), tom);
       // What it is now was never sent with this key.
       for (const name of ['Mia', 'Tom']) {
-        await assert.rejects(pets.addOnce({ ...REX, name }, REQUEST), REUSED);
+        await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), REUSED);
       }
-      assert.equal((await pets.addOnce(REX, { ...REQUEST, key: 'other' })).id, 2n);
+      assert.equal((await addOnce(pets, REX, { ...REQUEST, key: 'other' })).id, 2n);
       const file = join(opened.folder, 'backup.db');
       await opened.store.backup(file);
       await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), tom);
+      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), tom);
       assert.equal((await listAll(opened.store)).length, 2);
     });
 
     test(`pets.update ${on} › its key is used anew after 24 hours › is compared with the new pet`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      await pets.update(await pets.addOnce(REX, REQUEST), { ...REX, name: 'Mia' });
+      await pets.update(await addOnce(pets, REX, REQUEST), { ...REX, name: 'Mia' });
       const later = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
-      const tom = await pets.addOnce({ ...REX, name: 'Tom' }, later);
+      const tom = await addOnce(pets, { ...REX, name: 'Tom' }, later);
       assert.equal(tom.id, 2n);
-      assert.deepEqual(await pets.addOnce({ ...REX, name: 'Tom' }, later), tom);
-      await assert.rejects(pets.addOnce(REX, later), REUSED);
+      assert.deepEqual(await addOnce(pets, { ...REX, name: 'Tom' }, later), tom);
+      await assert.rejects(addOnce(pets, REX, later), REUSED);
     });
   });
 
@@ -168,7 +168,7 @@ for (const engine of ENGINES) {
       await opened.store.backup(file);
       await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
       assert.equal((await copy.pets.add(REX)).id, 3n);
-      assert.equal((await pets.addOnce(REX, REQUEST)).id, 3n);
+      assert.equal((await addOnce(pets, REX, REQUEST)).id, 3n);
       await pets.remove(3n);
       assert.equal((await pets.add(REX)).id, 4n);
     });
@@ -176,11 +176,11 @@ for (const engine of ENGINES) {
     test(`pets.remove ${on} › its create is sent again › is gone, and not added again`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
-      const added = await pets.addOnce(REX, REQUEST);
+      const added = await addOnce(pets, REX, REQUEST);
       await pets.update(added, { ...REX, name: 'Mia' });
       await pets.remove(1n);
       for (const name of ['Rex', 'Mia', 'Tom']) {
-        await assert.rejects(pets.addOnce({ ...REX, name }, REQUEST), GONE);
+        await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), GONE);
       }
       assert.deepEqual(await listAll(opened.store), []);
       assert.equal((await pets.add(REX)).id, 2n);

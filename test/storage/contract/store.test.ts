@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
 import { disposable } from '../../support/disposable.ts';
-import { createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
+import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, runBeside } from './engines.ts';
 
 for (const engine of ENGINES) {
@@ -30,7 +30,7 @@ for (const engine of ENGINES) {
       const { id } = await store.keys.add(newKey);
       await store.keys.touch(id, 6);
       await store.keys.revoke(id, 7);
-      const once = await store.pets.addOnce(REX, REQUEST);
+      const once = await addOnce(store.pets, REX, REQUEST);
       const file = join(folder, 'backup.db');
       await store.backup(file);
       const partial = (await readdir(folder)).filter((name) => name.endsWith('.partial'));
@@ -40,7 +40,7 @@ for (const engine of ENGINES) {
 
       await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
       assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
-      assert.deepEqual(await copy.pets.addOnce(REX, REQUEST), once);
+      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), once);
       assert.equal((await copy.pets.add(REX)).id, 52n);
       assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
     });
@@ -108,7 +108,7 @@ for (const engine of ENGINES) {
       const adding = Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
           ? store.pets.add(REX)
-          : store.pets.addOnce(REX, { ...REQUEST, key: String(index) }),
+          : addOnce(store.pets, REX, { ...REQUEST, key: String(index) }),
       );
       const settling = Promise.allSettled(adding);
       await new Promise(setImmediate);
