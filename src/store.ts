@@ -92,6 +92,9 @@ export interface PetStore {
    */
   remove(id: bigint): Promise<Pet>;
 
+  /** The number of pets, without a limit of time; on SQLite no other method may be called until it resolves. */
+  count(): Promise<number>;
+
   /** The pet with that id, or undefined. */
   find(id: bigint): Promise<Pet | undefined>;
 

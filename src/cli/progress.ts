@@ -15,52 +15,69 @@ const COLUMNS_DEFAULT = 80;
 /** Moves a terminal's cursor to the start of its line and erases the line. */
 const CLEAR_LINE = '\r\x1b[K';
 
+/** A part of the work, with a bar of its own. */
+interface Phase {
+  /** What is done to the pets, in the past tense: `imported`. */
+  readonly verb: string;
+  readonly start: number;
+  count: number;
+  /** All pets, when their number is known. */
+  total?: number | undefined;
+  part?: number;
+}
+
 /** A bar that is redrawn on a terminal; on anything else a line every 5 s. */
 export class Progress {
   readonly #stream: ProgressStream;
-  readonly #verb: string;
   readonly #now: () => number;
-  readonly #start: number;
+  readonly #first: Phase;
+  #phase: Phase;
   #shown: number;
-  #count = 0;
-  #part: number | undefined;
 
   /**
-   * @param verb what is done to the pets, in the past tense: `imported`.
+   * @param verb what is done to the pets in the first phase, which the last line tells.
    * @param now the time in milliseconds.
    */
   constructor(stream: ProgressStream, verb: string, now: () => number = () => performance.now()) {
     this.#stream = stream;
-    this.#verb = verb;
     this.#now = now;
-    this.#start = now();
-    this.#shown = this.#start;
+    this.#first = { verb, start: now(), count: 0 };
+    this.#phase = this.#first;
+    this.#shown = this.#first.start;
   }
 
-  /** The share of the work that is done, from 0 to 1; without it no percentage is shown. */
+  /**
+   * Begins a phase, unless it is under way, and shows it at once: it may be a single statement.
+   *
+   * @param total all pets, when their number is known.
+   */
+  setPhase(verb: string, total?: number): void {
+    const now = this.#now();
+    const isNew = verb !== this.#phase.verb;
+    if (isNew) this.#phase = { verb, start: now, count: 0 };
+    this.#phase.total = total;
+    const isLong = this.#stream.isTTY || now - this.#first.start >= LINE_MILLISECONDS;
+    if (isNew && isLong) this.#show(now);
+  }
+
+  /** The share of the phase that is done, from 0 to 1; without it that of the total is shown. */
   setPart(part: number): void {
-    this.#part = part;
+    this.#phase.part = part;
   }
 
   addPets(count: number): void {
-    this.#count += count;
+    this.#phase.count += count;
     const now = this.#now();
     if (now - this.#shown < (this.#stream.isTTY ? REDRAW_MILLISECONDS : LINE_MILLISECONDS)) return;
-    this.#shown = now;
-    if (this.#stream.isTTY) {
-      // A line that wraps could not be redrawn.
-      const line = this.#describe().slice(0, (this.#stream.columns ?? COLUMNS_DEFAULT) - 1);
-      this.#stream.write(CLEAR_LINE + line);
-    } else {
-      this.#stream.write(`${this.#describe()}\n`);
-    }
+    this.#show(now);
   }
 
   /** Prints the last line. */
   finish(): void {
     this.clear();
-    const seconds = this.#seconds().toFixed(1);
-    this.#stream.write(`${this.#verb} ${this.#pets()} in ${seconds} s\n`);
+    const { verb, count, start } = this.#first;
+    const seconds = ((this.#now() - start) / 1_000).toFixed(1);
+    this.#stream.write(`${verb} ${toPets(count)} in ${seconds} s\n`);
   }
 
   /** Erases the bar, so that another line can be printed. */
@@ -68,23 +85,36 @@ export class Progress {
     if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
   }
 
-  #describe(): string {
-    const rate = Math.round(this.#count / this.#seconds()).toLocaleString('en-US');
-    const words = `${this.#verb} ${this.#pets()}, ${rate}/s`;
-    if (this.#part === undefined) return words;
-    // Above 1 when a file grows while it is read.
-    const part = Math.min(this.#part, 1);
-    const percent = `${Math.floor(part * 100)} %`.padStart(5);
-    if (!this.#stream.isTTY) return `${percent.trim()}: ${words}`;
-    const bar = '#'.repeat(Math.floor(part * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, '.');
-    return `[${bar}] ${percent} ${words}`;
+  #show(now: number): void {
+    this.#shown = now;
+    const line = describe(this.#phase, now, this.#stream.isTTY === true);
+    // A line that wraps could not be redrawn.
+    if (this.#stream.isTTY) {
+      this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns ?? COLUMNS_DEFAULT) - 1));
+    } else this.#stream.write(`${line}\n`);
   }
+}
 
-  #pets(): string {
-    return `${this.#count.toLocaleString('en-US')} ${this.#count === 1 ? 'pet' : 'pets'}`;
-  }
+function describe({ verb, start, count, total, part }: Phase, now: number, hasBar: boolean) {
+  const rate = Math.round(count / ((now - start) / 1_000)).toLocaleString('en-US');
+  // More pets than the total when some are added meanwhile.
+  const pets =
+    total !== undefined && total >= count ? `${toCount(count)} of ${toPets(total)}` : toPets(count);
+  const words = count === 0 ? verb : `${verb} ${pets}, ${rate}/s`;
+  const share = part ?? (total === undefined ? undefined : count / total);
+  if (share === undefined) return words;
+  // Above 1 when a file grows while it is read; not a number when there is nothing to do.
+  const done = Math.min(share || 0, 1);
+  const percent = `${Math.floor(done * 100)} %`.padStart(5);
+  if (!hasBar) return `${percent.trim()}: ${words}`;
+  const bar = '#'.repeat(Math.floor(done * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, '.');
+  return `[${bar}] ${percent} ${words}`;
+}
 
-  #seconds(): number {
-    return (this.#now() - this.#start) / 1_000;
-  }
+function toPets(count: number): string {
+  return `${toCount(count)} ${count === 1 ? 'pet' : 'pets'}`;
+}
+
+function toCount(count: number): string {
+  return count.toLocaleString('en-US');
 }

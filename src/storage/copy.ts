@@ -35,8 +35,17 @@ export interface CopyResult {
   readonly checksum: string;
 }
 
-/** Called with the share of the work that is done, from 0 to 1, and the number of pets copied since the last call. */
-export type OnCopyProgress = (part: number, pets: number) => void;
+/** Called for each page of rows. */
+export type OnCopyProgress = (step: CopyStep) => void;
+
+export interface CopyStep {
+  readonly phase: 'copied' | 'read back';
+  /** The share of the phase that is done, from 0 to 1. */
+  readonly part: number;
+  /** The pets since the last call, and all of them. */
+  readonly pets: number;
+  readonly allPets: number;
+}
 
 /**
  * Copies all, as of one moment, or nothing: the target is read back before it commits.
@@ -55,21 +64,26 @@ export function copyDatabase(
         throw new PetstoreError('bad_request', 'the store to copy to must be empty, and is not');
       }
       const counts = await countRows(source);
-      // Each row counts twice: copied, and read back.
-      const total = 2 * sum(counts);
-      let done = 0;
+      const countStep = (phase: CopyStep['phase']) => {
+        let done = 0;
+        return (table: string, rows: readonly Row[]) => {
+          done += rows.length;
+          const pets = table === 'pets' ? rows.length : 0;
+          onProgress({ phase, part: done / sum(counts), pets, allPets: counts.pets ?? 0 });
+        };
+      };
+      const onCopied = countStep('copied');
       const original = await readAll(source, async (table, columns, rows) => {
         await target.insert(table, columns, rows);
-        done += rows.length;
-        onProgress(done / total, table === 'pets' ? rows.length : 0);
+        onCopied(table, rows);
       });
       for (const table of COUNTED) {
         await target.writeLastId(table, await source.readLastId(table));
       }
-      const copied = await readAll(target, async (_table, _columns, rows) => {
-        done += rows.length;
-        onProgress(done / total, 0);
-      });
+      const onReadBack = countStep('read back');
+      const copied = await readAll(target, async (table, _columns, rows) =>
+        onReadBack(table, rows),
+      );
       if (copied !== original || !isDeepStrictEqual(await countRows(target), counts)) {
         throw new PetstoreError(
           'internal_error',

@@ -52,6 +52,13 @@ export function createPetStore(engine: Engine): PetStore {
       if (row === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
       return toPet(row);
     },
+
+    async count() {
+      const [row] = await engine.transact('snapshot', ({ read }) =>
+        read('select count(*) from pets'),
+      );
+      return Number(row?.[0]);
+    },
   };
 }
 

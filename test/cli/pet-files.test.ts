@@ -64,14 +64,16 @@ describe('pets', () => {
     );
     const source = join(folder, 'source.ndjson');
     await writeFile(source, rows.join(''));
-    const stderr = new Transcript();
-    await importPets(store, source, stderr);
-    assert.match(stderr.text, /^imported 2,500 pets in \d+\.\d s\n$/);
+    const terminal = new Transcript(true);
+    await importPets(store, source, terminal);
+    assert.match(terminal.text, /imported 2,500 pets in \d+\.\d s\n$/);
+    assert.equal(terminal.text.split('\r\x1b[K').at(-2), 'committing');
 
+    const stderr = new Transcript();
     const target = join(folder, 'target.jsonl');
     await exportPets(store, target, new PassThrough(), stderr);
     assert.equal(await readFile(target, 'utf8'), rows.join(''));
-    assert.match(stderr.text, /\nexported 2,500 pets in \d+\.\d s\n$/);
+    assert.match(stderr.text, /^exported 2,500 pets in \d+\.\d s\n$/);
   });
 
   test('pets export › without a file › leaves standard error silent', async () => {
@@ -137,6 +139,45 @@ describe('progress', () => {
     run(stderr, 1, 2, 5_000);
     assert.match(stderr.text, /^100 %: imported 1 pet, 0\/s\n100 %: imported 2 pets, 0\/s\n/);
   });
+
+  test('progress › of a known number of pets › tells it, and its share', () => {
+    const stderr = new Transcript();
+    let now = 0;
+    const progress = new Progress(stderr, 'exported', () => now);
+    progress.setPhase('exported', 1_500);
+    for (const count of [500, 600, 500]) {
+      now += 5_000;
+      progress.addPets(count);
+    }
+    progress.finish();
+    assert.equal(
+      stderr.text,
+      '33 %: exported 500 of 1,500 pets, 100/s\n73 %: exported 1,100 of 1,500 pets, 110/s\n100 %: exported 1,600 pets, 107/s\nexported 1,600 pets in 15.0 s\n',
+    );
+  });
+
+  for (const [what, isTTY, text] of [
+    [
+      'on a terminal',
+      true,
+      '\r\x1b[K[........................]   0 % read back\r\x1b[Kcommitting\r\x1b[Kcopied 7 pets in 5.0 s\n',
+    ],
+    ['elsewhere', false, 'committing\ncopied 7 pets in 5.0 s\n'],
+  ] as const) {
+    test(`progress › phases ${what} › are shown as they begin, on a line after 5 s alone`, () => {
+      const stderr = new Transcript(isTTY);
+      let now = 0;
+      const progress = new Progress(stderr, 'copied', () => now);
+      progress.addPets(7);
+      now = 20;
+      progress.setPhase('read back', 7);
+      now = 5_000;
+      progress.setPhase('read back', 7);
+      progress.setPhase('committing');
+      progress.finish();
+      assert.equal(stderr.text, text);
+    });
+  }
 
   test('progress › of an unknown size › has no percentage', () => {
     const stderr = new Transcript();

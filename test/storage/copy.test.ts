@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { ENVIRONMENTS, type NewApiKey } from '../../src/api-key.ts';
 import { JsonNumber } from '../../src/json.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
-import { copyDatabase } from '../../src/storage/copy.ts';
+import { type CopyStep, copyDatabase } from '../../src/storage/copy.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
@@ -161,16 +161,16 @@ describe('copyDatabase', () => {
       await using target = await open(to);
       await createPetStore(source.database).addAll(repeat(2_500));
       await source.run('delete from pets where id > 2400');
-      const told: [number, number][] = [];
-      await copyDatabase(source.database, target.database, (part, pets) => {
-        told.push([part, pets]);
-      });
-      const parts = told.map(([part]) => part);
-      assert.deepEqual(parts, parts.toSorted());
-      assert.equal(parts.at(-1), 1);
+      const told: CopyStep[] = [];
+      await copyDatabase(source.database, target.database, (step) => told.push(step));
+      const steps = [1_000, 1_000, 400].map((pets, index) => ({
+        ...{ part: Math.min((index + 1) / 2.4, 1), pets, allPets: 2_400 },
+      }));
       assert.deepEqual(
-        told.map(([, pets]) => pets).filter((pets) => pets > 0),
-        [1_000, 1_000, 400],
+        told,
+        (['copied', 'read back'] as const).flatMap((phase) =>
+          steps.map((step) => ({ phase, ...step })),
+        ),
       );
       assert.deepEqual(await read(target.database), await read(source.database));
       const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });

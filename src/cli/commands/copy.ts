@@ -37,7 +37,8 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
   for (const address of [options.from, options.to]) refuseMemory(address);
   const progress = new Progress(stderr, 'copied');
   try {
-    const { keys, checksum } = await copyStore(options, (part, pets) => {
+    const { keys, checksum } = await copyStore(options, ({ phase, part, pets, allPets }) => {
+      progress.setPhase(phase, allPets);
       progress.setPart(part);
       progress.addPets(pets);
     });

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import type { Pet } from '../../pet.ts';
+import type { NewPet, Pet } from '../../pet.ts';
 import type { Store } from '../../store.ts';
 import { databaseOption } from '../options.ts';
 import { examples } from '../output.ts';
@@ -58,7 +58,7 @@ export async function importPets(
       bytesRead += bytes;
       if (fileBytes !== undefined) progress.setPart(bytesRead / fileBytes);
     });
-    await store.pets.addAll(count(pets, progress));
+    await store.pets.addAll(countRead(pets, progress));
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;
@@ -82,6 +82,7 @@ export async function exportPets(
   if (file === undefined) return writePets(undefined, listAll(store), stdout);
   const progress = new Progress(stderr, 'exported');
   try {
+    progress.setPhase('exported', await store.pets.count());
     await writePets(file, count(listAll(store), progress), stdout);
   } catch (cause) {
     progress.clear();
@@ -100,6 +101,12 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
     yield* page.pets;
     after = page.next;
   } while (after !== undefined);
+}
+
+/** Read to the end, the pets are committed, which takes a while when they are many. */
+async function* countRead(pets: AsyncIterable<NewPet>, progress: Progress): AsyncGenerator<NewPet> {
+  yield* count(pets, progress);
+  progress.setPhase('committing');
 }
 
 async function* count<T>(pets: AsyncIterable<T>, progress: Progress): AsyncGenerator<T> {
