@@ -62,19 +62,21 @@ async function edit([file, after, added]: Edit): Promise<void> {
   await writeFile(path, text.slice(0, at) + added + text.slice(at));
 }
 
-/** What the compiler has to say against the copy. */
-async function compile(): Promise<string> {
-  const config = join(folder, 'tsconfig.src.json');
-  await writeFile(config, '{ "extends": "./tsconfig.json", "include": ["src"] }');
+/** What the compiler has to say against a file or folder of the copy, and against what it imports. */
+async function compile(path: string): Promise<string> {
+  const config = join(folder, 'tsconfig.part.json');
+  await writeFile(config, JSON.stringify({ extends: './tsconfig.json', include: [path] }));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  // With threads it takes half as much work again.
+  const args = [tsc, '--singleThreaded', '-p', config];
   return new Promise((resolve) => {
-    execFile(process.execPath, [tsc, '-p', config], (_error, stdout) => resolve(stdout));
+    execFile(process.execPath, args, (_error, stdout) => resolve(stdout));
   });
 }
 
 describe('new field', () => {
   test('new field › its steps › compile', async () => {
-    assert.equal(await compile(), '');
+    assert.equal(await compile('src'), '');
   });
 
   for (const [what, [file, after, added]] of [
@@ -87,7 +89,7 @@ describe('new field', () => {
       await writeFile(path, text.replace(after + added, after));
       try {
         assert.match(
-          await compile(),
+          await compile(file),
           /error TS\d+: .*(?:exampleText, exampleInteger|exampleInteger, exampleText)/,
         );
       } finally {
