@@ -4,25 +4,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { JsonNumber, parseJson } from '../src/json.ts';
-import {
-  NAME_CODE_POINTS_MAX,
-  NAME_PATTERN,
-  type NewPet,
-  PET_STATUSES,
-  parseNewPet,
-  parsePetStatus,
-  toPetJson,
-} from '../src/pet.ts';
-import {
-  anyCodePoint,
-  int64,
-  invalidName,
-  invalidNewPet,
-  name,
-  newPet,
-  toJson,
-  WHITE_SPACE,
-} from './arbitraries.ts';
+import { type NewPet, PET_STATUSES, parseNewPet, parsePetStatus, toPetJson } from '../src/pet.ts';
+import { int64, invalidNewPet, newPet, toJson, WHITE_SPACE } from './arbitraries.ts';
 
 const DOG = '\u{1f436}';
 
@@ -105,20 +88,6 @@ for (const space of WHITE_SPACE) {
     assertRefused(`{"name":${JSON.stringify(space)},"categoryId":7}`, 'name');
   });
 }
-
-test('NAME_PATTERN › with the length in code points › accepts the well-formed names that parseNewPet accepts', () => {
-  const pattern = new RegExp(NAME_PATTERN, 'u');
-  const wellFormed = fc
-    .oneof(name, invalidName, fc.string({ unit: anyCodePoint }))
-    .map((text) => text.toWellFormed());
-  fc.assert(
-    fc.property(wellFormed, (text) => {
-      const isName = [...text].length <= NAME_CODE_POINTS_MAX && pattern.test(text);
-      if (isName) assert.equal(parseNamed(text).name, text);
-      else assertRefused(`{"name":${JSON.stringify(text)},"categoryId":7}`, 'name');
-    }),
-  );
-});
 
 for (const json of ['null', '7', 'true', '["Rex"]', '{"length":3}', '{}']) {
   test(`parseNewPet › the name ${json}, which is no string › is refused`, () => {

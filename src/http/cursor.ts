@@ -3,6 +3,7 @@
 import { PetstoreError } from '../error.ts';
 
 /** 64 bits in base64url are 11 characters; the sign bit and the two bits left over are 0. */
+export const CURSOR_CHARACTERS = 11;
 export const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 
 const CURSOR = new RegExp(CURSOR_PATTERN);

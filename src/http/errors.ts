@@ -43,7 +43,8 @@ export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
   rate_limited: 'this key has sent too many requests: try again when Retry-After says',
   headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB`,
   internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
-  unavailable: 'the service cannot answer now: try again when Retry-After says',
+  unavailable:
+    'the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key',
 };
 
 export const RETRY_AFTER_SECONDS = 1;

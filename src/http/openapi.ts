@@ -11,6 +11,7 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
+import { COMPONENTS } from './schemas/components.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
@@ -48,8 +49,11 @@ The \`cursor\` is opaque: take it as it comes.
 ## Handle errors
 
 Every error is JSON with a \`code\` for the program, a \`message\` for the person who can fix it, and
-the \`status\` of the answer. After a 429 or a 503 try again when \`Retry-After\` says; to report an
-error, give its \`X-Request-Id\`. More codes may be added.
+the \`status\` of the answer. More codes may be added. To report an error, give its \`X-Request-Id\`.
+
+- After a 429, send the request again when \`Retry-After\` says: it was not carried out.
+- After a 503, or without an answer, send a GET again. A POST may have added its pet: send it again only
+  with the \`Idempotency-Key\` that it had, else the pet may be added twice.
 
 | status | code |
 | --- | --- |
@@ -105,39 +109,66 @@ export async function addOpenApi(app: FastifyInstance, options: OpenApiOptions):
     transform: ({ schema, url }) => ({ schema, url: url.replace(/^\/v1/, '') }),
     transformObject: (made) => {
       const document = 'openapiObject' in made ? made.openapiObject : made.swaggerObject;
-      liftStability(document);
+      annotate(document);
       return document;
     },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
   });
 }
 
-/** Moves `x-stability` from a schema to its parameter or header, where @fastify/swagger does not put it. */
-function liftStability(part: unknown): void {
+/** The document of the routes of an app, as a text. */
+export function writeOpenApi(app: FastifyInstance, indent?: number): string {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  // A bound of an int64 is a bigint, since a double would round it.
+  const toExact = (_name: string, value: unknown) =>
+    typeof value === 'bigint' ? rawJSON(String(value)) : value;
+  return JSON.stringify(app.swagger(), toExact, indent);
+}
+
+const EXAMPLES = new Map(
+  COMPONENTS.map((schema) => [
+    `#/components/schemas/${Reflect.get(schema, '$id')}`,
+    (Reflect.get(schema, 'examples') as unknown[] | undefined)?.[0],
+  ]),
+);
+
+/** A parameter, a header or a body. */
+interface Part {
+  readonly schema?: Readonly<Record<string, unknown>> & {
+    readonly allOf?: readonly unknown[];
+    readonly $ref?: string;
+  };
+  readonly description?: string;
+  readonly examples?: unknown;
+}
+
+/** Adds to each part what @fastify/swagger leaves in its schema, and to a body the example of its component. */
+function annotate(part: unknown): void {
   if (typeof part !== 'object' || part === null) return;
-  const { schema } = part as { schema?: Record<string, unknown> };
-  if (schema !== undefined && 'x-stability' in schema) {
-    Object.assign(part, { 'x-stability': schema['x-stability'] });
-    delete schema['x-stability'];
+  const { schema, description, examples } = part as Part;
+  if (schema !== undefined) {
+    const { 'x-stability': stability, ...own } = schema;
+    // It drops what stands beside a $ref, and so the description: `allOf` keeps them apart.
+    const plain = schema.allOf?.[0] ?? own;
+    Object.assign(part, { schema: plain });
+    if (stability === 'beta') {
+      Object.assign(part, { description: `Beta. ${description}`, 'x-stability': stability });
+    }
+    const example = EXAMPLES.get(schema.$ref ?? '');
+    if (example !== undefined && examples === undefined) Object.assign(part, { example });
   }
-  for (const member of Object.values(part)) liftStability(member);
+  for (const member of Object.values(part)) annotate(member);
 }
 
 /** Both environments of the interface: first the one of this service, at its real address. */
 function describeServers({ environment, base }: OpenApiOptions) {
   const servers = [
-    { is: 'production', variable: 'base_url', description: 'Production' } as const,
-    { is: 'staging', variable: 'staging_base_url', description: 'Staging' } as const,
-  ].map(({ is, variable, description }) => ({
-    url: `{${variable}}`,
-    description:
-      is === environment ? description : `${description}; ask its operator for the address`,
-    variables: {
-      [variable]: {
-        default: is === environment ? `${base}/v1` : PLACEHOLDERS[is],
-        description: 'Ends with the path segment v1.',
-      },
-    },
-  }));
+    { is: 'production', description: "Production, the interface's `{base_url}`" } as const,
+    { is: 'staging', description: "Staging, the interface's `{staging_base_url}`" } as const,
+  ].map(({ is, description }) =>
+    is === environment
+      ? { url: `${base}/v1`, description }
+      : { url: PLACEHOLDERS[is], description: `${description}; ask its operator for the address` },
+  );
   return environment === 'staging' ? servers.reverse() : servers;
 }

@@ -1,7 +1,7 @@
 /** The OpenAPI document as a text, without a service that listens. */
 
 import { createApp } from '../http/app.ts';
-import { PLACEHOLDERS } from '../http/openapi.ts';
+import { PLACEHOLDERS, writeOpenApi } from '../http/openapi.ts';
 import { openStore } from '../storage/open.ts';
 import { createLog } from './log.ts';
 
@@ -16,7 +16,7 @@ export async function createDocument(): Promise<string> {
     corsOrigin: ['*'],
     retireGetPet: false,
   });
-  const document = JSON.stringify(app.swagger(), null, 2);
+  const document = writeOpenApi(app, 2);
   await app.close();
   await store.close();
   return document;

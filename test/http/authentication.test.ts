@@ -247,7 +247,7 @@ for (const [what, failure, code, message] of [
     'cannot answer',
     new PetstoreError('unavailable', 'the database is busy'),
     'unavailable',
-    /^the service cannot answer now: try again when Retry-After says$/,
+    /^the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key$/,
   ],
   ['breaks', new Error('broken'), 'internal_error', /^the service failed to answer; the X-Req/],
 ] as const) {

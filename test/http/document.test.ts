@@ -8,6 +8,7 @@ import { Check } from 'typebox/value';
 import { ERROR_CODES } from '../../src/error.ts';
 import { PLACEHOLDERS } from '../../src/http/openapi.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
+import { createDocument } from '../../src/service/document.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
@@ -39,10 +40,12 @@ interface Document {
   readonly info: { readonly version: string };
   readonly security: unknown;
   readonly tags: readonly { name: string }[];
-  readonly servers: readonly { url: string; variables: Record<string, { default: string }> }[];
+  readonly servers: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, { properties?: object; required?: string[] }>>;
+    readonly schemas: Readonly<
+      Record<string, { properties?: object; required?: string[]; enum?: string[] }>
+    >;
     readonly securitySchemes: Readonly<Record<string, { type: string; scheme: string }>>;
   };
 }
@@ -64,7 +67,7 @@ function getOperation(method: string, path: string): DocumentOperation {
 test('openapi.json › the committed one › is the one that is served; npm run openapi writes it', async () => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.deepEqual(JSON.parse(committed), document);
-  assert.equal(committed, `${JSON.stringify(document, null, 2)}\n`);
+  assert.equal(committed, `${await createDocument()}\n`);
 });
 
 test('document › its head › is that of the interface', () => {
@@ -177,7 +180,8 @@ test('document › listPets › has the parameters of the interface, and the cur
   const text = parameters.map((parameter) => JSON.stringify(parameter));
   assert.match(text[0] ?? '', /"type":"integer"/);
   assert.match(text[0] ?? '', /"minimum":1,"maximum":100,"default":20/);
-  assert.match(text[1] ?? '', /"enum":\["available","pending","sold"\]/);
+  assert.deepEqual(Object(parameters[1]).schema, { $ref: '#/components/schemas/PetStatus' });
+  assert.equal(Object(parameters[1]).description, 'Filters by availability status.');
   assert.equal(Object(parameters[2])['x-stability'], 'beta');
 });
 
@@ -195,10 +199,11 @@ test('document › getPet › has the petId of the interface, and createPet a bo
   const { name, in: place, required } = petId ?? {};
   assert.deepEqual([name, place, required], ['petId', 'path', true]);
   assert.match(JSON.stringify(petId), /"type":"integer","format":"int64"/);
-  assert.deepEqual(getOperation('post', '/pets').requestBody, {
-    required: true,
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPet' } } },
-  });
+  assert.match(served, /"minimum":1,"maximum":9223372036854775807\}/, 'no double has rounded it');
+  const { required: isRequired, content } = Object(getOperation('post', '/pets').requestBody);
+  assert.equal(isRequired, true);
+  const { schema } = content['application/json'];
+  assert.deepEqual(schema, { $ref: '#/components/schemas/NewPet' });
 });
 
 for (const [name, members, required] of [
@@ -216,9 +221,10 @@ test('document › the headers and links of the answers › are documented', () 
   const list = getOperation('get', '/pets').responses['200'];
   const created = getOperation('post', '/pets').responses['201'];
   const got = getOperation('get', '/pets/{petId}').responses['200'];
-  const limits = ['RateLimit', 'RateLimit-Policy'];
+  const limits = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
   assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link', ...limits]);
-  assert.deepEqual(Object.keys(created?.headers ?? {}), ['Location', ...limits]);
+  const creation = ['Location', 'Idempotency-Replayed'];
+  assert.deepEqual(Object.keys(created?.headers ?? {}), [...creation, ...limits]);
   const deprecation = ['Deprecation', 'Sunset', 'Link'];
   assert.deepEqual(Object.keys(got?.headers ?? {}), [...deprecation, ...limits]);
   assert.match(JSON.stringify(created?.links), /"operationId":"getPet"/);
@@ -231,30 +237,103 @@ test('document › the headers and links of the answers › are documented', () 
     const { responses } = getOperation(method, path);
     for (const [status, { headers }] of Object.entries(responses)) {
       if (!/^(?:400|404|401|default)$/.test(status)) continue;
-      const expected = { 401: ['WWW-Authenticate'], default: ['Retry-After', ...limits] }[status];
+      const expected = {
+        401: ['WWW-Authenticate', 'X-Request-Id'],
+        default: ['Retry-After', ...limits],
+      }[status];
       assert.deepEqual(Object.keys(headers ?? {}), expected ?? limits, status);
     }
   }
 });
 
-for (const [environment, baseUrl, first] of [
-  ['production', 'https://pets.example/v1', 'base_url'],
-  ['staging', 'https://staging.pets.example/store/v1', 'staging_base_url'],
+const PRODUCTION = "Production, the interface's `{base_url}`";
+const STAGING = "Staging, the interface's `{staging_base_url}`";
+
+for (const [what, options, servers] of [
+  [
+    'production',
+    { environment: 'production', baseUrl: 'https://pets.example/v1' },
+    [
+      { url: 'https://pets.example/v1', description: PRODUCTION },
+      {
+        url: 'https://staging.petstore.test/v1',
+        description: `${STAGING}; ask its operator for the address`,
+      },
+    ],
+  ],
+  [
+    'staging, without --base-url',
+    { environment: 'staging' },
+    [
+      { url: '/v1', description: STAGING },
+      {
+        url: 'https://petstore.test/v1',
+        description: `${PRODUCTION}; ask its operator for the address`,
+      },
+    ],
+  ],
 ] as const) {
-  test(`document › the servers in ${environment} › are both, its own first and at its address`, async () => {
-    await using app = await startTestApp({ environment, baseUrl });
+  test(`document › the servers in ${what} › are plain addresses, its own first`, async () => {
+    await using app = await startTestApp(options);
     const answer = await send(app.port, { path: '/openapi.json' });
     assertJson(answer, 200);
-    const { servers }: Document = JSON.parse(answer.body);
-    const urls = servers.map(({ url }) => url);
-    assert.deepEqual(urls.toSorted(), ['{base_url}', '{staging_base_url}']);
-    assert.equal(urls[0], `{${first}}`);
-    assert.equal(servers[0]?.variables[first]?.default, baseUrl);
-    for (const { variables } of servers) {
-      assert.match(Object.values(variables)[0]?.default ?? '', /\/v1$/);
-    }
+    assert.deepEqual(JSON.parse(answer.body).servers, servers);
   });
 }
+
+/** Every object of the document. */
+function* findParts(part: unknown): Generator<Record<string, unknown>> {
+  if (typeof part !== 'object' || part === null) return;
+  yield part as Record<string, unknown>;
+  for (const member of Object.values(part)) yield* findParts(member);
+}
+
+test('document › what is beta › says so in its description', () => {
+  const beta = [...findParts(document.paths)].filter((part) => part['x-stability'] === 'beta');
+  assert.ok(beta.length > 0);
+  for (const { description } of beta) assert.match(String(description), /^Beta\. [A-Z]/);
+});
+
+test('document › the header texts › have a maxLength', () => {
+  const headers = [...findParts(document.paths)].flatMap(({ headers }) =>
+    Object.entries(Object(headers)),
+  );
+  assert.ok(headers.length > 0);
+  for (const [name, header] of headers) {
+    const { type, maxLength } = Object(header).schema;
+    assert.ok(type !== 'string' || maxLength > 0, name);
+  }
+});
+
+test('document › requests of its examples and first values › are answered with the success', async () => {
+  await using app = await startTestApp();
+  for (const [method, path, status] of [
+    ['post', '/pets', 201],
+    ['get', '/pets', 200],
+    ['get', '/pets/{petId}', 200],
+  ] as const) {
+    const { parameters = [], requestBody } = getOperation(method, path);
+    const values = parameters.map((parameter) => {
+      const { name, in: place, example, schema } = Object(parameter);
+      const value = example ?? schema.default ?? schemas[schema.$ref?.split('/').at(-1)]?.enum?.[0];
+      return { name, place, value: value ?? '<string>' };
+    });
+    const inPlace = (wanted: string) => values.filter(({ place }) => place === wanted);
+    const query = new URLSearchParams(inPlace('query').map(({ name, value }) => [name, value]));
+    const answer = await send(app.port, {
+      method: method.toUpperCase(),
+      path: `/v1${path.replace(/\{(\w+)\}/, () => inPlace('path')[0]?.value)}?${query}`,
+      headers: {
+        ...app.authorization,
+        ...Object.fromEntries(inPlace('header').map(({ name, value }) => [name, value])),
+      },
+      ...(method === 'post' && {
+        body: JSON.stringify(Object(requestBody).content['application/json'].example),
+      }),
+    });
+    assert.equal(answer.status, status, answer.body);
+  }
+});
 
 /** The schema of a component, whose references are looked up among the others. */
 function isDescribed(name: string, value: unknown): boolean {
@@ -266,8 +345,9 @@ function isDescribed(name: string, value: unknown): boolean {
 
 /**
  * Pets, nearly pets, and anything. JSON Schema cannot say: that an integer is an int64 and
- * checked on its digits (so numbers here are those that a double holds, within 2^53), and that half
- * a surrogate pair is no character (so names here are well-formed).
+ * checked on its digits (so numbers here are those that a double holds, within 2^53), that half
+ * a surrogate pair is no character (so names here are well-formed), and that U+0085 is white space
+ * (so none is blank but for that).
  */
 const json = fc
   .oneof(
@@ -291,7 +371,9 @@ const json = fc
     const { name, categoryId } = Object(value);
     const isExact =
       typeof categoryId !== 'number' || Math.abs(categoryId) <= Number.MAX_SAFE_INTEGER;
-    return isExact && (typeof name !== 'string' || name.isWellFormed());
+    const isClear =
+      typeof name !== 'string' || (name.isWellFormed() && !/^[\s\u0085]*\u0085\s*$/.test(name));
+    return isExact && isClear;
   });
 
 test('document › any JSON › is a NewPet by the document exactly when the service adds it', async () => {

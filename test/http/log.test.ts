@@ -184,7 +184,7 @@ for (const [sent, method] of [
     assertError(
       answer,
       'unavailable',
-      /^the service cannot answer now: try again when Retry-After says$/,
+      /^the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key$/,
     );
     assert.equal(answer.headers['retry-after'], '1');
     assert.ok(!JSON.stringify(answer).includes('secret_column'));

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
+import { writeOpenApi } from '../openapi.ts';
 import { createDocsPage, START_PAGE } from './docs-pages.ts';
 import { addDocsScript, getDocsScript } from './docs-script.ts';
 
@@ -28,7 +29,7 @@ export function addDocsRoutes(app: FastifyInstance, base: string): void {
   addDocsScript(app);
   let document: string | undefined;
   app.get('/openapi.json', hidden, (_request, reply) => {
-    document ??= JSON.stringify(app.swagger());
+    document ??= writeOpenApi(app);
     return reply.type('application/json').send(document);
   });
 }

@@ -16,10 +16,12 @@ import { PetRef, PetsRef } from '../schemas/components.ts';
 import type { PetstoreTypeProvider } from '../schemas/parsed-schema.ts';
 import { CreateBody, CreateHeaders, LIMIT_RULE, ListQuery, PetPath } from '../schemas/requests.ts';
 import {
+  commonHeaders,
   deprecationHeaders,
   errorResponse,
+  LINK_CHARACTERS_MAX,
   otherErrors,
-  rateLimitHeaders,
+  text,
   unauthorized,
 } from '../schemas/responses.ts';
 
@@ -102,11 +104,13 @@ const listPets = {
       description: 'A page of animals.',
       headers: {
         Link: {
-          type: 'string',
-          description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+          ...text(
+            'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+            LINK_CHARACTERS_MAX,
+          ),
           'x-stability': 'beta',
         },
-        ...rateLimitHeaders,
+        ...commonHeaders,
       },
     },
     401: unauthorized,
@@ -128,8 +132,13 @@ const createPet = {
       ...PetRef,
       description: 'Animal added. The body carries the assigned `id`.',
       headers: {
-        Location: { type: 'string', description: 'Where the pet is.' },
-        ...rateLimitHeaders,
+        Location: text('Where the pet is.', LINK_CHARACTERS_MAX),
+        'Idempotency-Replayed': {
+          type: 'boolean',
+          description: 'Whether an earlier request with this `Idempotency-Key` added the pet.',
+          'x-stability': 'beta',
+        },
+        ...commonHeaders,
       },
     },
     400: errorResponse(
@@ -176,7 +185,7 @@ const getPet = {
     200: {
       ...PetRef,
       description: 'The requested animal.',
-      headers: { ...deprecationHeaders, ...rateLimitHeaders },
+      headers: { ...deprecationHeaders, ...commonHeaders },
     },
     401: unauthorized,
     404: errorResponse('The requested resource could not be found.', ['not_found']),

@@ -4,7 +4,6 @@ import { type TSchema, type TUnsafe, Type } from 'typebox';
 import { ERROR_CODES, type ErrorCode } from '../../error.ts';
 import {
   NAME_CODE_POINTS_MAX,
-  NAME_PATTERN,
   NEW_PET_FIELDS,
   type NewPet,
   PAGE_LIMIT_MAX,
@@ -14,6 +13,9 @@ import {
 } from '../../pet.ts';
 import type { ErrorBody } from '../errors.ts';
 
+/** One that the regular expressions of all languages take. They disagree on white space: the parser decides. */
+const NAME_PATTERN = '^[^\\x00]*[^\\s\\x00][^\\x00]*$';
+
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
@@ -22,8 +24,8 @@ function refTo<T>(name: string): TUnsafe<T> {
   return Type.Unsafe<T>({ $ref: `${name}#` });
 }
 
-export const int64 = (description: string) =>
-  Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description });
+export const int64 = (description: string, more: object = {}) =>
+  Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description, ...more });
 
 const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
   name: Type.String({
@@ -85,6 +87,7 @@ export const COMPONENTS = [
   ),
 ];
 
+export const PetStatusRef = refTo<PetStatus>('PetStatus');
 export const NewPetRef = refTo<unknown>('NewPet');
 export const PetRef = refTo<Pet>('Pet');
 export const PetsRef = refTo<readonly Pet[]>('Pets');

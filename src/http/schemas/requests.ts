@@ -2,22 +2,21 @@
 
 import { Type } from 'typebox';
 import { PetstoreError } from '../../error.ts';
-import { findCanonicalInt64 } from '../../int64.ts';
+import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
 import {
   type NewPet,
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
   PAGE_LIMIT_MIN,
-  PET_STATUSES,
   type PetStatus,
   parseNewPet,
   parsePetStatus,
 } from '../../pet.ts';
 import { IDEMPOTENCY_MS, type PetQuery } from '../../store.ts';
-import { CURSOR_PATTERN, parseCursor } from '../cursor.ts';
+import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
 import { createError } from '../errors.ts';
 import { parseBody } from '../protocol/body.ts';
-import { int64, NewPetRef } from './components.ts';
+import { int64, NewPetRef, PetStatusRef } from './components.ts';
 import { parsedBy } from './parsed-schema.ts';
 
 const IDEMPOTENCY_KEY_CHARACTERS_MAX = 255;
@@ -59,9 +58,7 @@ export const ListQuery = parsedBy<PetQuery>(
     ),
     status: Type.Optional(
       Type.Unsafe<PetStatus>({
-        // Not a $ref: @fastify/swagger drops the description beside one.
-        type: 'string',
-        enum: [...PET_STATUSES],
+        allOf: [PetStatusRef],
         description: 'Filters by availability status.',
       }),
     ),
@@ -69,7 +66,10 @@ export const ListQuery = parsedBy<PetQuery>(
       Type.String({
         description:
           'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
+        maxLength: CURSOR_CHARACTERS,
         pattern: CURSOR_PATTERN,
+        // Of the first page: a request with every example of the document is answered 200.
+        examples: [createCursor(0n)],
         'x-stability': 'beta',
       }),
     ),
@@ -79,7 +79,13 @@ export const ListQuery = parsedBy<PetQuery>(
 /** The path of `GET /pets/{petId}`. */
 export const PetPath = parsedBy<{ readonly petId: bigint }>(
   parsePetPath,
-  Type.Object({ petId: int64('Identifier of the animal to retrieve.') }),
+  Type.Object({
+    petId: int64('Identifier of the animal to retrieve.', {
+      minimum: 1,
+      maximum: INT64_MAX,
+      examples: [1],
+    }),
+  }),
 );
 
 function parseCreateHeaders(value: unknown): { 'idempotency-key'?: string } {

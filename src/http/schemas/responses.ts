@@ -6,20 +6,37 @@ import { ErrorRef } from './components.ts';
 
 type Messages = Partial<Record<ErrorCode, string>>;
 
-/** On every answer to a known key, when the operator has set a limit. */
-export const rateLimitHeaders = {
+/** A header whose value is a text of so many characters at most. */
+export const text = (description: string, maxLength: number) => ({
+  type: 'string',
+  description,
+  maxLength,
+});
+
+const requestId = {
+  'X-Request-Id': {
+    ...text('Names this request in the log: the one that was sent, or a new one.', 128),
+    pattern: '^[A-Za-z0-9_.-]+$',
+  },
+};
+
+/** On every answer to a known key; those of the limit only when the operator has set one. */
+export const commonHeaders = {
   RateLimit: {
-    type: 'string',
-    description:
+    ...text(
       'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
+      128,
+    ),
     'x-stability': 'beta',
   },
   'RateLimit-Policy': {
-    type: 'string',
-    description:
+    ...text(
       'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
+      128,
+    ),
     'x-stability': 'beta',
   },
+  ...requestId,
 };
 
 /** A response of the Error shape with an example for each code; `messages` replace default ones. */
@@ -34,7 +51,7 @@ export function errorResponse(
   });
   return {
     description,
-    headers: rateLimitHeaders,
+    headers: commonHeaders,
     content: {
       'application/json': { schema: ErrorRef, examples: Object.fromEntries(examples) },
     },
@@ -47,8 +64,13 @@ export function otherErrors(codes: readonly ErrorCode[], messages?: Messages) {
   return {
     ...errorResponse('Any other error; an example of each is here.', all, messages),
     headers: {
-      'Retry-After': { type: 'integer', description: 'After how many seconds to try again.' },
-      ...rateLimitHeaders,
+      'Retry-After': {
+        type: 'integer',
+        minimum: 1,
+        description:
+          'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
+      },
+      ...commonHeaders,
     },
   };
 }
@@ -56,12 +78,16 @@ export function otherErrors(codes: readonly ErrorCode[], messages?: Messages) {
 export const unauthorized = {
   ...errorResponse('Missing or invalid API key.', ['unauthorized']),
   headers: {
-    'WWW-Authenticate': { type: 'string', description: 'The challenge (RFC 6750 section 3).' },
+    'WWW-Authenticate': text('The challenge (RFC 6750 section 3).', 128),
+    ...requestId,
   },
 };
 
+/** The longest address of a link, which begins with `--base-url`. */
+export const LINK_CHARACTERS_MAX = 8_192;
+
 export const deprecationHeaders = {
-  Deprecation: { type: 'string', description: 'Since when it is deprecated (RFC 9745).' },
-  Sunset: { type: 'string', description: 'When it is to be removed (RFC 8594).' },
-  Link: { type: 'string', description: 'The documentation, with `rel="deprecation"`.' },
+  Deprecation: text('Since when it is deprecated (RFC 9745).', 32),
+  Sunset: text('When it is to be removed (RFC 8594).', 32),
+  Link: text('The documentation, with `rel="deprecation"`.', LINK_CHARACTERS_MAX),
 };
