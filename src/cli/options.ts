@@ -6,6 +6,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
 import { LOG_LEVELS } from '../log.ts';
 import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
+import { UNPRINTABLE } from './output.ts';
 
 const PORT_MAX = 65_535;
 const DATABASE_CONNECTIONS_MAX = 1_000;
@@ -15,9 +16,6 @@ const RATE_LIMIT_MAX = 1_000_000;
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
-
-/** Control characters, line ends, and characters that change the direction of the text after them. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u;
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -211,7 +209,7 @@ function parseBoolean(text: string): boolean {
 }
 
 function parseKeyName(text: string): string {
-  if (text.length <= 100 && text.trim() !== '' && !UNPRINTABLE.test(text)) return text;
+  if (text.length <= 100 && text.trim() !== '' && text.search(UNPRINTABLE) === -1) return text;
   throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
 }
 

@@ -1,5 +1,8 @@
 /** What commands print: lines on standard error, tables, and examples in their help. */
 
+/** Control characters, line ends, and characters that change the direction of the text after them. */
+export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
+
 /** A line on standard error. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -15,11 +18,25 @@ export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
-/** The cells in columns; each row ends with a line feed. */
-export function toTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+/** The cells in columns of a terminal, what is not printable as an escape; each row ends with a line feed. */
+export async function toTable(rows: readonly (readonly string[])[]): Promise<string> {
+  // Loading it takes 60 ms, for which only tables wait.
+  const { default: stringWidth } = await import('string-width');
+  const cells = rows.map((row) =>
+    row.map((cell) => {
+      const text = cell.replace(UNPRINTABLE, toEscape);
+      return { text, width: stringWidth(text) };
+    }),
   );
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)));
-  return lines.map((cells) => `${cells.join('  ').trimEnd()}\n`).join('');
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.width ?? 0)),
+  );
+  const lines = cells.map((row) =>
+    row.map(({ text, width }, column) => text + ' '.repeat((widths[column] ?? 0) - width)),
+  );
+  return lines.map((texts) => `${texts.join('  ').trimEnd()}\n`).join('');
+}
+
+function toEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -112,7 +112,7 @@ async function listKeys(store: Store, { json }: { json: boolean }): Promise<void
   else {
     const head = ['ID', 'NAME', 'ENVIRONMENT', 'MAY', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
     const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
-    process.stdout.write(toTable([head, ...rows]));
+    process.stdout.write(await toTable([head, ...rows]));
   }
 }
 
