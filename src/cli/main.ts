@@ -10,9 +10,9 @@ import { addOpenApi } from './commands/openapi.ts';
 import { addPetFiles } from './commands/pet-files.ts';
 import { addPets } from './commands/pets.ts';
 import { addServe } from './commands/serve.ts';
-import { UsageError } from './options.ts';
+import { envFileOption, UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
-import { checkVariables, removeKubernetesVariables } from './variables.ts';
+import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -25,6 +25,8 @@ function createProgram(): Command {
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
     .version(version)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
+    .addOption(envFileOption().argParser(loadVariables))
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .hook('preAction', checkVariables)
     .configureOutput({

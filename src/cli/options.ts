@@ -53,6 +53,10 @@ export const databaseOption = () =>
     'sqlite:petstore.db',
   );
 
+/** The option of all commands; see `loadVariables` in variables.ts. */
+export const envFileOption = () =>
+  option('--env-file <file>', 'a file of variables; one that is set already wins');
+
 /** The options of `copy`. */
 export const copyOptions = () => [
   addressOption('--from', 'the store to copy').makeOptionMandatory(),

@@ -1,5 +1,6 @@
 /** The variables `PETSTORE_*`: a mistyped one is refused, since the default that it leaves may be the wrong environment. */
 
+import cluster from 'node:cluster';
 import type { Command } from 'commander';
 import { UsageError } from './options.ts';
 
@@ -12,6 +13,19 @@ export function removeKubernetesVariables(): void {
   for (const [name, value = ''] of Object.entries(process.env)) {
     const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
     if (isUrl || OF_KUBERNETES.test(name)) delete process.env[name];
+  }
+}
+
+/** Sets the variables of a file that are not set yet. */
+export function loadVariables(file: string): void {
+  // A worker has those of its primary; the file may be gone by the time it is started again.
+  if (cluster.isWorker) return;
+  try {
+    process.loadEnvFile(file);
+  } catch {
+    throw new UsageError(
+      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: ${file}`,
+    );
   }
 }
 

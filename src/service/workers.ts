@@ -27,7 +27,11 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // All workers listen on the same port; of two --port options the last one counts.
   const port = wanted === 0 ? await getFreePort(host) : wanted;
-  cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
+  cluster.setupPrimary({
+    // Without -- Node itself would look for the file of --env-file, which may be gone by now.
+    execArgv: [...process.execArgv, '--'],
+    args: [...process.argv.slice(2), '--port', String(port)],
+  });
   let isStopping = false;
   // A message to a worker that has just ended fails; without a listener that would end this process too.
   cluster.on('fork', (worker) =>

@@ -313,7 +313,7 @@ describe('petstore', { concurrency: 2 }, () => {
   }
 
   for (const [command, variables] of [
-    ['', []],
+    ['', ['ENV_FILE']],
     [
       'serve',
       [

@@ -1,11 +1,12 @@
 /** Two replicas on one PostgreSQL behind nginx, configured as in deploy/: to a client they are one service. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
+import { request as requestByTls } from 'node:https';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -32,17 +33,20 @@ const CONNECTIONS_MAX = 100;
 interface Balancer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** Where tls.conf lies, and the certificate tls.crt. */
+  readonly folder: string;
   /** Sends nothing more to the replica on that port, as upstream.conf says it is done. */
   takeOut(replica: number): Promise<void>;
 }
 
 /**
  * nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. All
- * tests have the same address, so they have a higher rate than clients, unless it is given.
+ * tests have the same address, so they have a higher rate than clients, unless it is given. With a port for
+ * TLS it takes tls.conf too, and a certificate made for it.
  */
 async function startBalancer(
   replicas: readonly [number, number],
-  rate = '100000r/s',
+  { rate = '100000r/s', tlsPort }: { rate?: string; tlsPort?: number } = {},
 ): Promise<Balancer> {
   const program = process.env.TEST_NGINX ?? '/usr/sbin/nginx';
   if (!existsSync(program)) {
@@ -60,6 +64,10 @@ async function startBalancer(
     ['petstore-1:8080', `127.0.0.1:${replicas[0]}`],
     ['petstore-2:8080', `127.0.0.1:${replicas[1]}`],
   ]);
+  if (tlsPort !== undefined) {
+    await adapt('tls.conf', folder, [['listen 8443 ssl;', `listen 127.0.0.1:${tlsPort} ssl;`]]);
+    createCertificate(folder);
+  }
   const args = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
   const child = spawn(program, [...args, '-g', 'daemon off;'], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -76,6 +84,7 @@ async function startBalancer(
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    folder,
     async takeOut(replica) {
       const file = join(folder, 'upstream.conf');
       const text = await readFile(file, 'utf8');
@@ -88,6 +97,18 @@ async function startBalancer(
       await exit;
     },
   };
+}
+
+/** Writes tls.crt, of `petstore.test`, and tls.key to the folder. */
+function createCertificate(folder: string): void {
+  const files = ['-keyout', join(folder, 'tls.key'), '-out', join(folder, 'tls.crt')];
+  const names = ['-subj', '/CN=petstore.test', '-addext', 'subjectAltName=DNS:petstore.test'];
+  const kind = ['-x509', '-days', '1', '-nodes', '-newkey', 'ec'];
+  execFileSync(
+    'openssl',
+    ['req', ...kind, '-pkeyopt', 'ec_paramgen_curve:prime256v1', ...names, ...files],
+    { stdio: 'pipe' },
+  );
 }
 
 /** Writes a file of deploy/ to the folder, with other words in the place of some that must be there. */
@@ -225,6 +246,37 @@ describe('load balancer', () => {
     const log = replicas.map(({ output }) => output.stderr).join('');
     assert.match(log, /"client":"127\.0\.0\.2","method":"GET","status":404/);
     assert.ok(!log.includes('198.51.100.9'));
+  });
+
+  test('load balancer › with tls.conf beside it › takes TLS 1.2 and newer, and tells browsers', async () => {
+    const tlsPort = await getFreePort();
+    const ports = replicas.map(({ port }) => port) as [number, number];
+    await using balancer = await startBalancer(ports, { tlsPort });
+    const ca = await readFile(join(balancer.folder, 'tls.crt'));
+    const ask = async (path: string, options = {}): Promise<IncomingMessage> => {
+      const headers = { authorization: `Bearer ${replicas[0]?.key}`, connection: 'close' };
+      const place = { host: '127.0.0.1', port: tlsPort, path, headers };
+      const sent = requestByTls({ ...place, ca, servername: 'petstore.test', ...options }).end();
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      answer.resume();
+      return answer;
+    };
+    for (const [path, status] of [
+      ['/v1/pets', 200],
+      ['/petstore-error', 404],
+    ] as const) {
+      const { statusCode, headers } = await ask(path);
+      assert.equal(statusCode, status);
+      assert.equal(headers['strict-transport-security'], 'max-age=31536000');
+    }
+    await ask('/v1/pets', { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' });
+    const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    await assert.rejects(ask('/v1/pets', old), /alert protocol version/);
+    const plain = await send(balancer.port, { path: '/livez' });
+    assert.equal(plain.status, 200);
+    assert.equal(plain.headers['strict-transport-security'], undefined);
+    const request = 'GET /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nConnection: close\r\n\r\n';
+    assertOwnError(parseAnswer(await exchange(tlsPort, request)), 400, 'bad_request');
   });
 
   test('load balancer › a body of 64 KiB › passes', async () => {
@@ -399,7 +451,7 @@ describe('load balancer without replicas', { concurrency: true }, () => {
 
   test('load balancer › an address above its requests › is answered 429, and another one is not', async () => {
     const closed = await getFreePort();
-    await using balancer = await startBalancer([closed, closed], RATE);
+    await using balancer = await startBalancer([closed, closed], { rate: RATE });
     const one = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n';
     const text = await exchange(
       balancer.port,

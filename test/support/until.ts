@@ -7,10 +7,13 @@ import { setTimeout } from 'node:timers/promises';
 const PATIENCE_MS = 30_000;
 
 /** Resolves when it is so; fails when it does not become so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+export async function until(
+  isSo: () => boolean | Promise<boolean>,
+  msMax = PATIENCE_MS,
+): Promise<void> {
+  const deadline = performance.now() + msMax;
   while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, `not so within ${PATIENCE_MS} ms: ${isSo}`);
+    assert.ok(performance.now() < deadline, `not so within ${msMax} ms: ${isSo}`);
     await setTimeout(10);
   }
 }

@@ -1,0 +1,111 @@
+/** Variables from a file: `--env-file`. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { runProgram, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The next worker starts as slowly as the program does on a busy machine. */
+const REPLACED_MS_MAX = 20_000;
+
+const cwd = createProcessFolder();
+
+async function write(name: string, text: string): Promise<string> {
+  await writeFile(join(cwd, name), text);
+  return name;
+}
+
+describe('--env-file', { concurrency: 2 }, () => {
+  test('--env-file › a variable of it › is used, unless it is set already or by a flag', async () => {
+    const text = '# of keys\nPETSTORE_NAME="of the file"\nPETSTORE_DATABASE=sqlite:file.db\n';
+    const file = await write('keys.env', text);
+    for (const [args, env, name] of [
+      [['keys', 'create'], { PETSTORE_ENV_FILE: file }, 'of the file'],
+      [['keys', 'create', `--env-file=${file}`], { PETSTORE_NAME: 'set' }, 'set'],
+      [['keys', 'create', '--env-file', file, '--name', 'flag'], {}, 'flag'],
+    ] as const) {
+      const { status, stderr } = await runProgram(args, { cwd, env });
+      assert.equal(status, 0, stderr);
+      assert.ok(stderr.includes(`(${name})`), stderr);
+      assert.match(stderr, /tore: sqlite:.*\/file\.db\n$/);
+    }
+  });
+
+  for (const [what, file, line] of [
+    [
+      'no file',
+      'none.env',
+      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: none.env`,
+    ],
+    [
+      'a folder',
+      '.',
+      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: .`,
+    ],
+    [
+      'a mistyped variable',
+      'mistyped.env',
+      'no option has the variable PETSTORE_DATABAS: did you mean PETSTORE_DATABASE?',
+    ],
+  ] as const) {
+    test(`--env-file › ${what} › exits with 2 and one line`, async () => {
+      await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n');
+      const env = { PETSTORE_ENV_FILE: file };
+      const { status, stdout, stderr } = await runProgram(['keys', 'list'], { cwd, env });
+      assert.deepEqual([status, stdout, stderr], [2, '', `petstore: ${line}\n`]);
+    });
+  }
+
+  test('--env-file › no file, by the scripts of the checkout › is told by the petstore and not by Node', async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    for (const script of ['start', 'petstore']) {
+      const [, ...args] = scripts[script].split(' ');
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [...args, 'keys', 'list', '--env-file', 'none.env'],
+        { cwd: ROOT, encoding: 'utf8', timeout: 45_000, killSignal: 'SIGKILL' },
+      );
+      assert.match(stderr, /^petstore: [^\n]+\n$/);
+      assert.equal(status, 2);
+    }
+  });
+
+  test('--env-file › deploy/env.example as it stands › serves production', async () => {
+    const file = join(ROOT, 'deploy/env.example');
+    await using service = await startService(
+      ['--database', 'sqlite::memory:', '--env-file', file],
+      { cwd },
+    );
+    assert.match(service.output.stdout, /\(production, new store sqlite::memory:\)/);
+  });
+
+  test('--env-file › a file that is gone when a worker ends › is not needed by the next one', async () => {
+    const file = await write(
+      'workers.env',
+      'PETSTORE_ENVIRONMENT=production\nPETSTORE_WORKERS=2\n',
+    );
+    await using service = await startService(['--env-file', file], { cwd });
+    await rm(join(cwd, file));
+    const pids = new Set<number>();
+    const ask = async () => {
+      const headers = { authorization: 'Bearer x', connection: 'close' };
+      // A connection that the ended worker had accepted breaks.
+      await fetch(`${service.url}/v1/pets`, { headers }).catch(() => undefined);
+      for (const [, pid] of service.output.stderr.matchAll(/"pid":(\d+).*"route"/g)) {
+        pids.add(Number(pid));
+      }
+      return pids.size;
+    };
+    await until(async () => (await ask()) === 2, REPLACED_MS_MAX);
+    const [one = 0] = pids;
+    process.kill(one, 'SIGKILL');
+    await until(async () => (await ask()) === 3, REPLACED_MS_MAX);
+    service.process.kill('SIGTERM');
+    assert.equal((await service.finished).status, 0);
+  });
+});
