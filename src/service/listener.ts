@@ -13,6 +13,8 @@ import type { ServeOptions, Service } from './service.ts';
 
 /** How long requests in flight may take once the service is told to stop. */
 const DRAIN_MS_MAX = 10_000;
+/** How often connections that have become idle since then are closed. */
+const IDLE_CHECK_MS = 50;
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use: choose another --port, or 0 for any free one',
@@ -45,7 +47,10 @@ export async function startListener(
     readMetrics: metrics?.read,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
+      // An answer that was begun before has no `Connection: close`, and leaves its connection open.
+      const idleCheck = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
       await app.close();
+      clearInterval(idleCheck);
     },
   };
 }

@@ -4,13 +4,14 @@ import cluster from 'node:cluster';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { openStore } from '../storage/open.ts';
+import type { Store } from '../store.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { startAdmin, startListener, toUrl } from './listener.ts';
 import { openLog } from './log.ts';
 import { limitConnections } from './open-files.ts';
 import type { ServeOptions, Service } from './service.ts';
 import { stopOnSignal } from './signals.ts';
-import { startWorkers } from './workers.ts';
+import { startWorkers, stopWorkers } from './workers.ts';
 
 /** Resolves once the service listens; it then runs until a signal stops it. */
 export async function serve(options: ServeOptions): Promise<void> {
@@ -33,32 +34,37 @@ async function start(options: ServeOptions): Promise<void> {
       'sqlite::memory: is for one process: --workers must be 1',
     );
   }
-  // Of several workers the primary purges, which serves no request.
-  const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
-  const store = await openStore(database, { ...options, ...purgeBy, create: true });
-  const maxConnections = limitConnections(options, log);
+  let store: Store | undefined;
   let service: Service | undefined;
   let admin: Service | undefined;
+  let isStopping = false;
+  const stop = async () => {
+    await (service?.stop ?? stopWorkers)();
+    await admin?.stop();
+    await store?.close();
+  };
+  // Before it starts: a process that ended here without its workers would leave them behind.
+  stopOnSignal(async () => {
+    isStopping = true;
+    log.info('stopping');
+    await stop();
+    return openedLog.close();
+  });
   try {
+    // Of several workers the primary purges, which serves no request.
+    const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
+    store = await openStore(database, { ...options, ...purgeBy, create: true });
+    const maxConnections = limitConnections(options, log);
     service =
       workers > 1 && cluster.isPrimary
         ? await startWorkers(options, log)
         : await startListener({ ...options, maxConnections }, store, openedLog);
-    let isStopping = false;
-    const { readMetrics, stop } = service;
+    const { readMetrics } = service;
     // Of several processes the primary has the admin listener.
     if (readMetrics && cluster.isPrimary) {
       admin = await startAdmin(options, { store, log, readMetrics, isStopping: () => isStopping });
     }
-    stopOnSignal(async () => {
-      isStopping = true;
-      log.info('stopping');
-      await stop();
-      await admin?.stop();
-      await store.close();
-      return openedLog.close();
-    });
-    if (cluster.isWorker) return;
+    if (cluster.isWorker || isStopping) return;
     const lines = [
       `petstore listens on ${toUrl(options.host, service.port)} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}), documentation at /docs`,
       ...(admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : []),
@@ -66,9 +72,9 @@ async function start(options: ServeOptions): Promise<void> {
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
-    await admin?.stop();
-    await service?.stop();
-    await store.close();
+    // The stop took away what the start still needed.
+    if (isStopping) return;
+    await stop();
     throw error;
   }
 }

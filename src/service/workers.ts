@@ -13,6 +13,9 @@ import { lendTokens } from './token-leases.ts';
 /** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
 
+/** No worker is forked any more. */
+let isStopping = false;
+
 /**
  * Starts that many processes with the arguments of this one; resolves when all of them listen.
  *
@@ -32,15 +35,15 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
     execArgv: [...process.execArgv, '--'],
     args: [...process.argv.slice(2), '--port', String(port)],
   });
-  let isStopping = false;
   // A message to a worker that has just ended fails; without a listener that would end this process too.
   cluster.on('fork', (worker) =>
     worker.on('error', (err) => {
-      log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
+      if (!isStopping) log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
     }),
   );
 
   async function start(): Promise<void> {
+    if (isStopping) return;
     const worker = cluster.fork();
     await listening(worker);
     replaceOnExit(worker);
@@ -56,27 +59,23 @@ export async function startWorkers(options: ServeOptions, log: Log): Promise<Ser
     });
   }
 
-  async function stop(): Promise<void> {
-    isStopping = true;
-    // A dead worker may still be listed, and emits no `exit` any more.
-    const running = Object.values(cluster.workers ?? {})
-      .filter((worker) => worker !== undefined)
-      .filter((worker) => !worker.isDead());
-    const ended = running.map((worker) => once(worker, 'exit'));
-    for (const worker of running) worker.process.kill('SIGTERM');
-    await Promise.all(ended);
-  }
+  // The first one alone: what is wrong with the port is wrong for all, and is printed once.
+  await start();
+  await Promise.all(Array.from({ length: count - 1 }, start));
+  const readMetrics = options.adminPort === undefined ? undefined : await openClusterMetrics();
+  return { port, stop: stopWorkers, readMetrics };
+}
 
-  try {
-    // The first one alone: what is wrong with the port is wrong for all, and is printed once.
-    await start();
-    await Promise.all(Array.from({ length: count - 1 }, start));
-    const readMetrics = options.adminPort === undefined ? undefined : await openClusterMetrics();
-    return { port, stop, readMetrics };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+/** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */
+export async function stopWorkers(): Promise<void> {
+  isStopping = true;
+  // A dead worker may still be listed, and emits no `exit` any more.
+  const running = Object.values(cluster.workers ?? {})
+    .filter((worker) => worker !== undefined)
+    .filter((worker) => !worker.isDead());
+  const ended = running.map((worker) => once(worker, 'exit'));
+  for (const worker of running) worker.process.kill('SIGTERM');
+  await Promise.all(ended);
 }
 
 async function openClusterMetrics(): Promise<() => Promise<string>> {
@@ -87,10 +86,10 @@ async function openClusterMetrics(): Promise<() => Promise<string>> {
 /** Resolves when the worker listens. */
 async function listening(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const fail = (_status: number, signal: string) => {
-    // A worker that ended by itself has printed why, so the primary prints nothing.
-    if (signal === null) process.exitCode = 1;
-    reject(new PetstoreError('unavailable', `a worker was ended by ${signal}`));
+  const fail = (status: number | null, signal: string | null) => {
+    // A worker that failed by itself has printed why, so the primary prints nothing.
+    if (status) process.exitCode = 1;
+    reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
   worker.once('listening', () => {

@@ -2,19 +2,22 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { listChildren } from '../support/children.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { type RunningService, runProgram, startProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
-import { createProcessFolder } from '../support/temporary-folder.ts';
+import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const WORKERS = 2;
 /** A life has seven starts of a process, each of which may take seconds on a busy machine. */
 const MS_MAX = 180_000;
+const NO_PROC = !existsSync('/proc') && 'the workers of a process are found in /proc';
 const BODY = '{"name":"Rex","categoryId":1}';
 
 const cwd = createProcessFolder();
@@ -80,6 +83,14 @@ function isRunning(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
+  }
+}
+
+function terminate(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch {
+    // It has just ended.
   }
 }
 
@@ -247,6 +258,35 @@ describe('workers', { concurrency: 2 }, () => {
       `petstore: 127.0.0.1:${service.port} is in use: choose another --port, or 0 for any free one\n`,
     );
   });
+
+  for (const [nth, count] of [
+    ['first', 1],
+    ['second', 2],
+  ] as const) {
+    for (const [who, isOfAll] of [
+      ['the first process', false],
+      ['all processes', true],
+    ] as const) {
+      test(`workers › SIGTERM to ${who} while the ${nth} worker starts › ends all in silence and exits with 0`, {
+        skip: NO_PROC,
+      }, async () => {
+        await using folder = await createFolder();
+        const args = ['serve', '--port', '0', '--workers', '2', '--log-level', 'silent'];
+        await using program = startProgram(args, { cwd: folder.path });
+        const { pid } = program.process;
+        let children: number[] = [];
+        await until(async () => {
+          children = await listChildren(pid);
+          return children.length === count;
+        });
+        program.process.kill('SIGTERM');
+        if (isOfAll) children.forEach(terminate);
+        const { status, signal, stderr } = await program.finished;
+        assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
+        assert.deepEqual(children.filter(isRunning), []);
+      });
+    }
+  }
 
   test('workers › in memory › are refused in one line', async () => {
     const args = ['serve', '--port', '0', '--workers', '2', '--database', 'sqlite::memory:'];

@@ -1,0 +1,49 @@
+/** How the listener of a service stops: which connections are closed, and when. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startListener } from '../../src/service/listener.ts';
+import { createLog } from '../../src/service/log.ts';
+import type { Service } from '../../src/service/service.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { addKey } from '../support/app.ts';
+import { openConnection } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const BODY = '{"name":"Rex","categoryId":1}';
+
+test('listener › stopped between an answer and its sending › closes that connection while others are answered', async () => {
+  await using stack = new AsyncDisposableStack();
+  const store = await openStore('sqlite::memory:', { create: true });
+  stack.defer(() => store.close());
+  const key = await addKey(store, { environment: 'staging' });
+  let service: Service | undefined;
+  let stopped: Promise<void> | undefined;
+  const log = createLog('info', (line) => {
+    // The line is written once the headers of the answer are decided, and before they are sent.
+    if (line.includes('"/livez"')) stopped ??= service?.stop();
+  });
+  const options = {
+    ...{ database: 'sqlite::memory:', databaseConnections: 1, maxConnections: 10, workers: 1 },
+    ...{ host: '127.0.0.1', port: 0, adminHost: '127.0.0.1', environment: 'staging' as const },
+    ...{ logLevel: 'info' as const, corsOrigin: ['*'], trustProxy: [], retireGetPet: false },
+  };
+  const openedLog = { log, countDropped: () => 0, close: async () => true };
+  service = await startListener(options, store, openedLog);
+
+  // Without its end the service waits for 10 s, and closes all connections then.
+  using held = openConnection(service.port);
+  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+  const sent = `${head}Expect: 100-continue\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+  held.socket.write(sent);
+  await until(() => held.received === 'HTTP/1.1 100 Continue\r\n\r\n');
+
+  using idle = openConnection(service.port);
+  idle.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+  const answer = await idle.readToEnd();
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
+  held.socket.write(BODY);
+  assert.match(await held.readToEnd(), /\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
+  await stopped;
+});
