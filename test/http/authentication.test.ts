@@ -142,7 +142,7 @@ test('Authorization › more than 1,000 keys at once › are not all kept', asyn
   const keys = Array.from({ length: 1_001 }, () => createApiKeyText('staging'));
   const ask = (texts: readonly string[]) => {
     const requests = texts.map(
-      (text) => `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n`,
+      (text) => `GET /v1/nothing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${text}\r\n`,
     );
     return exchange(counted.port, `${requests.join('\r\n')}Connection: close\r\n\r\n`);
   };
