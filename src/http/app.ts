@@ -17,6 +17,7 @@ import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
+import { CanonicalResponse } from './protocol/header-names.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
 import { answerParserError } from './protocol/parser-errors.ts';
@@ -119,6 +120,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 const HTTP_OPTIONS = {
+  ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
   maxHeaderSize: HEADER_BYTES_MAX,
   requireHostHeader: false,

@@ -4,13 +4,14 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
-import type { Answer } from '../support/socket.ts';
+import { type Answer, exchange } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
 const { port, authorization } = service;
 await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 
+const ORIGIN = 'https://shop.example';
 const PET = '{"name":"Mia","categoryId":7}';
 
 /** One request for each kind of answer. */
@@ -120,9 +121,51 @@ for (const id of [
   });
 }
 
+/** All that answers have, as their RFCs write them. */
+const NAMES = [
+  ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods'],
+  ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
+  ...['Allow', 'Cache-Control', 'Connection', 'Content-Length', 'Content-Security-Policy'],
+  ...['Content-Type', 'Date', 'Deprecation', 'Idempotency-Replayed', 'Link', 'Location'],
+  ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary', 'WWW-Authenticate'],
+  ...['X-Content-Type-Options', 'X-Request-Id'],
+];
+
+test('headers › their names › are sent in canonical case', async () => {
+  const limiter = { perSecond: 9, burst: 9, take: () => 3 };
+  await using app = await startTestApp({ rateLimiter: limiter, corsOrigin: [ORIGIN] });
+  const key = `Authorization: Bearer ${app.key}\r\n`;
+  const create = `POST /v1/pets HTTP/1.1\r\n${key}Idempotency-Key: a\r\nContent-Length: ${PET.length}`;
+  const found = new Set<string>();
+  for (const head of [
+    create,
+    create,
+    `POST /v1/pets HTTP/1.1\r\n${key}Content-Length: ${PET.length}`,
+    `GET /v1/pets?limit=1 HTTP/1.1\r\n${key}Origin: ${ORIGIN}`,
+    `GET /v1/pets/1 HTTP/1.1\r\n${key}X: y`,
+    'GET /v1/pets HTTP/1.1\r\nX: y',
+    'OPTIONS /v1/pets HTTP/1.1\r\nX: y',
+    `OPTIONS /v1/pets HTTP/1.1\r\nOrigin: ${ORIGIN}\r\nAccess-Control-Request-Method: GET`,
+    `PUT /v1/pets HTTP/1.1\r\n${key}X: y`,
+    'GET /docs HTTP/1.1\r\nX: y',
+    'GET / HTTP/9',
+  ]) {
+    const body = head.startsWith('POST') ? PET : '';
+    const text = await exchange(app.port, `${head}\r\nHost: x\r\nConnection: close\r\n\r\n${body}`);
+    const [, ...lines] = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
+    for (const line of lines) found.add(line.slice(0, line.indexOf(':')));
+  }
+  assert.deepEqual(
+    [...found].filter((name) => !NAMES.includes(name)),
+    [],
+  );
+  for (const name of ['Link', 'Location', 'Idempotency-Replayed', 'WWW-Authenticate']) {
+    assert.ok(found.has(name), name);
+  }
+});
+
 const EXPOSED =
   'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
-const ORIGIN = 'https://shop.example';
 
 const preflight = (path: string, origin: string, method = 'POST'): Sent => ({
   method: 'OPTIONS',
