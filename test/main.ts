@@ -1,6 +1,6 @@
 /**
  * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run abuse`, `npm run crash`,
- * `npm run fuzz`, `npm run soak`, `npm run monitoring`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`; with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.
@@ -63,6 +63,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
     concurrency: 1,
     testSecondsMax: 120,
     runMinutesMax: 5,
+    hasServer: true,
+  },
+  pooler: {
+    files: ['test/pooler/*.pooler.ts'],
+    concurrency: 2,
+    testSecondsMax: 60,
+    runMinutesMax: 10,
     hasServer: true,
   },
   fuzz: {

@@ -260,6 +260,8 @@ describe('parseHosts', () => {
     ['postgres://h/pets?sslmode=require&sslrootcert=/no', 'files that can be read'],
     ['postgres://h/pets?sslcert=/etc', 'files that can be read'],
     ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
+    ['postgres://h/pets?pgbouncer=yes', 'pgbouncer must be true or false'],
+    ['postgres://h/pets?pgbouncer=', 'pgbouncer must be true or false'],
     ['postgres://h/pets?target_session_attrs=', 'one of any, read-write, primary'],
     ['postgres://h/pets?target_session_attrs=constructor', 'one of any, read-write, primary'],
   ] as const) {
@@ -322,6 +324,16 @@ describe('parseHosts', () => {
   ] as const) {
     test(`parseHosts › the options ${query} › must write: ${mustWrite}`, () => {
       assert.equal(parseHosts(`postgres://a,b/pets${query}`).mustWrite, mustWrite);
+    });
+  }
+
+  for (const [query, isPooled] of [
+    ['', false],
+    ['?pgbouncer=false', false],
+    ['?pgbouncer=true', true],
+  ] as const) {
+    test(`parseHosts › the options ${query} › are of a pooler: ${isPooled}`, () => {
+      assert.equal(parseHosts(`postgres://h/pets${query}`).isPooled, isPooled);
     });
   }
 

@@ -16,6 +16,7 @@ const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
 /** Has Linux end a server whose test process was killed. */
 const SETPRIV = '/usr/bin/setpriv';
+export const END_WITH_PARENT = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : [];
 
 const START_MS_MAX = 20_000;
 const START_POLL_MS = 20;
@@ -127,8 +128,8 @@ interface Account {
   readonly gid: number;
 }
 
-/** Whom the server runs as: PostgreSQL refuses to run as root. */
-function findAccount(): Account | undefined {
+/** Whom a server runs as: PostgreSQL and PgBouncer refuse to run as root. */
+export function findAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
@@ -222,7 +223,7 @@ async function startServer(place: ClusterPlace, url: string): Promise<ChildProce
 function spawnServer({ bin, folder, data, port, account, settings }: ClusterPlace): ChildProcess {
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: folder, ...settings };
   const command = [
-    ...(existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : []),
+    ...END_WITH_PARENT,
     ...[join(bin, 'postgres'), '-D', data, '-p', String(port)],
     ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];

@@ -33,21 +33,28 @@ const EMPTY = `
   CREATE SCHEMA public`;
 
 /** Names of all that were made here, and of those that are empty again. */
-const names: string[] = [];
+const names = new Set<string>();
+let named = 0;
 const empty: string[] = [];
 let server: Promise<string> | undefined;
 
-/** An empty database; TEST_POSTGRES names the server, else one is started for this process. */
+/**
+ * An empty database; TEST_POSTGRES names the server, else one is started for this process.
+ * TEST_PGBOUNCER names a pooler before it, which the address goes through.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   server ??= getServer();
   const url = await server;
   if (isPglite(url)) return createSchema(url);
   const name = empty.pop() ?? (await createDatabase(url));
-  const address = withDatabase(url, name);
+  const direct = withDatabase(url, name);
+  const pooler = process.env.TEST_PGBOUNCER;
   return {
-    address,
+    address: pooler ? `${withDatabase(pooler, name)}?pgbouncer=true` : direct,
     async drop() {
-      await queryOnce(address, EMPTY);
+      // The pooler may still take the sessions that this ends for good ones, so the name is not used again.
+      if (pooler) return dropDatabase(url, name);
+      await queryOnce(direct, EMPTY);
       empty.push(name);
     },
   };
@@ -70,10 +77,11 @@ export function isPglite(url: string): boolean {
   return new URL(url).pathname === `/${PGLITE_DATABASE}`;
 }
 
-/** Ends all other sessions of the database. */
+/** Ends all other sessions of the database, those of a pooler too. */
 export async function endSessions(address: string): Promise<void> {
+  const { host } = new URL(await getServer());
   await queryOnce(
-    address,
+    Object.assign(new URL(address), { host }).href,
     `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`,
   );
@@ -111,13 +119,18 @@ function createSchema(url: string): TestDatabase {
 
 /** Drops databases that a test left: the server outlives this process. */
 async function dropDatabases(url: string): Promise<void> {
-  for (const name of names.splice(0))
-    await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  for (const name of names) await dropDatabase(url, name);
+}
+
+async function dropDatabase(url: string, name: string): Promise<void> {
+  names.delete(name);
+  await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function nameNext(): string {
-  const name = `petstore_test_${process.pid}_${names.length + 1}`;
-  names.push(name);
+  named += 1;
+  const name = `petstore_test_${process.pid}_${named}`;
+  names.add(name);
   return name;
 }
 

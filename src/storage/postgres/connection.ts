@@ -1,4 +1,4 @@
-/** A connection to PostgreSQL: prepared statements, transactions, and the check that its server takes writes. */
+/** A connection to PostgreSQL: prepared statements, transactions, and the checks of its session and its server. */
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -24,6 +24,8 @@ const TYPES: pg.CustomTypesConfig = {
  */
 const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;
 
+export type Isolation = 'read committed' | 'repeatable read read only';
+
 /** The events by which the driver reports the end of a connection. */
 const END_EVENTS = ['error', 'errorMessage', 'end'];
 
@@ -33,6 +35,10 @@ export class Connection extends pg.Client {
   /** A pooler may share one session between connections, so the names of statements differ between them. */
   readonly #prefix = randomUUID();
   readonly #tryNextHost: () => void;
+  /** Whether each transaction may get another session, so that nothing can be kept in one. */
+  readonly #isPooled: boolean;
+  #isInTransaction = false;
+  #processId = 0;
   /** When its server last responded, by `performance.now`. */
   lastResponseAt = 0;
 
@@ -43,12 +49,20 @@ export class Connection extends pg.Client {
       ...config,
       types: TYPES,
       keepAlive: true,
-      statement_timeout: ANSWER_MS_MAX,
-      options: `${config.options ?? ''} ${READ_COMMITTED}`,
+      ...(hosts.isPooled
+        ? { pipeline: true }
+        : {
+            statement_timeout: ANSWER_MS_MAX,
+            options: `${config.options ?? ''} ${READ_COMMITTED}`,
+          }),
     });
+    this.#isPooled = hosts.isPooled;
     this.#tryNextHost = () => hosts.tryNext(config);
     // An end before it is connected means that the host does not accept connections.
     for (const event of END_EVENTS) this.connection.once(event, this.#tryNextHost);
+    this.connection.once('backendKeyData', ({ processID }) => {
+      this.#processId = processID;
+    });
     this.once('connect', () => {
       this.lastResponseAt = performance.now();
       for (const event of END_EVENTS) this.connection.off(event, this.#tryNextHost);
@@ -59,10 +73,23 @@ export class Connection extends pg.Client {
   run(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = { name: `${this.#prefix}/${this.#statements.size}`, text: toText(sql) };
+      const name = this.#isPooled ? '' : `${this.#prefix}/${this.#statements.size}`;
+      statement = { name, text: toText(sql) };
       this.#statements.set(sql, statement);
     }
-    return this.#query(statement, values);
+    return this.#isPooled && !this.#isInTransaction
+      ? this.#runAlone(statement, values)
+      : this.#query(statement, values);
+  }
+
+  /** All three are sent at once, in one round trip; after a failure the commit is a rollback. */
+  async #runAlone(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
+    const [, rows] = await Promise.all([
+      this.#begin('read committed'),
+      this.#query(statement, values),
+      this.runUnprepared('commit'),
+    ]);
+    return rows;
   }
 
   /** The rows of a statement, without preparing it. */
@@ -81,9 +108,11 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one transaction. */
-  async transact<T>(begin: string, work: () => Promise<T>): Promise<T> {
-    await this.runUnprepared(begin);
+  /** The work's result, in one transaction: that which is under way, if there is one. */
+  async transact<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
+    if (this.#isInTransaction) return work();
+    await this.#begin(isolation);
+    this.#isInTransaction = true;
     try {
       const result = await work();
       await this.runUnprepared('commit');
@@ -92,7 +121,32 @@ export class Connection extends pg.Client {
       // When this fails too, the connection has ended, and the server rolls back by itself.
       await this.runUnprepared('rollback').catch(() => undefined);
       throw error;
+    } finally {
+      this.#isInTransaction = false;
     }
+  }
+
+  /** The work's result, in one session: behind a pooler that is one transaction. */
+  inSession<T>(work: () => Promise<T>): Promise<T> {
+    return this.#isPooled ? this.transact('read committed', work) : work();
+  }
+
+  #begin(isolation: Isolation): Promise<Row[]> {
+    const limit = this.#isPooled ? `; set local statement_timeout = ${ANSWER_MS_MAX}` : '';
+    return this.runUnprepared(`begin isolation level ${isolation}${limit}`);
+  }
+
+  /** Ends it at once: the calls that wait for an answer fail. */
+  abort(): void {
+    this.end();
+    this.connection.stream.destroy();
+  }
+
+  /** Whether it goes through a pooler, which gives connections process ids of its own, and the address does not say so. */
+  async hasUnknownPooler(): Promise<boolean> {
+    if (this.#isPooled) return false;
+    const [row] = await this.runUnprepared('select pg_backend_pid()');
+    return row?.[0] !== this.#processId;
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes; the next connection is to the next host then. */

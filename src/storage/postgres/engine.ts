@@ -1,10 +1,11 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { Statistics } from '../statistics.ts';
-import type { Connection } from './connection.ts';
+import type { Connection, Isolation } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -18,6 +19,10 @@ const LOAD_ROWS_AT_ONCE = 1_000;
 const CONNECTIONS_DEFAULT = 10;
 /** Of that many connections one is for writes: creates need only one at a time, for a batch. */
 const CONNECTIONS_PER_WRITE = 5;
+
+/** Any statement. */
+const PROBE = 'select 1';
+const PROBE_MS_MAX = 200;
 
 /** The pools of connections; a write that waits for a lock takes none that a read could use. */
 interface Pools {
@@ -47,6 +52,7 @@ export async function openPostgres(
     const isNew = await pools.writes.withoutDeadline((connection) =>
       migrate(connection, { create }),
     );
+    await checkSessions(pools);
     return new PostgresEngine(pools, isNew);
   } catch (error) {
     await closeAll(pools);
@@ -63,6 +69,26 @@ function createPools(address: string, connections: number): Pools {
     writes,
     reads: connections > 1 ? new ConnectionPool(hosts, connections - count) : writes,
   };
+}
+
+/**
+ * A pooler that lends sessions for one transaction lends the last one first: held by another
+ * connection, it is not there for the statement that was prepared in it.
+ *
+ * @throws PetstoreError `unavailable` when a pooler forgets prepared statements.
+ */
+async function checkSessions({ reads, writes }: Pools): Promise<void> {
+  await writes.withoutDeadline(async (one) => {
+    if (reads === writes || !(await one.hasUnknownPooler())) return;
+    await one.run(PROBE, []);
+    await reads.withoutDeadline((other) =>
+      other.transact('read committed', async () => {
+        await other.run(PROBE, []);
+        // With one session in the pooler it waits for the end of this transaction.
+        await Promise.race([one.run(PROBE, []), sleep(PROBE_MS_MAX)]);
+      }),
+    );
+  });
 }
 
 function listPools({ reads, writes }: Pools): ConnectionPool[] {
@@ -129,14 +155,14 @@ class PostgresEngine implements Engine {
       only !== undefined && others.length === 0
         ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
         : (connection: Connection) =>
-            connection.transact('begin', () => runAll(connection, statements));
+            connection.transact('read committed', () => runAll(connection, statements));
     return this.#pools.writes.withDeadline(work);
   }
 
   load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    return this.#pools.writes.withoutDeadline(async (connection) => {
-      // The rows are staged in a temporary table, numbered by `id`, and moved by one statement. Its name
-      // is unique, since a pooler may share one session between clients.
+    // The rows are staged in a temporary table, numbered by `id`, and moved by one statement. Its name
+    // is unique, since a pooler may share one session between clients.
+    const stageAndMove = async (connection: Connection) => {
       const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
       await connection.runUnprepared(`create temporary table ${staged} (like ${table})`);
       try {
@@ -148,13 +174,18 @@ class PostgresEngine implements Engine {
           count += batch.length;
         }
         const move = toInsertFrom(staged, table, columns);
-        await transactLong(connection, 'begin', () => connection.runUnprepared(move, count, count));
+        await transactLong(connection, 'read committed', () =>
+          connection.runUnprepared(move, count, count),
+        );
         return count;
       } finally {
         // A connection that broke has dropped its temporary tables already.
         await connection.runUnprepared(`drop table ${staged}`).catch(() => undefined);
       }
-    });
+    };
+    return this.#pools.writes.withoutDeadline((connection) =>
+      connection.inSession(() => stageAndMove(connection)),
+    );
   }
 
   transact<T>(
@@ -162,9 +193,9 @@ class PostgresEngine implements Engine {
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
     const isSnapshot = kind === 'snapshot';
-    const begin = isSnapshot ? 'begin isolation level repeatable read read only' : 'begin';
+    const isolation = isSnapshot ? 'repeatable read read only' : 'read committed';
     return this.#pools.writes.withoutDeadline((connection) =>
-      transactLong(connection, begin, async () => {
+      transactLong(connection, isolation, async () => {
         // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
         if (!isSnapshot) await connection.runUnprepared('select from counters for update');
         return work(createTransaction(connection));
@@ -201,10 +232,10 @@ function createTransaction(connection: Connection): Transaction {
 /** A transaction whose statements have no time limit. */
 function transactLong<T>(
   connection: Connection,
-  begin: string,
+  isolation: Isolation,
   work: () => Promise<T>,
 ): Promise<T> {
-  return connection.transact(begin, async () => {
+  return connection.transact(isolation, async () => {
     await connection.runUnprepared('set local statement_timeout = 0');
     return work();
   });

@@ -17,7 +17,12 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
-  ['26000', 'forgets prepared statements: its pooler must keep sessions or prepared statements'],
+  // PgBouncer's own errors have this code, whatever they are.
+  ['08P01', 'is refused by its pooler, whose log says why: the address may need pgbouncer=true'],
+  [
+    '26000',
+    'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
+  ],
   ['3F000', 'has no schema to make tables in'],
   ['42501', 'does not let this user do what is needed: see the rights in docs/operations.md'],
   ['57014', 'did not answer in time'],

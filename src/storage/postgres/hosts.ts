@@ -25,6 +25,8 @@ const TARGETS: ReadonlyMap<string, boolean> = new Map([
 
 export interface Hosts {
   readonly count: number;
+  /** Whether they are of a pooler that may give each transaction another session. */
+  readonly isPooled: boolean;
   /** Whether a host that takes no writes is skipped. */
   readonly mustWrite: boolean;
   /** How to connect to the current host. */
@@ -50,12 +52,17 @@ export function parseHosts(address: string): Hosts {
     const known = [...TARGETS.keys()].join(', ');
     throw new PetstoreError('bad_request', `target_session_attrs must be one of ${known}`);
   }
+  const pgbouncer = options.get('pgbouncer') ?? 'false';
+  if (!/^(?:true|false)$/.test(pgbouncer)) {
+    throw new PetstoreError('bad_request', 'pgbouncer must be true or false');
+  }
   const configs = hosts
     .split(',')
     .map((host) => toConfig(`postgres://${login}${host}/${query}`, database));
   let current = 0;
   return {
     count: configs.length,
+    isPooled: pgbouncer === 'true',
     mustWrite,
     get current() {
       return configs[current] as ClientConfig;

@@ -93,8 +93,7 @@ export class ConnectionPool {
     const rest = Math.max(0, deadline - startedAt);
     const timer = setTimeout(() => {
       this.#silentSince = startedAt;
-      // The work then fails, since its connection is closed.
-      client.end();
+      client.abort();
     }, rest);
     try {
       return await this.#run(client, work);

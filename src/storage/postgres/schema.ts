@@ -29,7 +29,7 @@ export async function migrate(
     );
   }
   // Each statement must see what others committed while it waited for the lock.
-  await connection.transact('begin isolation level read committed', async () => {
+  await connection.transact('read committed', async () => {
     await connection.runUnprepared('set local statement_timeout = 0');
     await connection.runUnprepared(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
     await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);

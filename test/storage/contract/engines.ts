@@ -22,7 +22,7 @@ interface StorePlace {
   readonly drop?: () => Promise<void>;
 }
 
-export const ENGINES: readonly EngineCase[] = [
+const ALL: readonly EngineCase[] = [
   {
     name: 'sqlite file',
     persists: true,
@@ -35,6 +35,9 @@ export const ENGINES: readonly EngineCase[] = [
   },
   { name: 'postgresql', persists: true, create: createTestDatabase },
 ];
+
+/** TEST_ENGINE leaves only that one. */
+export const ENGINES = ALL.filter(({ name }) => name.startsWith(process.env.TEST_ENGINE ?? ''));
 
 interface TestStore extends AsyncDisposable {
   readonly store: Store;

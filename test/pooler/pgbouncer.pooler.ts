@@ -1,0 +1,179 @@
+/** A store behind PgBouncer: what it leaves in the sessions, its limits, and what an address without `pgbouncer=true` gets. */
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import pg from 'pg';
+import { openStore } from '../../src/storage/open.ts';
+import { startTestApp } from '../support/app.ts';
+import { disposable } from '../support/disposable.ts';
+import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+import { assertError, send } from '../support/request.ts';
+import { until } from '../support/until.ts';
+
+const REX = { name: 'Rex', categoryId: 1n };
+const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+const FORGETS =
+  'the database is behind a pooler that forgets prepared statements: the address needs pgbouncer=true';
+/** What the service sends at its start without the parameter. */
+const IGNORE = { ignore_startup_parameters: 'statement_timeout, options' };
+
+interface Place {
+  readonly pgbouncer: Pgbouncer;
+  /** Of one empty database. */
+  readonly direct: string;
+  readonly pooled: string;
+}
+
+async function createPlace(
+  t: TestContext,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Place> {
+  const { address: direct, drop } = await createTestDatabase();
+  t.after(drop);
+  const pgbouncer = await startPgbouncer(direct, settings);
+  t.after(() => pgbouncer[Symbol.asyncDispose]());
+  return { pgbouncer, direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };
+}
+
+const open = async (address: string) => disposable(await openStore(address, { create: true }));
+
+test('pgbouncer=true › all that a store does › leaves nothing in the sessions', async (t) => {
+  const { pooled } = await createPlace(t, { default_pool_size: '1' });
+  await using store = await open(`${pooled}?pgbouncer=true`);
+  const digest = new Uint8Array(32);
+  const key = await store.keys.add({ digest, name: 'ci', environment: 'staging', createdAt: 1 });
+  await store.keys.rotate(key.id, { ...key, digest: digest.fill(1) }, 2);
+  await Promise.all([store.pets.add(REX), store.pets.addOnce(REX, { keyId: 1, key: 'a', at: 1 })]);
+  await store.pets.addAll(ReadableStream.from([REX]));
+  assert.equal((await store.pets.list({ limit: 9 })).pets.length, 3);
+  await store.check();
+  const { rows } = await queryOnce(
+    pooled,
+    `select count(*)::int as statements, current_setting('statement_timeout') as timeout,
+      current_setting('default_transaction_isolation') as isolation,
+      (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+      (select count(*)::int from pg_class where relpersistence = 't') as tables
+    from pg_prepared_statements`,
+  );
+  assert.deepEqual(rows, [
+    { statements: 0, timeout: '0', isolation: 'read committed', locks: 0, tables: 0 },
+  ]);
+});
+
+test('pgbouncer=true › an import while another client takes sessions › adds all', async (t) => {
+  const { pooled } = await createPlace(t);
+  await using store = await open(`${pooled}?pgbouncer=true`);
+  await using stack = new AsyncDisposableStack();
+  async function* listPets() {
+    for (let count = 0; count < 1_500; count += 1) yield REX;
+    // The first 1,000 are staged: between two transactions this one would get their session.
+    stack.use(disposable(await hold(pooled, 'select 1')));
+    for (let count = 0; count < 1_500; count += 1) yield REX;
+  }
+  assert.equal(await store.pets.addAll(listPets()), 3_000);
+});
+
+test('pgbouncer=true › pets that another session locks › are unavailable, and nothing goes on in the server', async (t) => {
+  const { direct, pooled } = await createPlace(t);
+  await using store = await open(`${pooled}?pgbouncer=true`);
+  await using other = disposable(await hold(direct, 'lock table pets in access exclusive mode'));
+  await Promise.all([
+    assert.rejects(store.pets.add(REX), UNAVAILABLE),
+    assert.rejects(store.pets.find(1n), UNAVAILABLE),
+  ]);
+  const active = `select 1 from pg_stat_activity where datname = current_database()
+    and state = 'active' and pid <> pg_backend_pid()`;
+  await until(async () => (await queryOnce(direct, active)).rows.length === 0);
+  await other.close();
+  assert.equal((await store.pets.add(REX)).name, 'Rex');
+});
+
+test('pgbouncer=true › a database whose default is serializable › takes a create that waited', async (t) => {
+  const { direct, pooled } = await createPlace(t);
+  const name = new URL(direct).pathname.slice(1);
+  await queryOnce(
+    direct,
+    `alter database ${name} set default_transaction_isolation = serializable`,
+  );
+  await using store = await open(`${pooled}?pgbouncer=true`);
+  await queryOnce(
+    direct,
+    `create sequence tries;
+    create function count_try() returns trigger language plpgsql as
+      $$ begin perform nextval('tries'); return null; end $$;
+    create trigger count before update on counters execute function count_try()`,
+  );
+  await using other = disposable(await hold(direct, 'update counters set value = 7'));
+  const adding = store.pets.add(REX);
+  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock'
+    and datname = current_database()`;
+  await until(async () => (await queryOnce(direct, waiting)).rows.length === 1);
+  await other.close();
+  assert.equal((await adding).id, 8n);
+  const { rows } = await queryOnce(direct, 'select last_value::int as tries from tries');
+  assert.deepEqual(rows, [{ tries: 2 }]);
+});
+
+test('a pooler that the address does not tell of › with its defaults › is named by the start', async (t) => {
+  const { pooled } = await createPlace(t);
+  await assert.rejects(openStore(pooled, { create: true }), {
+    ...UNAVAILABLE,
+    message:
+      'the database is refused by its pooler, whose log says why: the address may need pgbouncer=true',
+  });
+});
+
+for (const [server_round_robin, order] of ['the last one', 'the first one'].entries()) {
+  test(`a pooler that the address does not tell of › transaction mode, ${order} first › is named by the start`, async (t) => {
+    const { pooled } = await createPlace(t, {
+      ...IGNORE,
+      server_round_robin: `${server_round_robin}`,
+    });
+    await assert.rejects(openStore(pooled, { create: true }), { ...UNAVAILABLE, message: FORGETS });
+  });
+}
+
+for (const [mode, settings] of [
+  ['session mode', { pool_mode: 'session', default_pool_size: '20' }],
+  ['transaction mode with one session', { default_pool_size: '1' }],
+] as const) {
+  test(`a pooler that the address does not tell of › ${mode} › serves`, async (t) => {
+    const { pooled } = await createPlace(t, { ...IGNORE, ...settings });
+    await using store = await open(pooled);
+    assert.equal((await store.pets.add(REX)).name, 'Rex');
+  });
+}
+
+test('a pooler that the address does not tell of › once in transaction mode › makes /readyz 503, with a line', async (t) => {
+  const { pgbouncer, pooled } = await createPlace(t, {
+    ...IGNORE,
+    ...{ pool_mode: 'session', default_pool_size: '20' },
+  });
+  await using store = await open(pooled);
+  await using app = await startTestApp({ store });
+  const readyz = () => send(app.port, { path: '/readyz' });
+  assert.equal((await readyz()).status, 200);
+  await pgbouncer.set('pool_mode', 'transaction');
+  let answer = await readyz();
+  await until(async () => {
+    answer = await readyz();
+    return answer.status === 503;
+  });
+  assertError(answer, 'unavailable', /cannot answer now/);
+  assert.ok(app.log.some(({ reason }) => reason === FORGETS));
+});
+
+/** A transaction of another session, which `close` commits. */
+async function hold(address: string, sql: string): Promise<{ close(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  await client.query(`begin; ${sql}`);
+  return {
+    async close() {
+      await client.query('commit');
+      await client.end();
+    },
+  };
+}
