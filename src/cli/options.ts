@@ -7,12 +7,15 @@ import { ENVIRONMENTS } from '../api-key.ts';
 import { LOG_LEVELS } from '../log.ts';
 import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 import { UNPRINTABLE } from './output.ts';
+import { PET_FORMATS } from './pet-file/pet-file.ts';
 
 const PORT_MAX = 65_535;
 const DATABASE_CONNECTIONS_MAX = 1_000;
 const CONNECTIONS_MAX = 1_000_000;
 const WORKERS_MAX = 256;
 const RATE_LIMIT_MAX = 1_000_000;
+const GENERATED_MAX = 1_000_000_000;
+const SEED_MAX = 4_294_967_295;
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
@@ -67,6 +70,19 @@ export const environmentOption = () =>
   option('--environment <name>', 'the environment, whose keys alone are accepted')
     .choices(ENVIRONMENTS)
     .default('staging');
+
+export const formatOption = () =>
+  option('--format <format>', 'the format, whatever the ending of the file').choices(PET_FORMATS);
+
+export const countOption = () =>
+  option('--count <count>', 'the number of pets')
+    .default(100)
+    .argParser((text: string) => parseWhole(text, 0, GENERATED_MAX));
+
+export const seedOption = () =>
+  option('--seed <number>', 'which pets: the same number gives the same ones')
+    .default(1)
+    .argParser((text: string) => parseWhole(text, 0, SEED_MAX));
 
 /** The options of `serve`, in the order of its help. */
 export const serveOptions = () => [

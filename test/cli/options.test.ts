@@ -6,12 +6,15 @@ import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
 import { Command, CommanderError, type Option } from 'commander';
 import {
+  countOption,
   databaseOption,
   environmentOption,
   expiresOption,
+  formatOption,
   nameOption,
   overlapOption,
   parseKeyId,
+  seedOption,
   serveOptions,
   UsageError,
 } from '../../src/cli/options.ts';
@@ -23,7 +26,10 @@ const STACK = /^ {4}at |^Node\.js v/m;
 
 const cwd = createProcessFolder();
 
-const OPTIONS = [...serveOptions(), nameOption(), expiresOption(), overlapOption()];
+const OPTIONS = [
+  ...[...serveOptions(), nameOption(), expiresOption(), overlapOption()],
+  ...[formatOption(), countOption(), seedOption()],
+];
 
 /** The option's value when a command with it alone is called so; throws CommanderError. */
 function parse(
@@ -109,6 +115,9 @@ for (const [flag, must, bad] of [
       '::1,',
     ],
   ],
+  ['--format', 'csv, json, ndjson', ['', 'xml', 'CSV']],
+  ['--count', 'from 0 to 1000000000', ['', '-1', '1.5', '1e3', '1000000001']],
+  ['--seed', 'from 0 to 4294967295', ['', '-1', 'abc', '4294967296']],
   ['--retire-get-pet', 'true or false', ['', 'yes', '1', 'TRUE']],
   [
     '--name',
@@ -172,6 +181,10 @@ for (const [flag, value, expected] of [
   ['--rate-limit-burst', '1000000', 1_000_000],
   ['--trust-proxy', '127.0.0.1', ['127.0.0.1']],
   ['--trust-proxy', '10.0.0.0/8, 2001:DB8::/32,::1', ['10.0.0.0/8', '2001:DB8::/32', '::1']],
+  ['--format', 'ndjson', 'ndjson'],
+  ['--count', '0', 0],
+  ['--count', '1000000000', 1_000_000_000],
+  ['--seed', '4294967295', 4_294_967_295],
   ['--retire-get-pet', 'true', true],
   ['--retire-get-pet', 'false', false],
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
@@ -339,8 +352,9 @@ describe('petstore', { concurrency: 2 }, () => {
     ['keys list', ['DATABASE']],
     ['keys revoke', ['DATABASE']],
     ['keys rotate', ['OVERLAP', 'DATABASE']],
-    ['pets import', ['DATABASE']],
-    ['pets export', ['DATABASE']],
+    ['pets import', ['FORMAT', 'DATABASE']],
+    ['pets export', ['FORMAT', 'DATABASE']],
+    ['pets generate', ['COUNT', 'SEED', 'FORMAT']],
     ['backup', ['DATABASE']],
     ['copy', ['FROM', 'TO']],
     ['openapi', []],

@@ -7,6 +7,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { readPets, writePets } from '../../src/cli/pet-file/pet-file.ts';
+import { PetstoreError } from '../../src/error.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import { int64, name, status } from '../arbitraries.ts';
@@ -20,7 +21,15 @@ const folder = createProcessFolder();
 async function read(ending: string, content: string | Buffer): Promise<NewPet[]> {
   const file = join(folder, `read.${ending}`);
   await writeFile(file, content);
-  return collect(readPets(file));
+  return collect(readGood(file));
+}
+
+/** The pets of the file, up to the first row that is none. */
+async function* readGood(file: string, onRead?: (bytes: number) => void): AsyncGenerator<NewPet> {
+  for await (const row of readPets({ file }, onRead)) {
+    if (row instanceof PetstoreError) throw row;
+    yield row;
+  }
 }
 
 function refuses(file: () => Promise<unknown>, message: string | RegExp): Promise<void> {
@@ -43,7 +52,7 @@ const CATEGORY =
   'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
 
 describe('pets import', () => {
-  const accepted: readonly (readonly [string, string, string | Buffer])[] = [
+  const accepted: (readonly [string, string, string | Buffer])[] = [
     [
       'NDJSON with CRLF, blank lines and no last end of line',
       'ndjson',
@@ -75,6 +84,19 @@ describe('pets import', () => {
       '\uFEFF"name",categoryId,status\nRex,1,""\nTom,2.0,sold',
     ],
   ];
+  for (const delimiter of [';', '\t']) {
+    const cells = (...lines: readonly (readonly string[])[]) =>
+      lines.map((line) => line.join(delimiter)).join('\r\n');
+    accepted.push([
+      `CSV with ${JSON.stringify(delimiter)}, a byte order mark and commas in its cells`,
+      'csv',
+      cells(
+        ['\uFEFF"id, old"', 'name', '"status"', '"categoryId"'],
+        ['1,5', 'Rex', '', '1'],
+        ['', '"Tom"', 'sold', '2'],
+      ),
+    ]);
+  }
   for (const [what, ending, content] of accepted) {
     test(`pets import › ${what} › gives its pets`, async () => {
       assert.deepEqual(await read(ending, content), [REX, TOM]);
@@ -164,6 +186,18 @@ describe('pets import', () => {
       'name,categoryId,status\n\nRex,1,gone\n',
       'line 3: status must be one of available, pending, sold',
     ],
+    [
+      'a name with the delimiter',
+      'csv',
+      'name;categoryId\nRex;the dog;1\n',
+      'line 2: must have 2 cells, as the header, not 3',
+    ],
+    [
+      'a delimiter that is none',
+      'csv',
+      'name|categoryId\nRex|1\n',
+      'line 1: the header must have the column name',
+    ],
     ['no name column', 'csv', 'Name,categoryId\n', 'line 1: the header must have the column name'],
     ['no categoryId column', 'csv', 'name\n', 'line 1: the header must have the column categoryId'],
     ['an empty CSV file', 'csv', '', 'line 1: the header must have the column name'],
@@ -195,7 +229,7 @@ describe('pets import', () => {
       'text behind a closing quote',
       'csv',
       'name,categoryId\n"a"b,1\n',
-      'line 2: a closing quote must be followed by a comma or the end of the line',
+      'line 2: a closing quote must be followed by a delimiter or the end of the line',
     ],
     [
       'a quote in a bare cell',
@@ -246,7 +280,7 @@ describe('pets import', () => {
       for (const beginning of beginnings) {
         await writeFile(file, before + beginning.padEnd(ENDLESS_BYTES, beginning.at(-1)));
         let readBytes = 0;
-        const pets = readPets(file, (bytes) => {
+        const pets = readGood(file, (bytes) => {
           readBytes += bytes;
         });
         await refuses(
@@ -296,31 +330,59 @@ describe('pets import', () => {
       await writeFile(file, Buffer.concat([Buffer.from(`${good}\n`), bad]));
       const pets: NewPet[] = [];
       await refuses(async () => {
-        for await (const pet of readPets(file)) pets.push(pet);
+        for await (const pet of readGood(file)) pets.push(pet);
       }, /^line 2: /);
       assert.deepEqual(pets, [REX]);
     }
   });
 
+  for (const [ending, content, lines] of [
+    ['ndjson', `x\n${good}\n{}\n\n${good}`, [1, 3]],
+    ['json', `[\n{"name":7},${good},\n{"name" 8},\n${good}]`, [2, 3]],
+    ['csv', 'name,categoryId\n\nRex,x\nRex,1\n"a\nb"\nRex,1', [3, 5]],
+  ] as const) {
+    test(`pets import › wrong rows of ${ending} › are told each, among the pets`, async () => {
+      const file = join(folder, `wrong.${ending}`);
+      await writeFile(file, content);
+      const rows = await collect(readPets({ file }));
+      const wrong = rows.filter((row) => row instanceof PetstoreError);
+      assert.deepEqual(
+        wrong.map(({ message }) => Number(/^line (\d+): ./.exec(message)?.[1])),
+        lines,
+      );
+      assert.deepEqual(
+        rows.filter((row) => !(row instanceof PetstoreError)),
+        [REX, REX],
+      );
+    });
+  }
+
+  test('pets import › a format that is named › is read, whatever the ending', async () => {
+    const file = join(folder, 'pets.txt');
+    await writeFile(file, 'name,categoryId\nRex,1\n');
+    assert.deepEqual(await collect(readPets({ file, format: 'csv' })), [REX]);
+  });
+
   test('pets import › a file that cannot be read › is named in one line', async () => {
     const missing = join(folder, 'missing.csv');
     await refuses(
-      () => collect(readPets(missing)),
+      () => collect(readGood(missing)),
       `${missing} cannot be read: no such file or directory`,
     );
     const directory = join(folder, 'folder.json');
     await mkdir(directory);
     await refuses(
-      () => collect(readPets(directory)),
+      () => collect(readGood(directory)),
       `${directory} cannot be read: illegal operation on a directory`,
     );
   });
 
   test('pets import › any other ending › is told the ones there are', () => {
     for (const file of ['pets.xml', 'pets', '.csv', 'pets.csv.gz']) {
-      assert.throws(() => readPets(file), {
+      assert.throws(() => readPets({ file }), {
         code: 'bad_request',
-        message: 'the name of the file must end with one of .ndjson, .jsonl, .json, .csv',
+        message:
+          'the name of the file must end with one of .ndjson, .jsonl, .json, .csv, or --format name its format',
       });
     }
   });
@@ -342,9 +404,9 @@ describe('pets export', () => {
       const file = join(folder, `round.${ending}`);
       await fc.assert(
         fc.asyncProperty(fc.array(pet), async (pets) => {
-          await writePets(file, iterate(pets), new PassThrough());
+          await writePets({ file }, iterate(pets), new PassThrough());
           const expected = pets.map(({ id: _, ...newPet }) => newPet);
-          assert.deepEqual(await collect(readPets(file)), expected);
+          assert.deepEqual(await collect(readGood(file)), expected);
         }),
       );
     });
@@ -356,9 +418,9 @@ describe('pets export', () => {
         name: `${'🐈"é\n'.repeat(index % 40)}x`,
         categoryId: 2n ** 62n + BigInt(index),
       }));
-      await writePets(file, iterate(pets), new PassThrough());
+      await writePets({ file }, iterate(pets), new PassThrough());
       const expected = pets.map(({ id: _, ...newPet }) => newPet);
-      assert.deepEqual(await collect(readPets(file)), expected);
+      assert.deepEqual(await collect(readGood(file)), expected);
     });
   }
 
@@ -388,15 +450,24 @@ describe('pets export', () => {
   for (const [ending, text] of Object.entries(texts)) {
     test(`pets export › pets to ${ending} › are written to the letter`, async () => {
       const file = join(folder, `letter.${ending}`);
-      await writePets(file, iterate(pets), new PassThrough());
+      await writePets({ file }, iterate(pets), new PassThrough());
       assert.equal(await readFile(file, 'utf8'), text);
     });
   }
 
   test('pets export › without a file › writes NDJSON to standard output', async () => {
     const stdout = new PassThrough();
-    await writePets(undefined, iterate(pets), stdout);
+    await writePets({}, iterate(pets), stdout);
     assert.equal(stdout.setEncoding('utf8').read(), texts.ndjson);
+  });
+
+  test('pets export › a format that is named › is written, to a file and to standard output', async () => {
+    const file = join(folder, 'named.json');
+    await writePets({ file, format: 'csv' }, iterate(pets), new PassThrough());
+    assert.equal(await readFile(file, 'utf8'), texts.csv);
+    const stdout = new PassThrough();
+    await writePets({ format: 'csv' }, iterate(pets), stdout);
+    assert.equal(String(stdout.read()), texts.csv);
   });
 
   test('pets export › that fails › leaves the old file and nothing else', async () => {
@@ -407,21 +478,21 @@ describe('pets export', () => {
       for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
       throw new Error('the database is gone');
     }
-    await assert.rejects(writePets(file, failing(), new PassThrough()), /the database is gone/);
+    await assert.rejects(writePets({ file }, failing(), new PassThrough()), /the database is gone/);
     assert.deepEqual(await readdir(inner), ['pets.csv']);
     assert.equal(await readFile(file, 'utf8'), 'old');
-    await writePets(file, iterate(pets), new PassThrough());
+    await writePets({ file }, iterate(pets), new PassThrough());
     assert.equal(await readFile(file, 'utf8'), texts.csv);
   });
 
   test('pets export › to a place where no file can be › says so in one line', async () => {
     const missing = join(folder, 'no', 'pets.csv');
     await refuses(
-      () => writePets(missing, iterate(pets), new PassThrough()),
+      () => writePets({ file: missing }, iterate(pets), new PassThrough()),
       `${missing} cannot be written: no such file or directory`,
     );
     await refuses(
-      () => writePets('pets.txt', iterate(pets), new PassThrough()),
+      () => writePets({ file: 'pets.txt' }, iterate(pets), new PassThrough()),
       /must end with one of/,
     );
   });
@@ -444,14 +515,14 @@ describe('pets export', () => {
         done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
       },
     });
-    await writePets(undefined, source, stdout);
+    await writePets({}, source, stdout);
     assert.equal(writes, 3);
   });
 
   test('pets export › to a slow reader › takes no more pets than are read', async () => {
     const { pets: source, taken } = endless();
     const stdout = new Writable({ write: () => {} });
-    void writePets(undefined, source, stdout);
+    void writePets({}, source, stdout);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const before = taken();
     await new Promise((resolve) => setTimeout(resolve, 50));

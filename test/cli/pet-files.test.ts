@@ -7,9 +7,13 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { exportPets, importPets } from '../../src/cli/commands/pet-files.ts';
+import { generatePets } from '../../src/cli/pet-file/sample.ts';
 import { Progress } from '../../src/cli/progress.ts';
+import { JsonNumber } from '../../src/json.ts';
+import { parseNewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
+import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** A standard error that keeps what it is told. */
@@ -41,7 +45,7 @@ describe('pets', () => {
     const file = join(folder, 'bad.csv');
     await writeFile(file, `name,categoryId\n${'Rex,1\n'.repeat(5_000)} ,2\n`);
     const stderr = new Transcript(true);
-    await assert.rejects(importPets(store, file, stderr), {
+    await assert.rejects(importPets(store, { file }, stderr), {
       name: 'PetstoreError',
       code: 'bad_request',
       message: /^line 5002: name must be .+; nothing was imported$/,
@@ -50,11 +54,36 @@ describe('pets', () => {
     assert.ok(stderr.text.endsWith('\r\x1b[K'));
   });
 
-  test('pets import › a file that is not there › says that nothing was imported', async () => {
-    await assert.rejects(importPets(store, join(folder, 'missing.json'), new Transcript()), {
-      code: 'bad_request',
-      message: /missing\.json cannot be read: no such file or directory; nothing was imported$/,
+  for (const [what, rows, ends, lines, message] of [
+    ['2 wrong rows', 2, '', 2, '2 rows are wrong; nothing was imported'],
+    ['20 wrong rows', 20, '', 20, '20 rows are wrong; nothing was imported'],
+    ['25 wrong rows', 25, '', 21, '25 rows are wrong; nothing was imported'],
+    ['wrong rows before a broken one', 2, '"', 3, '3 rows are wrong; nothing was imported'],
+  ] as const) {
+    test(`pets import › a file with ${what} › names up to 20, and tells how many more there are`, async () => {
+      const file = join(folder, 'wrong.csv');
+      await writeFile(file, `name,categoryId\n${'Rex,1\nRex,one\n'.repeat(rows)}${ends}`);
+      const stderr = new Transcript();
+      await assert.rejects(importPets(store, { file }, stderr), { code: 'bad_request', message });
+      const told = stderr.text.split('\n').slice(0, -1);
+      assert.equal(told.length, lines);
+      for (const [index, line] of told.slice(0, Math.min(rows, 20)).entries()) {
+        assert.match(line, new RegExp(`^line ${2 * index + 3}: categoryId must be `));
+      }
+      if (rows > 20) assert.equal(told.at(-1), `and ${rows - 20} more`);
+      if (ends !== '') assert.equal(told.at(-1), `line ${2 * rows + 2}: a quote is not closed`);
+      assert.equal(await store.pets.count(), 0);
     });
+  }
+
+  test('pets import › a file that is not there › says that nothing was imported', async () => {
+    await assert.rejects(
+      importPets(store, { file: join(folder, 'missing.json') }, new Transcript()),
+      {
+        code: 'bad_request',
+        message: /missing\.json cannot be read: no such file or directory; nothing was imported$/,
+      },
+    );
   });
 
   test('pets import › then export › gives the same pets in each format', async () => {
@@ -65,13 +94,13 @@ describe('pets', () => {
     const source = join(folder, 'source.ndjson');
     await writeFile(source, rows.join(''));
     const terminal = new Transcript(true);
-    await importPets(store, source, terminal);
+    await importPets(store, { file: source }, terminal);
     assert.match(terminal.text, /imported 2,500 pets in \d+\.\d s\n$/);
     assert.equal(terminal.text.split('\r\x1b[K').at(-2), 'committing');
 
     const stderr = new Transcript();
     const target = join(folder, 'target.jsonl');
-    await exportPets(store, target, new PassThrough(), stderr);
+    await exportPets(store, { file: target }, new PassThrough(), stderr);
     assert.equal(await readFile(target, 'utf8'), rows.join(''));
     assert.match(stderr.text, /^exported 2,500 pets in \d+\.\d s\n$/);
   });
@@ -80,7 +109,7 @@ describe('pets', () => {
     const stdout = new PassThrough();
     const stderr = new Transcript(true);
     const written = text(stdout);
-    await exportPets(store, undefined, stdout, stderr);
+    await exportPets(store, {}, stdout, stderr);
     stdout.end();
     assert.equal((await written).split('\n').length, 2_501);
     assert.equal(stderr.text, '');
@@ -89,11 +118,79 @@ describe('pets', () => {
   test('pets export › to a file that cannot be › fails with one line', async () => {
     const file = join(folder, 'no', 'pets.csv');
     const stderr = new Transcript(true);
-    await assert.rejects(exportPets(store, file, new PassThrough(), stderr), {
+    await assert.rejects(exportPets(store, { file }, new PassThrough(), stderr), {
       code: 'bad_request',
       message: `${file} cannot be written: no such file or directory`,
     });
     assert.ok(stderr.text.endsWith('\r\x1b[K'));
+  });
+});
+
+describe('pets generate', { concurrency: 2 }, () => {
+  const cwd = createProcessFolder();
+  const FIRST = [
+    '{"id":1,"name":"Tweety","categoryId":3}',
+    '{"id":2,"name":"Rango Junior","categoryId":6,"status":"sold"}',
+    '{"id":3,"name":"小白","categoryId":2,"status":"available"}',
+    '{"id":4,"name":"Charlie","categoryId":1,"status":"available"}',
+    '{"id":5,"name":"Whiskers","categoryId":2,"status":"sold"}',
+    '{"id":6,"name":"Simba","categoryId":2,"status":"available"}',
+    '{"id":7,"name":"Pepito","categoryId":3,"status":"available"}',
+    '{"id":8,"name":"Polly II","categoryId":3,"status":"available"}',
+  ];
+
+  test('pets generate › without options › writes 100 pets as NDJSON, always the same ones', async () => {
+    const { status, stdout, stderr } = await runProgram(['pets', 'generate'], { cwd });
+    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+    const lines = stdout.split('\n');
+    assert.equal(lines.length, 100 + 1);
+    assert.deepEqual(lines.slice(0, FIRST.length), FIRST);
+  });
+
+  test('pets generate › another seed › gives other pets, again the same', async () => {
+    const generate = (seed: string) =>
+      runProgram(['pets', 'generate', '--seed', seed, '--format', 'csv'], { cwd });
+    const [{ stdout }, again, other] = await Promise.all([
+      ...([generate('2'), generate('2'), generate('3')] as const),
+    ]);
+    assert.match(stdout, /^id,name,categoryId,status\n1,/);
+    assert.equal(again.stdout, stdout);
+    assert.notEqual(other.stdout, stdout);
+  });
+
+  test('pets generate › very many pets › are made as they are taken, all of them pets', async () => {
+    let count = 0;
+    for await (const { id, ...pet } of generatePets({ count: 1_000_000_000, seed: 7 })) {
+      assert.equal(id, BigInt(count + 1));
+      const categoryId = new JsonNumber(String(pet.categoryId));
+      assert.deepEqual(parseNewPet({ ...pet, categoryId }), pet);
+      count += 1;
+      if (count === 10_000) break;
+    }
+    assert.equal(count, 10_000);
+  });
+
+  for (const format of ['ndjson', 'csv', 'json']) {
+    test(`pets import › ${format} on standard input › is imported`, async () => {
+      const { stdout } = await runProgram(['pets', 'generate', '--format', format], { cwd });
+      await writeFile(join(cwd, format), stdout);
+      const database = ['--format', format, '--database', `sqlite:${format}.db`];
+      // In small pieces: the header of CSV arrives in several.
+      const within = ['sh', '-c', `dd if=${format} bs=7 status=none | "$@"`, 'sh'];
+      const { status, stderr } = await runProgram(['pets', 'import', '-', ...database], {
+        ...{ cwd, within },
+      });
+      assert.match(stderr, /^imported 100 pets in /);
+      assert.equal(status, 0);
+      const exported = await runProgram(['pets', 'export', ...database], { cwd });
+      assert.equal(exported.stdout, stdout);
+    });
+  }
+
+  test('pets import › standard input without a format › is refused', async () => {
+    const { status, stderr } = await runProgram(['pets', 'import', '-'], { cwd });
+    assert.equal(status, 1);
+    assert.match(stderr, /^petstore: .*--format name its format; nothing was imported\n$/);
   });
 });
 

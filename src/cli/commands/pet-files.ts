@@ -1,4 +1,4 @@
-/** `petstore pets import` and `petstore pets export`: pets from a file and to one. */
+/** `petstore pets import`, `export` and `generate`: pets from a file, to one, and samples of them. */
 
 import { stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
@@ -6,14 +6,21 @@ import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import type { NewPet, Pet } from '../../pet.ts';
 import type { Store } from '../../store.ts';
-import { databaseOption } from '../options.ts';
-import { examples } from '../output.ts';
-import { readPets, writePets } from '../pet-file/pet-file.ts';
+import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
+import { examples, toOneLine } from '../output.ts';
+import { type PetFile, readPets, type TargetFile, writePets } from '../pet-file/pet-file.ts';
+import { generatePets } from '../pet-file/sample.ts';
+import type { PetRow } from '../pet-file/text.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
 /** More than a client may ask for: each page is a query to the database. */
 const EXPORT_PAGE_LIMIT = 1_000;
+
+/** The wrong rows of a file that are shown; the others are counted. */
+const WRONG_ROWS_MAX = 20;
+
+type FileOptions = StoreOptions & Pick<PetFile, 'format'>;
 
 /** Adds its commands to those of `pets`. */
 export function addPetFiles(pets: Command): void {
@@ -21,44 +28,64 @@ export function addPetFiles(pets: Command): void {
   pets
     .command('import')
     .description('add all pets of a file, or none when a row is wrong')
-    .argument('<file>', formats)
+    .argument('<file>', `${formats}; - is standard input`)
+    .addOption(formatOption())
     .addOption(databaseOption())
-    .addHelpText('after', examples('petstore pets import pets.csv'))
-    .action((file: string, options: StoreOptions) =>
-      withStore(options, { create: true }, (store) => importPets(store, file, process.stderr)),
+    .addHelpText(
+      'after',
+      examples('petstore pets import pets.csv', 'petstore pets import - --format csv < pets.txt'),
+    )
+    .action((file: string, options: FileOptions) =>
+      withStore(options, { create: true }, (store) =>
+        importPets(store, { ...options, file }, process.stderr),
+      ),
     );
   pets
     .command('export')
-    .description('write all pets to a file, or as NDJSON to standard output')
+    .description('write all pets to a file, or to standard output, as NDJSON by default')
     .argument('[file]', formats)
+    .addOption(formatOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore pets export pets.json'))
-    .action((file: string | undefined, options: StoreOptions) =>
+    .action((file: string | undefined, options: FileOptions) =>
       withStore(options, { create: false }, (store) =>
-        exportPets(store, file, process.stdout, process.stderr),
+        exportPets(store, { ...options, file }, process.stdout, process.stderr),
       ),
+    );
+  pets
+    .command('generate')
+    .description('write sample pets to standard output, the same for the same seed')
+    .addOption(countOption())
+    .addOption(seedOption())
+    .addOption(formatOption().default('ndjson'))
+    .addHelpText(
+      'after',
+      examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
+    )
+    .action((options: { count: number; seed: number } & Pick<PetFile, 'format'>) =>
+      writePets(options, generatePets(options), process.stdout),
     );
 }
 
 /**
- * Adds all pets of the file to the store, or none, and prints its progress.
+ * Adds all pets of the file to the store, or none, and prints its progress, or the rows that are wrong.
  *
  * @throws PetstoreError whose message says why nothing was imported.
  */
 export async function importPets(
   store: Store,
-  file: string,
+  petFile: PetFile,
   stderr: ProgressStream,
 ): Promise<void> {
   const progress = new Progress(stderr, 'imported');
-  const fileBytes = await findFileBytes(file);
+  const fileBytes = await findFileBytes(petFile.file);
   let bytesRead = 0;
   try {
-    const pets = readPets(file, (bytes) => {
+    const rows = readPets(petFile, (bytes) => {
       bytesRead += bytes;
       if (fileBytes !== undefined) progress.setPart(bytesRead / fileBytes);
     });
-    await store.pets.addAll(countRead(pets, progress));
+    await store.pets.addAll(refuseWrong(count(rows, progress), progress, stderr));
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;
@@ -75,15 +102,15 @@ export async function importPets(
  */
 export async function exportPets(
   store: Store,
-  file: string | undefined,
+  petFile: TargetFile,
   stdout: Writable,
   stderr: ProgressStream,
 ): Promise<void> {
-  if (file === undefined) return writePets(undefined, listAll(store), stdout);
+  if (petFile.file === undefined) return writePets(petFile, listAll(store), stdout);
   const progress = new Progress(stderr, 'exported');
   try {
     progress.setPhase('exported', await store.pets.count());
-    await writePets(file, count(listAll(store), progress), stdout);
+    await writePets(petFile, count(listAll(store), progress), stdout);
   } catch (cause) {
     progress.clear();
     throw cause;
@@ -103,10 +130,40 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
   } while (after !== undefined);
 }
 
-/** Read to the end, the pets are committed, which takes a while when they are many. */
-async function* countRead(pets: AsyncIterable<NewPet>, progress: Progress): AsyncGenerator<NewPet> {
-  yield* count(pets, progress);
-  progress.setPhase('committing');
+/**
+ * The pets, up to the first wrong row: from there the rows are read for the other wrong ones alone.
+ *
+ * @throws PetstoreError for a single wrong row its own; of several, which are shown, their number.
+ */
+async function* refuseWrong(
+  rows: AsyncIterable<PetRow>,
+  progress: Progress,
+  stderr: ProgressStream,
+): AsyncGenerator<NewPet> {
+  const shown: PetstoreError[] = [];
+  let wrong = 0;
+  const refuse = (row: PetstoreError) => {
+    if (wrong < WRONG_ROWS_MAX) shown.push(row);
+    wrong += 1;
+    progress.setPhase('checked');
+  };
+  try {
+    for await (const row of rows) {
+      if (row instanceof PetstoreError) refuse(row);
+      else if (wrong === 0) yield row;
+    }
+  } catch (cause) {
+    if (!(cause instanceof PetstoreError)) throw cause;
+    refuse(cause);
+  }
+  // The database takes its time for many.
+  if (wrong === 0) return progress.setPhase('committing');
+  const [first] = shown;
+  if (first !== undefined && wrong === 1) throw first;
+  progress.clear();
+  for (const { message } of shown) stderr.write(`${toOneLine(message)}\n`);
+  if (wrong > shown.length) stderr.write(`and ${wrong - shown.length} more\n`);
+  throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
 async function* count<T>(pets: AsyncIterable<T>, progress: Progress): AsyncGenerator<T> {

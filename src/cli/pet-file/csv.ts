@@ -2,20 +2,23 @@
 
 import { CsvError, type CsvErrorCode, type InfoRecord, type Parser, parse } from 'csv-parse';
 import { JsonNumber } from '../../json.ts';
-import { NEW_PET_FIELDS, type NewPet, type NewPetField, type Pet, parseNewPet } from '../../pet.ts';
+import { NEW_PET_FIELDS, type NewPetField, type Pet, parseNewPet } from '../../pet.ts';
 import {
   countLineFeeds,
   createLineError,
   createLongRowError,
-  parseAtLine,
+  type PetRow,
   ROW_BYTES_MAX,
+  toPetRow,
 } from './text.ts';
 
+const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
 const REASONS: Partial<Record<CsvErrorCode, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
-  CSV_INVALID_CLOSING_QUOTE: 'a closing quote must be followed by a comma or the end of the line',
+  CSV_INVALID_CLOSING_QUOTE:
+    'a closing quote must be followed by a delimiter or the end of the line',
   INVALID_OPENING_QUOTE: 'a cell with a quote in it must be quoted, and its quotes doubled',
 };
 
@@ -32,23 +35,53 @@ function quoteCell(text: string): string {
 }
 
 /** The pets in the rows below the header. Only U+000A, or U+000D and U+000A, ends a row. */
-export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
-  const rows = new CsvRows();
-  for await (const chunk of chunks) yield* await rows.push(chunk);
-  yield* await rows.end();
+export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<PetRow> {
+  let rows: CsvRows | undefined;
+  for await (const chunk of joinFirstLine(chunks)) {
+    rows ??= new CsvRows(findDelimiter(chunk));
+    yield* rows.push(chunk);
+  }
+  if (rows !== undefined) yield* rows.end();
+}
+
+/** The chunks, at least one, of which the first has all of the first line. */
+async function* joinFirstLine(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let first = Buffer.alloc(0);
+  let isWhole = false;
+  for await (const chunk of chunks) {
+    if (isWhole) yield chunk;
+    else {
+      first = Buffer.concat([first, chunk]);
+      isWhole = chunk.includes('\n') || first.length > ROW_BYTES_MAX;
+      if (isWhole) yield first;
+    }
+  }
+  if (!isWhole) yield first;
+}
+
+/** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
+function findDelimiter(chunk: Buffer): string {
+  const [header = ''] = chunk.toString().split(/\r?\n/, 1);
+  const needed = NEW_PET_FIELDS.filter(({ optional }) => !optional);
+  const found = DELIMITERS.find((delimiter) => {
+    const cells = header.replaceAll('"', '').split(delimiter);
+    return needed.every(({ name }) => cells.includes(name));
+  });
+  return found ?? ',';
 }
 
 class CsvRows {
   readonly #parser: Parser;
   #columns: Columns | undefined;
-  #pets: NewPet[] = [];
+  #rows: PetRow[] = [];
   /** The line and the byte at which the next row starts. */
   #line = 1;
   #start = 0;
   #bytes = 0;
 
-  constructor() {
+  constructor(delimiter: string) {
     this.#parser = parse({
+      delimiter,
       record_delimiter: ['\r\n', '\n'],
       relax_column_count: true,
       // The stream's readable side would drop the rows before an error, so they are taken here.
@@ -61,22 +94,21 @@ class CsvRows {
     this.#parser.on('error', () => {});
   }
 
-  /** The pets whose rows end in this chunk of the file. */
-  async push(chunk: Buffer): Promise<NewPet[]> {
+  /** The rows that end in this chunk of the file. */
+  async *push(chunk: Buffer): AsyncGenerator<PetRow> {
     this.#bytes += chunk.length;
-    await this.#run((done) => this.#parser.write(chunk, done));
+    yield* this.#run((done) => this.#parser.write(chunk, done));
     if (this.#bytes - this.#start > ROW_BYTES_MAX) throw createLongRowError(this.#line);
-    return this.#pets.splice(0);
   }
 
-  /** The pet of a last row that has no line end. */
-  async end(): Promise<NewPet[]> {
-    await this.#run((done) => this.#parser.end(done));
+  /** A last row that has no line end. */
+  async *end(): AsyncGenerator<PetRow> {
+    yield* this.#run((done) => this.#parser.end(done));
     this.#columns ??= parseHeader([]);
-    return this.#pets.splice(0);
   }
 
-  async #run(act: (done: (error?: Error | null) => void) => void): Promise<void> {
+  /** The rows that the parser takes; those before an error come first. */
+  async *#run(act: (done: (error?: Error | null) => void) => void): AsyncGenerator<PetRow> {
     try {
       await new Promise<void>((resolve, reject) => {
         act((error) => (error ? reject(error) : resolve()));
@@ -84,6 +116,8 @@ class CsvRows {
     } catch (cause) {
       const reason = cause instanceof CsvError ? REASONS[cause.code] : undefined;
       throw reason === undefined ? cause : createLineError(this.#line, reason, { cause });
+    } finally {
+      yield* this.#rows.splice(0);
     }
   }
 
@@ -91,15 +125,15 @@ class CsvRows {
     if (end - this.#start > ROW_BYTES_MAX) throw createLongRowError(this.#line);
     if (this.#columns === undefined) this.#columns = parseHeader(cells);
     else if (cells.length > 1 || cells[0] !== '')
-      this.#pets.push(this.#parse(this.#columns, cells));
+      this.#rows.push(this.#parse(this.#columns, cells));
     this.#line += 1;
     for (const cell of cells) this.#line += countLineFeeds(cell);
     this.#start = end;
   }
 
-  #parse({ count, fields }: Columns, cells: string[]): NewPet {
+  #parse({ count, fields }: Columns, cells: string[]): PetRow {
     if (cells.length !== count) {
-      throw createLineError(
+      return createLineError(
         this.#line,
         `must have ${count} cells, as the header, not ${cells.length}`,
       );
@@ -109,7 +143,7 @@ class CsvRows {
       if (optional && cell === '') return [name, undefined];
       return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
     });
-    return parseAtLine(this.#line, () => parseNewPet(Object.fromEntries(members)));
+    return toPetRow(this.#line, () => parseNewPet(Object.fromEntries(members)));
   }
 }
 

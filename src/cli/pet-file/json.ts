@@ -1,13 +1,14 @@
 /** Pets from NDJSON and from a JSON array, which is split into its elements as the text arrives. */
 
 import { parseJson } from '../../json.ts';
-import { type NewPet, parseNewPet } from '../../pet.ts';
+import { parseNewPet } from '../../pet.ts';
 import {
   countLineFeeds,
   createLineError,
   createLongRowError,
-  parseAtLine,
+  type PetRow,
   ROW_BYTES_MAX,
+  toPetRow,
 } from './text.ts';
 
 const NOT_BLANK = /[^ \t\r]/;
@@ -15,7 +16,7 @@ const NOT_WHITE_SPACE = /[^ \t\r\n]/g;
 const STRING_OR_STRUCTURE = /"[^"\\]*(?:\\.[^"\\]*)*"|["[\]{},]/gs;
 
 /** The pets of NDJSON. Only U+000A ends a line: a JSON string may contain U+2028 and U+2029. */
-export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
+export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncGenerator<PetRow> {
   let line = 1;
   let rest = '';
   for await (const chunk of chunks) {
@@ -34,7 +35,7 @@ export async function* readNdjson(chunks: AsyncIterable<Buffer>): AsyncGenerator
 }
 
 /** The pets in the one array that the file consists of. */
-export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncGenerator<NewPet> {
+export async function* readJsonArray(chunks: AsyncIterable<Buffer>): AsyncGenerator<PetRow> {
   const splitter = new ArraySplitter();
   for await (const chunk of chunks) yield* splitter.push(chunk.toString());
   splitter.end();
@@ -50,7 +51,7 @@ class ArraySplitter {
   #rest = '';
 
   /** The pets whose text ends in this piece. */
-  *push(piece: string): Generator<NewPet> {
+  *push(piece: string): Generator<PetRow> {
     const text = this.#rest + piece;
     let at = this.#skipWhiteSpace(text, 0);
     while (at < text.length) {
@@ -131,7 +132,7 @@ function findElementEnd(text: string, start: number): number | undefined {
   }
 }
 
-function parseRow(line: number, row: string): NewPet {
+function parseRow(line: number, row: string): PetRow {
   if (Buffer.byteLength(row) > ROW_BYTES_MAX) throw createLongRowError(line);
-  return parseAtLine(line, () => parseNewPet(parseJson(row)));
+  return toPetRow(line, () => parseNewPet(parseJson(row)));
 }

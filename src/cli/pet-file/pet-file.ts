@@ -1,4 +1,4 @@
-/** Files of pets, read and written in the format that their ending names. */
+/** Files of pets, read and written in the format that is named, or else in that of their ending. */
 
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -7,75 +7,87 @@ import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PetstoreError } from '../../error.ts';
-import { type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import { type Pet, toPetJson } from '../../pet.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { CSV_HEADER, readCsv, toCsvRow } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
-import { readUtf8, toFileError } from './text.ts';
+import { type PetRow, readUtf8, toFileError } from './text.ts';
 
 /** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {
-  readonly read: (chunks: AsyncIterable<Buffer>) => AsyncIterable<NewPet>;
+  readonly read: (chunks: AsyncIterable<Buffer>) => AsyncIterable<PetRow>;
   readonly head: string;
   readonly row: (pet: Pet) => string;
   readonly separator: string;
   readonly tail: string;
 }
 
-const NDJSON: PetFormat = {
-  read: readNdjson,
-  head: '',
-  row: (pet) => `${toPetJson(pet)}\n`,
-  separator: '',
-  tail: '',
-};
+const FORMATS = {
+  csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
+  json: { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' },
+  ndjson: {
+    ...{ read: readNdjson, head: '', row: (pet) => `${toPetJson(pet)}\n` },
+    ...{ separator: '', tail: '' },
+  },
+} satisfies Record<string, PetFormat>;
 
-const FORMATS: ReadonlyMap<string, PetFormat> = new Map([
-  ['.ndjson', NDJSON],
-  ['.jsonl', NDJSON],
-  ['.json', { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' }],
-  ['.csv', { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' }],
-]);
+export type PetFormatName = keyof typeof FORMATS;
+export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
+
+const ENDINGS: Readonly<Record<string, PetFormatName>> = {
+  ...{ '.ndjson': 'ndjson', '.jsonl': 'ndjson', '.json': 'json', '.csv': 'csv' },
+};
 
 /** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
 
-/**
- * The pets of the file, in its order, read as they are consumed.
- *
- * @param onRead called with the number of bytes of each read.
- * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and for
- *   the first row that is not a pet; then the message names the line where that row starts.
- */
-export function readPets(
-  file: string,
-  onRead: (bytes: number) => void = () => {},
-): AsyncIterable<NewPet> {
-  return getFormat(file).read(readUtf8(file, onRead));
+/** A file, and its format when its ending does not say it. */
+export interface PetFile {
+  /** `-` is standard input. */
+  readonly file: string;
+  readonly format?: PetFormatName | undefined;
 }
 
 /**
+ * The rows of the file, in its order, read as they are consumed.
+ *
+ * @param onRead called with the number of bytes of each read.
+ * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and at a
+ *   line behind which no row can be told.
+ */
+export function readPets(
+  petFile: PetFile,
+  onRead: (bytes: number) => void = () => {},
+): AsyncIterable<PetRow> {
+  return getFormat(petFile).read(readUtf8(petFile.file, onRead));
+}
+
+/** A file to write; standard output when it is absent. */
+export type TargetFile = Pick<PetFile, 'format'> & { readonly file?: string | undefined };
+
+/**
  * Writes all the pets to the file, which is replaced once they are on the disk, and unchanged when
- * anything fails. Without a file writes NDJSON to `stdout`, until its reader closes it.
+ * anything fails. Without a file writes to `stdout`, NDJSON by default, until its reader closes it.
  *
  * @throws PetstoreError `bad_request` for an unknown ending or when the file cannot be written.
  */
 export async function writePets(
-  file: string | undefined,
+  { file, format }: TargetFile,
   pets: AsyncIterable<Pet>,
   stdout: Writable,
 ): Promise<void> {
-  if (file === undefined) await writeStream(stdout, toText(NDJSON, pets));
-  else await writeFile(file, toText(getFormat(file), pets));
+  if (file === undefined) await writeStream(stdout, toText(FORMATS[format ?? 'ndjson'], pets));
+  else await writeFile(file, toText(getFormat({ file, format }), pets));
 }
 
-function getFormat(file: string): PetFormat {
-  const format = FORMATS.get(extname(file).toLowerCase());
-  if (format === undefined) {
-    const endings = [...FORMATS.keys()].join(', ');
-    throw new PetstoreError('bad_request', `the name of the file must end with one of ${endings}`);
-  }
-  return format;
+function getFormat({ file, format }: PetFile): PetFormat {
+  const name = format ?? ENDINGS[extname(file).toLowerCase()];
+  if (name !== undefined) return FORMATS[name];
+  const endings = Object.keys(ENDINGS).join(', ');
+  throw new PetstoreError(
+    'bad_request',
+    `the name of the file must end with one of ${endings}, or --format name its format`,
+  );
 }
 
 async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {

@@ -4,6 +4,13 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
+import type { NewPet } from '../../pet.ts';
+
+/** The pet of a row, or why it is none; the message names the line where the row starts. */
+export type PetRow = NewPet | PetstoreError;
+
+/** The file that is standard input. */
+export const STANDARD_INPUT = '-';
 
 /** The longest row, which bounds the memory that a file without line ends can take. */
 export const ROW_BYTES_MAX = 65_536;
@@ -39,7 +46,8 @@ async function* readWholeCharacters(
 ): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   try {
-    const chunks: AsyncIterable<Buffer> = createReadStream(file);
+    const chunks: AsyncIterable<Buffer> =
+      file === STANDARD_INPUT ? process.stdin : createReadStream(file);
     for await (const chunk of chunks) {
       onRead(chunk.length);
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
@@ -48,7 +56,8 @@ async function* readWholeCharacters(
       if (end > 0) yield bytes.subarray(0, end);
     }
   } catch (cause) {
-    throw toFileError(cause, `${file} cannot be read`);
+    const name = file === STANDARD_INPUT ? 'standard input' : file;
+    throw toFileError(cause, `${name} cannot be read`);
   }
   if (rest.length > 0) yield rest;
 }
@@ -95,12 +104,13 @@ export function createLongRowError(line: number): PetstoreError {
   );
 }
 
-/** The result of `parse`; its PetstoreError is changed into one that names the line. */
-export function parseAtLine<T>(line: number, parse: () => T): T {
+/** The row at that line, whose pet, or PetstoreError, comes from `parse`. */
+export function toPetRow(line: number, parse: () => NewPet): PetRow {
   try {
     return parse();
   } catch (cause) {
-    throw cause instanceof PetstoreError ? createLineError(line, cause.message, { cause }) : cause;
+    if (!(cause instanceof PetstoreError)) throw cause;
+    return createLineError(line, cause.message, { cause });
   }
 }
 

@@ -1,0 +1,50 @@
+/** Sample pets: believable ones, of which each seed has its own, always the same. */
+
+import type { Pet, PetStatus } from '../../pet.ts';
+
+/** Each category with the names of its pets; its share is its number of entries in `CATEGORIES`. */
+const NAMES: readonly (readonly string[])[] = [
+  'Rex Bella Max Luna Charlie Daisy Rocky Zoë Bruno Senta Buddy Lassie'.split(' '),
+  'Whiskers Mia Simba Minka Oscar Cleo Felix Misty Tiger Nala Žofka 小白'.split(' '),
+  'Tweety Kiwi Coco Rio Polly Sunny Pepito Sky'.split(' '),
+  'Bubbles Nemo Goldie Finn Dory Coral'.split(' '),
+  'Thumper Hazel Clover Snowball Flopsy Oreo'.split(' '),
+  'Spike Rango Iggy Sheldon Speedy'.split(' '),
+];
+
+/** Indexes of NAMES: many dogs and cats, few reptiles. */
+const CATEGORIES = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5];
+const EPITHETS = ['', '', '', '', '', '', ' Junior', ' II', ' the Brave', ' the Small'];
+const STATUSES: readonly (PetStatus | undefined)[] = [
+  ...(['available', 'available', 'available', 'available', 'available'] as const),
+  ...(['pending', 'sold', 'sold', 'sold', undefined] as const),
+];
+
+/** That many pets, with ids from 1, made as they are consumed. */
+export async function* generatePets({
+  count,
+  seed,
+}: {
+  readonly count: number;
+  readonly seed: number;
+}): AsyncGenerator<Pet> {
+  const random = createRandom(seed);
+  const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
+  for (let id = 1; id <= count; id += 1) {
+    const category = pick(CATEGORIES);
+    const name = `${pick(NAMES[category] ?? [])}${pick(EPITHETS)}`;
+    const status = pick(STATUSES);
+    yield { id: BigInt(id), name, categoryId: BigInt(category + 1), ...(status && { status }) };
+  }
+}
+
+/** Numbers from 0 to 1 that depend on the seed alone (the generator mulberry32). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
