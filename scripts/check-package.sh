@@ -6,6 +6,7 @@
 set -euo pipefail
 
 tarball=$(realpath "$1")
+linters=$(realpath "$(dirname "$0")/../.ci/linters")
 folder=$(mktemp -d)
 service=
 cleanup() {
@@ -24,6 +25,11 @@ expect() {
   [ "$2" = "$3" ] || fail "$1 should be: $3, is: $2"
 }
 
+echo 'What is exported, and its types:'
+(cd "$linters" && npm ci --ignore-scripts --no-audit --no-fund)
+"$linters/node_modules/.bin/publint" --strict "$tarball"
+"$linters/node_modules/.bin/attw" --profile esm-only "$tarball"
+
 echo "The package on Node $(node --version):"
 npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
 
@@ -38,6 +44,10 @@ installed=$(npm ls --all --parseable)
 for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright chromium; do
   if grep -E "/$stranger" <<<"$installed"; then fail "the package brings $stranger"; fi
 done
+
+while read -r target; do
+  [ -e "$package/$target" ] || fail "README.md links to $target, which is not in the package"
+done < <(grep -oP '\]\((?!https?:)\K[^)#]+' "$package/README.md")
 
 mkdir exact
 tar --extract --file "$tarball" --directory exact --strip-components 1
@@ -79,6 +89,11 @@ expect 'POST /v1/pets' \
   "$pet"
 expect 'GET /v1/pets/1' "$(get "$url/v1/pets/1")" "$pet"
 expect 'GET /v1/pets' "$(get "$url/v1/pets?status=sold")" "[$pet]"
+expect "petstore/client" "$(KEY=$key node --input-type=module --eval '
+  import { PetstoreClient } from "petstore/client";
+  const client = new PetstoreClient({ baseUrl: process.argv[1], apiKey: process.env.KEY });
+  for await (const { name, categoryId } of client.list()) console.log(name, categoryId);
+' "$url/v1")" 'Rex 9223372036854775807n'
 expect 'the paths of /openapi.json' \
   "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
   '/pets,/pets/{petId}'

@@ -4,9 +4,11 @@
  * the package brings the dependencies that were tested.
  */
 
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** A link of Markdown to a file, with the path of the file. */
+const LINK = /\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)/g;
 const FILES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json'];
 
 interface Locked {
@@ -28,6 +30,14 @@ const { packages, ...lock } = read('package-lock.json');
 const { dependencies, engines } = manifest;
 const entry = { name: lock.name, version: lock.version, dependencies, engines };
 write('npm-shrinkwrap.json', { ...lock, packages: { '': entry, ...selectRuntime(packages) } });
+
+const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+writeFileSync(join(folder, 'README.md'), readme.replace(LINK, unlinkAbsent));
+
+/** A link to what only the checkout has is left as its text. */
+function unlinkAbsent(link: string, text: string, path: string): string {
+  return existsSync(join(folder, path)) ? link : text;
+}
 
 /** What the package needs to run: neither tools nor the workspace `runtime` and its Nodes. */
 function selectRuntime(packages: Readonly<Record<string, Locked>>): Record<string, Locked> {

@@ -103,14 +103,23 @@ export function parsePetStatus(value: unknown): PetStatus {
 
 /** The pet as JSON text. JSON.stringify refuses a bigint, so the digits are written here. */
 export function toPetJson(pet: Pet): string {
-  let json = `{"id":${pet.id}`;
+  return `{"id":${pet.id}${toMembers(pet)}}`;
+}
+
+/** As {@link toPetJson}, of a pet without an id. */
+export function toNewPetJson(newPet: NewPet): string {
+  return `{${toMembers(newPet).slice(1)}}`;
+}
+
+function toMembers(pet: NewPet): string {
+  let json = '';
   for (const { name, kind } of NEW_PET_FIELDS) {
     const value = pet[name];
     if (value !== undefined) {
       json += `,"${name}":${kind === 'int64' ? value : JSON.stringify(value)}`;
     }
   }
-  return `${json}}`;
+  return json;
 }
 
 function isObject(value: unknown): value is object {

@@ -52,6 +52,8 @@ const RULES: Readonly<Record<string, (target: string, file: string) => boolean>>
     isPackage(target, FRAMEWORK) ||
     (isIn('storage', target) && !isIn('storage/sqlite', target)),
   service: (target) => !isIn('cli', target),
+  // What a browser can load, too.
+  client: (target) => /^(?:pet|error|json|int64)\.ts$/.test(target),
   cli: () => true,
   'cli/commands': (target) => !isIn('cli/commands', target),
 };
@@ -133,9 +135,9 @@ test('src › read by this test › has files whose imports are seen', () => {
   assert.deepEqual(filesWhose(HIDDEN_IMPORT), []);
 });
 
-test('src › each folder › is the root or one of http, storage, service and cli', () => {
+test('src › each folder › is the root or one of client, http, storage, service and cli', () => {
   const folders = new Set(sources.map(({ file }) => file.split('/').slice(0, -1)[0] ?? ''));
-  assert.deepEqual([...folders].sort(), ['', 'cli', 'http', 'service', 'storage']);
+  assert.deepEqual([...folders].sort(), ['', 'cli', 'client', 'http', 'service', 'storage']);
 });
 
 test('src › each import › is one that the rules allow', () => {
@@ -160,6 +162,8 @@ for (const [file, target] of [
   ['storage/postgres/engine.ts', 'storage/sqlite/engine.ts'],
   ['service/serve.ts', 'cli/options.ts'],
   ['cli/commands/pets.ts', 'cli/commands/pet-files.ts'],
+  ['client/petstore-client.ts', 'api-key.ts'],
+  ['client/petstore-client.ts', 'http/errors.ts'],
 ] as const) {
   test(`the rules › ${file} importing ${target} › is not allowed`, () => {
     assert.equal(isAllowed(file, target), false);
@@ -188,6 +192,18 @@ test('src › each package that is imported › is a dependency of package.json'
   });
   assert.deepEqual(
     undeclared.map(({ line }) => line),
+    [],
+  );
+});
+
+test('client › the files that it loads › import nothing of Node', () => {
+  const files = new Set(['client/petstore-client.ts']);
+  for (const file of files) {
+    for (const { target } of imports.filter((each) => each.file === file)) files.add(target);
+  }
+  assert.ok(files.has('json.ts'));
+  assert.deepEqual(
+    [...files].filter((file) => file.startsWith('node:')),
     [],
   );
 });

@@ -1,10 +1,12 @@
 /** The README's first steps are true. */
 
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { HAS_CURL } from '../support/curl.ts';
-import { startService } from '../support/program.ts';
-import { assertReadme } from '../support/readme.ts';
+import { runProgram, startService } from '../support/program.ts';
+import { assertReadme, readProgram } from '../support/readme.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 test('README › its requests in their order › are answered as it says', async (t) => {
@@ -13,4 +15,9 @@ test('README › its requests in their order › are answered as it says', async
   const cwd = folder.path;
   await using service = await startService([], { cwd });
   assert.equal(await assertReadme(service.url, service.key), 4);
+  const { program, printed } = await readProgram(service.url);
+  const main = join(cwd, 'program.mjs');
+  await writeFile(main, program);
+  const ran = await runProgram([], { cwd, main, env: { KEY: service.key } });
+  assert.equal(ran.stdout, printed, ran.stderr);
 });
