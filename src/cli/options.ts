@@ -71,6 +71,11 @@ export const environmentOption = () =>
     .choices(ENVIRONMENTS)
     .default('staging');
 
+export const baseUrlOption = () =>
+  option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
+    parseBaseUrl,
+  );
+
 export const formatOption = () =>
   option('--format <format>', 'the format, whatever the ending of the file').choices(PET_FORMATS);
 
@@ -108,9 +113,7 @@ export const serveOptions = () => [
     .default(4096)
     .argParser((text: string) => parseWhole(text, 1, CONNECTIONS_MAX)),
   environmentOption(),
-  option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
-    parseBaseUrl,
-  ),
+  baseUrlOption(),
   option('--log-level <level>', 'the lowest level that is logged')
     .choices(LOG_LEVELS)
     .default('info'),

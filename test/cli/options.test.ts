@@ -357,7 +357,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ['pets generate', ['COUNT', 'SEED', 'FORMAT']],
     ['backup', ['DATABASE']],
     ['copy', ['FROM', 'TO']],
-    ['openapi', []],
+    ['openapi', ['BASE_URL', 'ENVIRONMENT']],
   ] as const) {
     const args = command.split(' ').filter((word) => word !== '');
     test(`petstore › ${['petstore', ...args, '--help'].join(' ')} › shows an example and the variables`, async () => {

@@ -67,7 +67,7 @@ function getOperation(method: string, path: string): DocumentOperation {
 test('openapi.json › the committed one › is the one that is served; npm run openapi writes it', async () => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.deepEqual(JSON.parse(committed), document);
-  assert.equal(committed, `${await createDocument()}\n`);
+  assert.equal(committed, `${await createDocument({ environment: 'production' })}\n`);
 });
 
 test('document › its head › is that of the interface', () => {
@@ -277,6 +277,8 @@ for (const [what, options, servers] of [
     await using app = await startTestApp(options);
     const answer = await send(app.port, { path: '/openapi.json' });
     assertJson(answer, 200);
+    const printed = await createDocument({ baseUrl: '/v1', ...options });
+    assert.deepEqual(JSON.parse(answer.body), JSON.parse(printed));
     assert.deepEqual(JSON.parse(answer.body).servers, servers);
   });
 }
