@@ -9,7 +9,7 @@ import type { Store } from '../store.ts';
 import type { OpenLog } from './log.ts';
 import type { Metrics, Sources } from './metrics.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import type { ServeOptions, Service } from './service.ts';
+import { type ServeOptions, type Service, toUrlHost } from './service.ts';
 
 /** How long requests in flight may take once the service is told to stop. */
 const DRAIN_MS_MAX = 10_000;
@@ -104,13 +104,4 @@ async function listen(
 
 function getPort(app: FastifyInstance): number {
   return (app.server.address() as AddressInfo).port;
-}
-
-export function toUrl(host: string, port: number): string {
-  return `http://${toUrlHost(host)}:${port}`;
-}
-
-/** A host as it stands in a URL: an IPv6 address in brackets. */
-export function toUrlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

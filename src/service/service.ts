@@ -1,4 +1,4 @@
-/** What a service is started with, and what it is once it runs. */
+/** What a service is started with, what it is once it runs, and its address. */
 
 import type { Environment } from '../api-key.ts';
 import type { LogLevel } from '../log.ts';
@@ -35,4 +35,13 @@ export interface Service {
   stop(): Promise<void>;
   /** The metrics of all its processes; absent without an admin port. */
   readonly readMetrics?: (() => Promise<string>) | undefined;
+}
+
+export function toUrl(host: string, port: number): string {
+  return `http://${toUrlHost(host)}:${port}`;
+}
+
+/** A host as it stands in a URL: an IPv6 address in brackets. */
+export function toUrlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
