@@ -125,19 +125,22 @@ describe('docs page', { skip }, () => {
     await sendForm(client, '401 Unauthorized');
     assert.match(await readAnswer(client), /"code": "unauthorized"/);
   });
+});
 
-  test('docs page › behind a proxy that serves it under a path › is found and tries the service there', async () => {
-    await using proxied = await startProxied('/petstore');
-    await using opened = await openPage(browser);
-    const { page, requests, complaints } = opened;
-    await page.goto(`${proxied.url}/docs`);
-    await page.waitForURL(`${proxied.url}/docs/`);
-    const client = await openClient(page, proxied, 'GET', 'List animals');
-    await sendForm(client, '200 OK');
-    assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
-    assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
-    assert.deepEqual(complaints, []);
-  });
+/** After the page of the others is closed, which would go on drawing meanwhile. */
+test('docs page › behind a proxy that serves it under a path › is found and tries the service there', {
+  skip,
+}, async () => {
+  await using proxied = await startProxied('/petstore');
+  await using opened = await openPage(browser);
+  const { page, requests, complaints } = opened;
+  await page.goto(`${proxied.url}/docs`);
+  await page.waitForURL(`${proxied.url}/docs/`);
+  const client = await openClient(page, proxied, 'GET', 'List animals');
+  await sendForm(client, '200 OK');
+  assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
+  assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
+  assert.deepEqual(complaints, []);
 });
 
 describe('docs paths', () => {

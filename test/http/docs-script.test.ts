@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { startTestApp } from '../support/app.ts';
@@ -149,19 +149,21 @@ test('docs script › its client sends a second request behind it › gets the s
   assert.equal(text.split('HTTP/1.1 200 OK').length, 2);
 });
 
-test('docs script › its client reads it 3 s later › gets all of it', async (t) => {
-  const reader = await openReader(t, port, path);
-  await sleep(3_000);
-  const { bytes, error } = await readOn(reader);
-  assert.equal(error, undefined);
-  assert.ok(bytes > 1_000_000, String(bytes));
-});
+describe('a client that is late', { concurrency: true }, () => {
+  test('docs script › its client reads it 3 s later › gets all of it', async (t) => {
+    const reader = await openReader(t, port, path);
+    await sleep(3_000);
+    const { bytes, error } = await readOn(reader);
+    assert.equal(error, undefined);
+    assert.ok(bytes > 1_000_000, String(bytes));
+  });
 
-test('docs script › its client sends a body that nobody reads › is reset when it does not read', async (t) => {
-  const reader = await openReader(t, port, path, 'Content-Length: 100000000\r\n');
-  // Longer than the lingering close takes.
-  await sleep(3_000);
-  const { bytes, error } = await readOn(reader);
-  assert.ok(bytes < plain.length);
-  assert.equal(error, 'ECONNRESET');
+  test('docs script › its client sends a body that nobody reads › is reset when it does not read', async (t) => {
+    const reader = await openReader(t, port, path, 'Content-Length: 100000000\r\n');
+    // Longer than the lingering close takes.
+    await sleep(3_000);
+    const { bytes, error } = await readOn(reader);
+    assert.ok(bytes < plain.length);
+    assert.equal(error, 'ECONNRESET');
+  });
 });
