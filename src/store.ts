@@ -24,16 +24,19 @@ export interface Store {
   check(): Promise<void>;
 
   /**
-   * Writes a copy of the whole store, as of one moment, to a new SQLite file. Others may read and
-   * write meanwhile.
+   * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Others may
+   * read and write meanwhile.
    *
    * @throws PetstoreError `bad_request` when the file exists or cannot be written.
    */
-  backup(file: string): Promise<void>;
+  backup(file: string, onProgress?: OnBackupProgress): Promise<void>;
 
   /** Waits for the writes under way and releases the database. No method may be called afterwards. */
   close(): Promise<void>;
 }
+
+/** Called with what is done to the store, and the share of it that is done, from 0 to 1, when that is known. */
+export type OnBackupProgress = (phase: string, part?: number) => void;
 
 /** Counts since the store was opened, by this process alone. */
 export interface StoreStatistics {

@@ -16,6 +16,7 @@ const WORKERS_MAX = 256;
 const RATE_LIMIT_MAX = 1_000_000;
 const GENERATED_MAX = 1_000_000_000;
 const SEED_MAX = 4_294_967_295;
+const BACKUPS_MAX = 1_000_000;
 const DURATION_DAYS_MAX = 36_500;
 
 const DAY_MS = 86_400_000;
@@ -142,6 +143,12 @@ export const serveOptions = () => [
     .preset('true')
     .argParser(parseBoolean),
 ];
+
+export const keepOption = () =>
+  option(
+    '--keep <count>',
+    'make a dated backup in the directory <file>, and keep so many of them (default: one backup, as <file>)',
+  ).argParser((text: string) => parseWhole(text, 1, BACKUPS_MAX));
 
 export const jsonOption = () =>
   option('--json [boolean]', 'as JSON').default(false).preset('true').argParser(parseBoolean);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
+import type { OnBackupProgress } from '../store.ts';
 import { copyDatabase } from './copy.ts';
 import type { Engine } from './engine.ts';
 import { createPrivateFile } from './private-file.ts';
@@ -18,12 +19,13 @@ export function writeBackup(
   engine: Engine,
   file: string,
   openCopy: (file: string) => Promise<Engine>,
+  onProgress: OnBackupProgress = () => undefined,
 ): Promise<void> {
   return writeNewFile(file, async (partial) => {
-    if (engine.copyTo) return engine.copyTo(partial);
+    if (engine.copyTo) return engine.copyTo(partial, onProgress);
     const copy = await openCopy(partial);
     try {
-      await copyDatabase(engine, copy);
+      await copyDatabase(engine, copy, ({ phase, part }) => onProgress(phase, part));
     } finally {
       await copy.close();
     }
@@ -54,7 +56,8 @@ async function writeNewFile(
       { cause },
     );
   } finally {
-    await rm(partial, { force: true });
+    // What failed before is told: of a path through a file this fails too.
+    await rm(partial, { force: true }).catch(() => undefined);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
-import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
+import type { IdempotentRequest, OnBackupProgress, PetStore, StoreStatistics } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -74,8 +74,8 @@ export interface Engine {
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T>;
 
-  /** Fills an empty file with a copy of the database, as of one moment; absent when the engine is not SQLite. */
-  readonly copyTo?: (file: string) => Promise<void>;
+  /** Fills an empty file with a copy of the database, as of one moment, and checks it; absent when the engine is not SQLite. */
+  readonly copyTo?: (file: string, onProgress: OnBackupProgress) => Promise<void>;
 
   /** Waits for the writes under way and closes the database. */
   close(): Promise<void>;

@@ -42,7 +42,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       // The statements of requests: a table that is missing fails them, and nothing else.
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
-    backup: (file) => writeBackup(engine, file, (copy) => openSqlite(copy, { create: true })),
+    backup: (file, onProgress) =>
+      writeBackup(engine, file, (copy) => openSqlite(copy, { create: true }), onProgress),
     close() {
       stopPurge?.();
       return engine.close();

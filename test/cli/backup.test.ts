@@ -1,11 +1,14 @@
 /** `petstore backup` of the real program, while a service writes to the store. */
 
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { backUp } from '../../src/cli/commands/backup.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { disposable } from '../support/disposable.ts';
 import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -80,11 +83,94 @@ describe('backup', () => {
     );
   });
 
+  test('backup › below a file › exits with 1 and one line', async () => {
+    await writeFile(join(cwd, 'file'), 'Rex');
+    const { status, stderr } = await runProgram(['backup', '--keep', '1', 'file'], { cwd });
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written: its folder [^\n]*\n$/,
+    );
+  });
+
   test('backup › to a folder that is not there › exits with 1 and one line', async () => {
     const files = await readdir(cwd);
     const { status, stderr } = await runProgram(['backup', 'no/copy.db'], { cwd });
     assert.equal(status, 1);
     assert.match(stderr, /^petstore: no\/copy\.db cannot be written: its folder must [^\n]*\n$/);
     assert.deepEqual(await readdir(cwd), files);
+  });
+});
+
+describe('backup --keep', () => {
+  const OTHERS = [
+    'petstore.db',
+    'petstore-2026-01-01.db',
+    'petstore-2026-01-01T000000Z.db.bak',
+    'my-petstore-2026-01-01T000000Z.db',
+    'petstore-2026-01-01T000000Z.db.b1f6.partial',
+  ];
+  const at = (day: number) => `petstore-2026-11-${day}T043000Z.db`;
+
+  /** A new store, a folder with the files, and what is told on a standard error. */
+  async function prepare(files: readonly string[]) {
+    const folder = createProcessFolder();
+    const store = disposable(await openStore(`sqlite:${folder}/store.db`, { create: true }));
+    const target = join(folder, 'backups');
+    await mkdir(target);
+    for (const file of files) await writeFile(join(target, file), 'Rex');
+    let told = '';
+    const stderr = {
+      isTTY: false,
+      write: (text: string) => {
+        told += text;
+      },
+    };
+    return {
+      store,
+      stderr,
+      list: async () => (await readdir(target)).sort(),
+      told: () => told.replaceAll(`${target}/`, ''),
+      backUp: (keep: number, day: number) =>
+        backUp(store, target, keep, stderr, () => new Date(Date.UTC(2026, 10, day, 4, 30, 0, 999))),
+      [Symbol.asyncDispose]: () => store.close(),
+    };
+  }
+
+  test('backup --keep › more than are kept › removes the oldest of its own names alone', async () => {
+    await using prepared = await prepare([at(10), at(12), at(11), ...OTHERS]);
+    await prepared.backUp(2, 13);
+    assert.deepEqual(await prepared.list(), [at(12), at(13), ...OTHERS].sort());
+    assert.equal(
+      prepared.told(),
+      `The store is copied to ${at(13)}.\nRemoved ${at(10)}.\nRemoved ${at(11)}.\n`,
+    );
+  });
+
+  test('backup --keep › no more than are kept › removes none', async () => {
+    await using prepared = await prepare([at(10), at(11)]);
+    await prepared.backUp(3, 13);
+    assert.deepEqual(await prepared.list(), [at(10), at(11), at(13)]);
+  });
+
+  test('backup --keep › of one, by a clock that was set back › keeps the new one', async () => {
+    await using prepared = await prepare([at(20), at(21)]);
+    await prepared.backUp(1, 13);
+    assert.deepEqual(await prepared.list(), [at(13)]);
+  });
+
+  test('backup --keep › a backup of this second is there › fails and removes none', async () => {
+    await using prepared = await prepare([at(10), at(13)]);
+    await assert.rejects(prepared.backUp(1, 13), /exists already$/);
+    assert.deepEqual(await prepared.list(), [at(10), at(13)]);
+  });
+
+  test('backup --keep › on a terminal › shows a bar until it is done', async () => {
+    await using prepared = await prepare([]);
+    Object.assign(prepared.stderr, { isTTY: true, columns: 80 });
+    await prepared.backUp(1, 13);
+    const [bar, line] = prepared.told().split('\r\x1b[K').slice(-2);
+    assert.equal(bar, 'checking');
+    assert.equal(line, `The store is copied to ${at(13)}.\n`);
   });
 });

@@ -11,6 +11,7 @@ import {
   environmentOption,
   expiresOption,
   formatOption,
+  keepOption,
   nameOption,
   overlapOption,
   parseKeyId,
@@ -28,7 +29,7 @@ const cwd = createProcessFolder();
 
 const OPTIONS = [
   ...[...serveOptions(), nameOption(), expiresOption(), overlapOption()],
-  ...[formatOption(), countOption(), seedOption()],
+  ...[formatOption(), countOption(), seedOption(), keepOption()],
 ];
 
 /** The option's value when a command with it alone is called so; throws CommanderError. */
@@ -129,6 +130,7 @@ for (const [flag, must, bad] of [
     '90d',
     ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', `${DAYS_100_YEARS + 1}d`],
   ],
+  ['--keep', 'from 1 to 1000000', ['', '0', '-1', '1000001', '1.5', ' 5', 'all']],
   ['--overlap', '0s', ['', '24', 'h', '-1h', '1.5h', '1w', `${DAYS_100_YEARS + 1}d`]],
 ] as const) {
   const option = getOption(flag);
@@ -190,6 +192,8 @@ for (const [flag, value, expected] of [
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
   ['--expires', '90d', 7_776_000_000],
   ['--expires', '1s', 1_000],
+  ['--keep', '1', 1],
+  ['--keep', '1000000', 1_000_000],
   ['--overlap', '0s', 0],
   ['--overlap', '30m', 1_800_000],
   ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
@@ -224,6 +228,7 @@ test('options › nothing given › is the default', () => {
   assert.equal(parse(getOption('--retire-get-pet'), [], {}), false);
   assert.equal(parse(getOption('--overlap'), [], {}), 86_400_000);
   assert.equal(parse(getOption('--base-url'), [], {}), undefined);
+  assert.equal(parse(getOption('--keep'), [], {}), undefined);
 });
 
 test('options › --retire-get-pet without a value › is true', () => {
@@ -355,7 +360,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ['pets import', ['FORMAT', 'DATABASE']],
     ['pets export', ['FORMAT', 'DATABASE']],
     ['pets generate', ['COUNT', 'SEED', 'FORMAT']],
-    ['backup', ['DATABASE']],
+    ['backup', ['DATABASE', 'KEEP']],
     ['copy', ['FROM', 'TO']],
     ['openapi', ['BASE_URL', 'ENVIRONMENT']],
   ] as const) {

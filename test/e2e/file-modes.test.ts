@@ -1,7 +1,7 @@
 /** Who may read the files that the program makes, under a umask that would let everyone. */
 
 import assert from 'node:assert/strict';
-import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runProgram, startService } from '../support/program.ts';
@@ -32,11 +32,14 @@ describe('files', { skip: process.platform === 'win32' && 'modes are those of PO
       body: '{"name":"Rex","categoryId":1}',
     });
     await petstore('backup', 'backup.db');
+    await petstore('backup', '--keep', '1', '.');
     await petstore('pets', 'export', 'pets.ndjson');
     await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
     await petstore('copy', '--from', 'sqlite:petstore.db', '--to', 'sqlite:copied.db');
     await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
-    await assertPrivate('backup.db', 'pets.ndjson', 'imported.db', 'copied.db');
+    const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
+    assert.equal(dated.length, 1);
+    await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db');
   });
 
   test('files › a link at a name that an export might use › is not written through', async () => {

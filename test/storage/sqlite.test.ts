@@ -43,6 +43,46 @@ function alter(file: string, sql: string): void {
   connection.exec(sql);
 }
 
+describe('backup', () => {
+  /** More than one step of the copy, and more than SQLite keeps in memory. */
+  const PETS = 200_000;
+
+  test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
+    const file = await createDatabase(PETS);
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    using other = new DatabaseSync(file);
+    const parts: number[] = [];
+    await store.backup(`${file}.backup`, (_phase, part) => {
+      if (part !== undefined) parts.push(part);
+      if (parts.length === 1) other.exec("insert into pets (name, category_id) values ('Tom', 1)");
+    });
+    const count = 'select count(*) as pets from pets';
+    assert.ok(Number(other.prepare(count).get()?.pets) > PETS);
+    using copy = new DatabaseSync(`${file}.backup`, { readOnly: true });
+    assert.equal(copy.prepare(count).get()?.pets, PETS);
+    assert.ok((parts[0] ?? 0) > 0 && (parts.at(-1) ?? 1) < 1);
+    assert.deepEqual(parts, [...new Set(parts)].sort());
+  });
+
+  test('store.backup on sqlite › of a database that is damaged meanwhile › fails and makes no file', async () => {
+    const file = await createDatabase(PETS);
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    {
+      await using handle = await open(file, 'r+');
+      await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
+    }
+    await assert.rejects(store.backup(`${file}.backup`), {
+      name: 'PetstoreError',
+      message: `the database ${file} is damaged: restore it from a backup`,
+    });
+    const files = await readdir(dirname(file));
+    assert.deepEqual(
+      files.filter((name) => name.includes('backup')),
+      [],
+    );
+  });
+});
+
 describe('settings', () => {
   test('a new database › seen from beside › is in WAL mode, its tables strict', async () => {
     using connection = new DatabaseSync(await createDatabase(1), { readOnly: true });

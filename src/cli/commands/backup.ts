@@ -1,21 +1,73 @@
-/** `petstore backup`: copies the whole store to a new file. */
+/** `petstore backup`: copies the whole store to a new file, or to a dated one of a directory, whose oldest it removes. */
 
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
-import { databaseOption } from '../options.ts';
-import { examples, say, toOneLine } from '../output.ts';
+import type { Store } from '../../store.ts';
+import { databaseOption, keepOption } from '../options.ts';
+import { examples, toOneLine } from '../output.ts';
+import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
+
+/** Sorted by name, dated backups are sorted by time. */
+const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
+
+interface BackupOptions extends StoreOptions {
+  readonly keep?: number;
+}
 
 export function addBackup(program: Command): void {
   program
     .command('backup')
     .description('copy the whole store to a new file, also while the service runs')
-    .argument('<file>', 'the copy, an SQLite database')
+    .argument('<file>', 'the copy, an SQLite database; with --keep the directory for dated ones')
     .addOption(databaseOption())
-    .addHelpText('after', examples('petstore backup petstore-2026-11-21.db'))
-    .action((file: string, options: StoreOptions) =>
-      withStore(options, { create: false }, async (store) => {
-        await store.backup(file);
-        say(toOneLine(`The store is copied to ${file}.`));
-      }),
+    .addOption(keepOption())
+    .addHelpText(
+      'after',
+      examples(
+        'petstore backup petstore-2026-11-21.db',
+        'petstore backup --keep 14 /var/backups/petstore',
+      ),
+    )
+    .action((target: string, options: BackupOptions) =>
+      withStore(options, { create: false }, (store) =>
+        backUp(store, target, options.keep, process.stderr),
+      ),
     );
+}
+
+/** @param keep how many dated backups the directory `target` keeps; without it `target` is the new file. */
+export async function backUp(
+  store: Store,
+  target: string,
+  keep: number | undefined,
+  stderr: ProgressStream,
+  now: () => Date = () => new Date(),
+): Promise<void> {
+  const name = `petstore-${now()
+    .toISOString()
+    .replace(/:|\.\d+/g, '')}.db`;
+  const file = keep === undefined ? target : join(target, name);
+  const progress = new Progress(stderr, 'copied');
+  try {
+    await store.backup(file, (phase, part) => {
+      // Lines in a log would be of no use.
+      if (!stderr.isTTY) return;
+      progress.setPhase(phase);
+      if (part !== undefined) progress.setPart(part);
+      progress.addPets(0);
+    });
+  } finally {
+    progress.clear();
+  }
+  stderr.write(`${toOneLine(`The store is copied to ${file}.`)}\n`);
+  if (keep === undefined) return;
+  const entries = await readdir(target, { withFileTypes: true });
+  const others = entries.filter((entry) => entry.isFile() && entry.name !== name);
+  const dated = others.map((entry) => entry.name).filter((other) => DATED.test(other));
+  for (const oldest of dated.sort().slice(0, Math.max(0, dated.length + 1 - keep))) {
+    await rm(join(target, oldest));
+    stderr.write(`${toOneLine(`Removed ${join(target, oldest)}.`)}\n`);
+  }
 }

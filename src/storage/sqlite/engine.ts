@@ -2,8 +2,9 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import type { IdempotentRequest } from '../../store.ts';
+import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads, SLICE_MS_MAX } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
@@ -21,6 +22,8 @@ import { type Write, writeAll } from './writer-thread.ts';
 
 /** Rows that are staged in one transaction, without a turn of the event loop between them. */
 const STAGED_AT_ONCE = 1_000;
+/** Pages that are copied between two calls of the progress: 4 MB. */
+const PAGES_AT_ONCE = 1_000;
 /** How often a write checks that the file is still the one that was opened. */
 const IDENTITY_MS = 1_000;
 
@@ -203,11 +206,25 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async copyTo(file: string): Promise<void> {
+  async copyTo(file: string, onProgress: OnBackupProgress): Promise<void> {
+    const from = this.#connection;
     try {
-      this.#connection.prepare('vacuum into ?').run(file);
+      // A snapshot: without one SQLite begins anew whenever another process has written.
+      from.exec('begin; select 1 from sqlite_schema');
+      await backup(from, file, {
+        rate: PAGES_AT_ONCE,
+        progress: ({ totalPages, remainingPages }) =>
+          onProgress('copied', 1 - remainingPages / totalPages),
+      });
+      onProgress('checking');
+      using copy = new DatabaseSync(file);
+      // Of itself it would be in WAL mode, and could not be read where nothing can be written.
+      copy.exec('pragma journal_mode = delete');
+      checkPages(copy, this.#file, Number.POSITIVE_INFINITY);
     } catch (error) {
       throw isDamage(error) || isBusy(error) ? explain(error, this.#file) : error;
+    } finally {
+      if (from.isTransaction) from.exec('rollback');
     }
   }
 

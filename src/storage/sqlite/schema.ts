@@ -100,10 +100,17 @@ function listObjects(connection: DatabaseSync): Map<string, string> {
   return objects;
 }
 
-/** @throws PetstoreError `unavailable` when the pages of the database are inconsistent. */
-export function checkPages(connection: DatabaseSync, file: string): void {
+/**
+ * @param file the one that is told.
+ * @throws PetstoreError `unavailable` when the pages of the database are inconsistent.
+ */
+export function checkPages(
+  connection: DatabaseSync,
+  file: string,
+  bytesMax = CHECKED_BYTES_MAX,
+): void {
   const bytes = Number(pragma(connection, 'page_count')) * Number(pragma(connection, 'page_size'));
-  if (bytes <= CHECKED_BYTES_MAX && pragma(connection, 'quick_check(1)') !== 'ok') {
+  if (bytes <= bytesMax && pragma(connection, 'quick_check(1)') !== 'ok') {
     throw new PetstoreError(
       'unavailable',
       `the database ${file} is damaged: restore it from a backup`,

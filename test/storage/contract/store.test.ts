@@ -32,7 +32,12 @@ for (const engine of ENGINES) {
       await store.keys.revoke(id, 7);
       const once = await addOnce(store.pets, REX, REQUEST);
       const file = join(folder, 'backup.db');
-      await store.backup(file);
+      const phases: string[] = [];
+      await store.backup(file, (phase, part) => {
+        assert.ok(part === undefined || (part >= 0 && part <= 1));
+        phases.push(phase);
+      });
+      assert.match(phases.at(-1) ?? '', /^(checking|read back)$/);
       const partial = (await readdir(folder)).filter((name) => name.endsWith('.partial'));
       assert.deepEqual(partial, []);
       const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
