@@ -4,7 +4,11 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
+import { findCanonicalInt64 } from '../int64.ts';
+import { JsonNumber } from '../json.ts';
 import { LOG_LEVELS } from '../log.ts';
+import { NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_DEFAULT, PET_STATUSES } from '../pet.ts';
 import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
@@ -18,6 +22,7 @@ const GENERATED_MAX = 1_000_000_000;
 const SEED_MAX = 4_294_967_295;
 const BACKUPS_MAX = 1_000_000;
 const DURATION_DAYS_MAX = 36_500;
+const LISTED_PETS_MAX = 1_000;
 
 const DAY_MS = 86_400_000;
 
@@ -174,6 +179,49 @@ export const overlapOption = () =>
   option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
     .default(DAY_MS, '24h')
     .argParser((text: string) => parseDuration(text, 0));
+
+/** The options of `pets list`. */
+export const petListOptions = () => [
+  option('--status <status>', 'only pets of this status').choices(PET_STATUSES),
+  option('--limit <count>', 'the most pets to list')
+    .default(PAGE_LIMIT_DEFAULT)
+    .argParser((text: string) => parseWhole(text, 1, LISTED_PETS_MAX)),
+  option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
+];
+
+/** The options of `pets add`. */
+export const newPetOptions = () =>
+  NEW_PET_FIELDS.map((field) => fieldOption(field, option).makeOptionMandatory(!field.optional));
+
+/** The options of `pets update`; a variable that was left over would change a pet unasked, so they have none. */
+export const petChangeOptions = () =>
+  NEW_PET_FIELDS.flatMap((field) => {
+    const made = fieldOption(field, (flags, description) => new Option(flags, description));
+    if (!field.optional) return [made];
+    return [made, new Option(`--no-${made.name()}`, `no ${field.name} any more`)];
+  });
+
+/** The option of a pet's field, with the parser that requests have. */
+function fieldOption({ name, kind, parse }: NewPetField, create: typeof option): Option {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const choices = name === 'status' ? `: ${PET_STATUSES.join(', ')}` : '';
+  return create(`--${flag} <${kind}>`, `the ${name} of the pet${choices}`).argParser(
+    (text: string) => {
+      try {
+        return parse(kind === 'int64' ? new JsonNumber(text) : text);
+      } catch (error) {
+        throw error instanceof PetstoreError ? new InvalidArgumentError(error.message) : error;
+      }
+    },
+  );
+}
+
+/** A pet's id as an argument. */
+export function parsePetId(text: string): bigint {
+  const id = findCanonicalInt64(text);
+  if (id === undefined) throw new InvalidArgumentError('It must be the id of a pet, as 7.');
+  return id;
+}
 
 /** A key's id as an argument. */
 export function parseKeyId(text: string): number {

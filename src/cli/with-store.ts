@@ -10,6 +10,11 @@ export interface StoreOptions {
   readonly database: string;
 }
 
+/** Of a command that prints. */
+export interface PrintOptions extends StoreOptions {
+  readonly json: boolean;
+}
+
 /** @param create whether a store that does not exist is created; only a command that adds to it may. */
 export async function withStore(
   { database }: StoreOptions,

@@ -83,6 +83,35 @@ describe('keys', { concurrency: 2 }, () => {
     );
   });
 
+  test('keys create and rotate › with --json › print the key and its row, which list has', async () => {
+    await using folder = await createKeyFolder();
+    const made = await folder.keys(0, 'create', '--name', 'a "b"', '--expires', '30d', '--json');
+    const rotated = await folder.keys(0, 'rotate', '1', '--json');
+    const rows = await folder.list();
+    for (const [index, { stdout, stderr }] of [made, rotated].entries()) {
+      const { key, ...row } = JSON.parse(stdout);
+      assert.match(`${key}\n`, STAGING_KEY);
+      assert.equal(stdout.indexOf('\n'), stdout.length - 1);
+      assert.match(stderr, /It is shown only now/);
+      assert.deepEqual({ ...row, expires: null }, { ...rows[index], expires: null });
+      assert.equal(row.id, index + 1);
+      assert.equal(Date.parse(row.expires) - Date.parse(row.created), 30 * DAY_MS);
+    }
+  });
+
+  test('keys create › with --json, and a store that cannot take it › prints no whole object', async () => {
+    await using folder = await createKeyFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    const args = ['keys', 'rotate', '1', '--json', '--overlap', '0s'];
+    const settled = await Promise.all(
+      ['first', 'second'].map(() => runProgram(args, { cwd: folder.path })),
+    );
+    const [kept, refused] = settled.toSorted((a, b) => Number(a.status) - Number(b.status));
+    assert.deepEqual([kept?.status, refused?.status], [0, 1]);
+    assert.equal(JSON.parse(kept?.stdout ?? '').id, 2);
+    assert.throws(() => JSON.parse(refused?.stdout ?? ''));
+  });
+
   test('keys list › without --json › is a table without the keys', async () => {
     await using folder = await createKeyFolder();
     const { stdout: key } = await folder.keys(0, 'create', '--name', 'a name of many words');
@@ -212,6 +241,10 @@ describe('keys', { concurrency: 2 }, () => {
     ['keys', 'list'],
     ['keys', 'revoke', '1'],
     ['keys', 'rotate', '1'],
+    ['pets', 'list'],
+    ['pets', 'get', '1'],
+    ['pets', 'update', '1', '--no-status'],
+    ['pets', 'remove', '1'],
     ['pets', 'export'],
     ['pets', 'export', 'pets.csv'],
     ['backup', 'copy.db'],

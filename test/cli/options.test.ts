@@ -13,8 +13,10 @@ import {
   formatOption,
   keepOption,
   nameOption,
+  newPetOptions,
   overlapOption,
   parseKeyId,
+  petListOptions,
   seedOption,
   serveOptions,
   UsageError,
@@ -29,6 +31,7 @@ const cwd = createProcessFolder();
 
 const OPTIONS = [
   ...[...serveOptions(), nameOption(), expiresOption(), overlapOption()],
+  ...[...petListOptions(), ...newPetOptions()],
   ...[formatOption(), countOption(), seedOption(), keepOption()],
 ];
 
@@ -132,6 +135,10 @@ for (const [flag, must, bad] of [
   ],
   ['--keep', 'from 1 to 1000000', ['', '0', '-1', '1000001', '1.5', ' 5', 'all']],
   ['--overlap', '0s', ['', '24', 'h', '-1h', '1.5h', '1w', `${DAYS_100_YEARS + 1}d`]],
+  ['--status', 'available, pending, sold', ['', 'Sold', 'sold ', 'all']],
+  ['--limit', 'from 1 to 1000', ['', '0', '-1', '1001', '1.5', '1e2', 'all']],
+  ['--after', 'the id of a pet', ['', '07', '+7', '7.0', '1e2', '9223372036854775808', 'last']],
+  ['--category-id', 'a whole number', ['', '1.5', '0x10', '9223372036854775808', ' 5', 'dogs']],
 ] as const) {
   const option = getOption(flag);
   const variable = option.envVar ?? '';
@@ -306,6 +313,18 @@ describe('petstore', { concurrency: 2 }, () => {
     ['an unknown command', ['adopt'], {}, `unknown command 'adopt'`],
     ['an unknown option', ['serve', '--colour'], {}, `unknown option '--colour'`],
     [
+      'nothing to change',
+      ['pets', 'update', '7'],
+      {},
+      'nothing to change: give one of --name, --category-id, --status, --no-status',
+    ],
+    [
+      'a bad value of a field',
+      ['pets', 'add', '--name', 'Rex', '--category-id', 'dogs'],
+      {},
+      `option '--category-id <int64>' argument 'dogs' is invalid. categoryId must be a whole number from -9223372036854775808 to 9223372036854775807`,
+    ],
+    [
       'an argument too many',
       ['keys', 'list', '3'],
       {},
@@ -353,10 +372,15 @@ describe('petstore', { concurrency: 2 }, () => {
         'RETIRE_GET_PET',
       ],
     ],
-    ['keys create', ['NAME', 'EXPIRES', 'READ_ONLY', 'ENVIRONMENT', 'DATABASE']],
-    ['keys list', ['DATABASE']],
+    ['keys create', ['NAME', 'EXPIRES', 'READ_ONLY', 'ENVIRONMENT', 'JSON', 'DATABASE']],
+    ['keys list', ['JSON', 'DATABASE']],
     ['keys revoke', ['DATABASE']],
-    ['keys rotate', ['OVERLAP', 'DATABASE']],
+    ['keys rotate', ['OVERLAP', 'JSON', 'DATABASE']],
+    ['pets list', ['STATUS', 'LIMIT', 'AFTER', 'JSON', 'DATABASE']],
+    ['pets get', ['JSON', 'DATABASE']],
+    ['pets add', ['NAME', 'CATEGORY_ID', 'STATUS', 'JSON', 'DATABASE']],
+    ['pets update', ['JSON', 'DATABASE']],
+    ['pets remove', ['JSON', 'DATABASE']],
     ['pets import', ['FORMAT', 'DATABASE']],
     ['pets export', ['FORMAT', 'DATABASE']],
     ['pets generate', ['COUNT', 'SEED', 'FORMAT']],

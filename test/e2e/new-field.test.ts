@@ -98,6 +98,17 @@ describe('new field', () => {
     });
   }
 
+  test('new field › in the commands for a single pet › is an option', async () => {
+    const last = ['--json', '--database', toAddress('commands')];
+    const added = '{"id":1,"name":"Rex","categoryId":1,"exampleText":"a"}';
+    const pet = ['--name', 'Rex', '--category-id', '1', '--example-text', 'a'];
+    assert.equal(await petstore('pets', 'add', ...pet, ...last), `${added}\n`);
+    assert.equal(
+      await petstore('pets', 'update', '1', '--no-example-text', '--example-integer=-1', ...last),
+      `{"was":${added},"is":{"id":1,"name":"Rex","categoryId":1,"exampleInteger":-1}}\n`,
+    );
+  });
+
   test('new field › on sqlite, through every way in and out › is kept', async () => {
     await using other = await createDatabase();
     const imports = ['ndjson', 'json', 'csv'].map((ending) => [ending, toAddress(ending)] as const);

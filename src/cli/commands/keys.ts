@@ -1,7 +1,13 @@
 /** `petstore keys …`: creates, lists, revokes and rotates API keys. A key's text is printed once and stored nowhere. */
 
 import type { Command } from 'commander';
-import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
+import {
+  type ApiKey,
+  createApiKey,
+  getKeyState,
+  type KeyOptions,
+  type NewApiKey,
+} from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
 import type { Store } from '../../store.ts';
 import {
@@ -15,7 +21,7 @@ import {
   readOnlyOption,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
-import { type StoreOptions, withStore } from '../with-store.ts';
+import { type PrintOptions, type StoreOptions, withStore } from '../with-store.ts';
 
 export function addKeys(program: Command): void {
   const keys = program
@@ -29,9 +35,10 @@ export function addKeys(program: Command): void {
     .addOption(expiresOption())
     .addOption(readOnlyOption())
     .addOption(environmentOption())
+    .addOption(jsonOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
-    .action((options: StoreOptions & KeyOptions) =>
+    .action((options: PrintOptions & KeyOptions) =>
       withStore(options, { create: true }, (store) => addKey(store, options)),
     );
   keys
@@ -40,7 +47,7 @@ export function addKeys(program: Command): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys list --json'))
-    .action((options: StoreOptions & { json: boolean }) =>
+    .action((options: PrintOptions) =>
       withStore(options, { create: false }, (store) => listKeys(store, options)),
     );
   keys
@@ -57,21 +64,25 @@ export function addKeys(program: Command): void {
     .description('create a key that replaces another one, which still works for a while')
     .argument('<id>', 'the id that keys list shows', parseKeyId)
     .addOption(overlapOption())
+    .addOption(jsonOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys rotate 3 --overlap 24h'))
-    .action((id: number, options: StoreOptions & { overlap: number }) =>
-      withStore(options, { create: false }, (store) => rotateKey(store, id, options.overlap)),
+    .action((id: number, options: PrintOptions & { overlap: number }) =>
+      withStore(options, { create: false }, (store) => rotateKey(store, id, options)),
     );
 }
 
-async function addKey(store: Store, options: KeyOptions): Promise<void> {
-  const { text, newKey } = createApiKey(options, Date.now());
-  await printKey(text);
-  describe(await store.keys.add(newKey));
+function addKey({ keys }: Store, options: PrintOptions & KeyOptions): Promise<void> {
+  return printAndKeep(options, options, Date.now(), (newKey) => keys.add(newKey));
 }
 
 /** The new key has the name, the rights and the lifetime of the old one, which still works for the overlap. */
-async function rotateKey(store: Store, id: number, overlap: number): Promise<void> {
+async function rotateKey(
+  store: Store,
+  id: number,
+  options: PrintOptions & { overlap: number },
+): Promise<void> {
+  const { overlap } = options;
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
@@ -84,9 +95,9 @@ async function rotateKey(store: Store, id: number, overlap: number): Promise<voi
   }
   const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
-  const { text, newKey } = createApiKey({ name, environment, readOnly, ...lifetime }, now);
-  await printKey(text);
-  describe(await store.keys.rotate(id, newKey, now + overlap));
+  await printAndKeep(options, { name, environment, readOnly, ...lifetime }, now, (newKey) =>
+    store.keys.rotate(id, newKey, now + overlap),
+  );
   say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
 }
 
@@ -95,18 +106,9 @@ async function revokeKey(store: Store, id: number): Promise<void> {
   say(`Key ${id} is revoked: every running service refuses it within a second.`);
 }
 
-async function listKeys(store: Store, { json }: { json: boolean }): Promise<void> {
+async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   const now = Date.now();
-  const keys = (await store.keys.list()).map((key) => ({
-    id: key.id,
-    name: key.name,
-    environment: key.environment,
-    may: key.isReadOnly ? 'read' : 'read and add',
-    state: getKeyState(key, now),
-    created: toTime(key.createdAt),
-    expires: key.expiresAt === undefined ? null : toTime(key.expiresAt),
-    lastUsed: key.lastUsedAt === undefined ? null : toTime(key.lastUsedAt),
-  }));
+  const keys = (await store.keys.list()).map((key) => toRow(key, now));
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say('There is no key yet: make one with keys create --name NAME.');
   else {
@@ -116,14 +118,37 @@ async function listKeys(store: Store, { json }: { json: boolean }): Promise<void
   }
 }
 
+function toRow(key: ApiKey, now: number) {
+  return {
+    id: key.id,
+    name: key.name,
+    environment: key.environment,
+    may: key.isReadOnly ? 'read' : 'read and add',
+    state: getKeyState(key, now),
+    created: toTime(key.createdAt),
+    expires: key.expiresAt === undefined ? null : toTime(key.expiresAt),
+    lastUsed: key.lastUsedAt === undefined ? null : toTime(key.lastUsedAt),
+  };
+}
+
 /**
- * The key alone on standard output, so that a script can read it. It is printed before it is stored: a
- * key that could not be printed must not work.
+ * The key alone on standard output, so that a script can read it; with `--json` the first member of an
+ * object. It is printed before it is stored: a key that could not be printed must not work.
  */
-async function printKey(text: string): Promise<void> {
+async function printAndKeep(
+  { json }: PrintOptions,
+  options: KeyOptions,
+  now: number,
+  keep: (newKey: NewApiKey) => Promise<ApiKey>,
+): Promise<void> {
+  const { text, newKey } = createApiKey(options, now);
   await new Promise<void>((resolve, reject) => {
-    process.stdout.write(`${text}\n`, (error) => (error ? reject(error) : resolve()));
+    const printed = json ? `{"key":"${text}"` : `${text}\n`;
+    process.stdout.write(printed, (error) => (error ? reject(error) : resolve()));
   });
+  const key = await keep(newKey);
+  if (json) process.stdout.write(`,${JSON.stringify(toRow(key, now)).slice(1)}\n`);
+  describe(key);
 }
 
 function describe({ id, name, environment, isReadOnly, expiresAt }: ApiKey): void {

@@ -1,12 +1,121 @@
-/** `petstore pets`: the group of the commands that read and change the pets of a store. */
+/** `petstore pets`: the group of the commands that read and change the pets of a store, and those for single pets. */
 
-import type { Command } from 'commander';
-import { examples } from '../output.ts';
+import type { Command, Option } from 'commander';
+import { PetstoreError } from '../../error.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import type { PetQuery, PetStore } from '../../store.ts';
+import {
+  databaseOption,
+  jsonOption,
+  newPetOptions,
+  parsePetId,
+  petChangeOptions,
+  petListOptions,
+  UsageError,
+} from '../options.ts';
+import { examples, say, toTable } from '../output.ts';
+import { type PrintOptions, withStore } from '../with-store.ts';
+
+/** The new values of fields; `false` takes one away. */
+type PetChanges = { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
+
+const ID = 'the id that pets list shows';
+const HEAD = ['id', ...NEW_PET_FIELDS.map(({ name }) => name)].map((name) =>
+  name.replace(/[A-Z]/g, ' $&').toUpperCase(),
+);
 
 /** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {
-  return program
+  const pets = program
     .command('pets')
-    .description('import pets from a file, export them to one')
-    .addHelpText('after', examples('petstore pets import pets.csv', 'petstore pets export'));
+    .description('list, get, add, correct, remove, import and export pets')
+    .addHelpText('after', examples('petstore pets list', 'petstore pets import pets.csv'));
+  const add = (name: string, description: string, example: string, options: Option[] = []) => {
+    const command = pets.command(name).description(description);
+    for (const option of [...options, jsonOption(), databaseOption()]) command.addOption(option);
+    return command.addHelpText('after', examples(`petstore pets ${name} ${example}`));
+  };
+  add('list', 'list pets by id', '--status sold --after 20', petListOptions()).action(
+    (options: PrintOptions & PetQuery) =>
+      withStore(options, { create: false }, ({ pets }) => listPets(pets, options)),
+  );
+  add('get', 'print a pet', '7')
+    .argument('<id>', ID, parsePetId)
+    .action((id: bigint, options: PrintOptions) =>
+      withStore(options, { create: false }, async ({ pets }) =>
+        printPet(await getPet(pets, id), options),
+      ),
+    );
+  add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
+    (options: PrintOptions & NewPet) =>
+      withStore(options, { create: true }, async ({ pets }) =>
+        printPet(await pets.add(options), options, 'is added'),
+      ),
+  );
+  add('update', 'correct a pet, and print what it was', '7 --no-status', petChangeOptions())
+    .argument('<id>', ID, parsePetId)
+    .action((id: bigint, options: PrintOptions & PetChanges) => {
+      checkChanges(options);
+      return withStore(options, { create: false }, ({ pets }) => updatePet(pets, id, options));
+    });
+  add('remove', 'remove a pet for ever, and print what it was', '7')
+    .argument('<id>', ID, parsePetId)
+    .action((id: bigint, options: PrintOptions) =>
+      withStore(options, { create: false }, async ({ pets }) =>
+        printPet(await pets.remove(id), options, 'is removed: its id is never used again'),
+      ),
+    );
+  return pets;
+}
+
+async function listPets(store: PetStore, options: PrintOptions & PetQuery): Promise<void> {
+  const { pets, next } = await store.list(options);
+  if (options.json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
+  else if (pets.length > 0) process.stdout.write(await toTable([HEAD, ...pets.map(toCells)]));
+  else say('There is no such pet.');
+  if (next !== undefined) say(`There are more: --after ${next} lists them.`);
+}
+
+/** @throws UsageError when no field is to be changed. */
+function checkChanges(options: PetChanges): void {
+  if (NEW_PET_FIELDS.some(({ name }) => options[name] !== undefined)) return;
+  const flags = petChangeOptions().map(({ long }) => long);
+  throw new UsageError(`nothing to change: give one of ${flags.join(', ')}`);
+}
+
+async function updatePet(
+  pets: PetStore,
+  id: bigint,
+  options: PrintOptions & PetChanges,
+): Promise<void> {
+  const old = await getPet(pets, id);
+  const newPet: Record<string, unknown> = {};
+  for (const { name } of NEW_PET_FIELDS) {
+    const value = options[name] ?? old[name];
+    newPet[name] = value === false ? undefined : value;
+  }
+  const pet = await pets.update(old, newPet as unknown as NewPet);
+  const table = [
+    ['', ...HEAD],
+    ['was', ...toCells(old)],
+    ['is', ...toCells(pet)],
+  ];
+  const json = `{"was":${toPetJson(old)},"is":${toPetJson(pet)}}\n`;
+  process.stdout.write(options.json ? json : await toTable(table));
+  say(`Pet ${id} is corrected: every running service shows it so from now on.`);
+}
+
+async function getPet(pets: PetStore, id: bigint): Promise<Pet> {
+  const pet = await pets.find(id);
+  if (pet === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
+  return pet;
+}
+
+async function printPet(pet: Pet, { json }: PrintOptions, done?: string): Promise<void> {
+  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toTable([HEAD, toCells(pet)]));
+  if (done !== undefined) say(`Pet ${pet.id} ${done}.`);
+}
+
+function toCells(pet: Pet): string[] {
+  return [pet.id, ...NEW_PET_FIELDS.map(({ name }) => pet[name] ?? '-')].map(String);
 }

@@ -1,0 +1,238 @@
+/** `petstore pets list`, `get`, `add`, `update` and `remove` of the real program: what they print, and what they change in the store. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
+import type { NewPet, Pet } from '../../src/pet.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { disposable } from '../support/disposable.ts';
+import { runProgram } from '../support/program.ts';
+import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 3n };
+
+interface PetFolder extends TemporaryFolder {
+  /** Runs `pets …` to its end; the line that names the store is left out. */
+  readonly pets: (...args: readonly string[]) => Promise<Printed>;
+  /** What the store has after all. */
+  readonly readAll: () => Promise<readonly Pet[]>;
+}
+
+interface Printed {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A folder with a store of these pets, and variables for its commands. */
+async function createPetFolder(
+  newPets: readonly NewPet[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<PetFolder> {
+  const folder = await createFolder();
+  const cwd = folder.path;
+  const open = async () =>
+    disposable(await openStore(`sqlite:${cwd}/petstore.db`, { create: true }));
+  {
+    await using store = await open();
+    for (const newPet of newPets) await store.pets.add(newPet);
+  }
+  return {
+    ...folder,
+    async pets(...args) {
+      const { status, stdout, stderr } = await runProgram(['pets', ...args], { cwd, env });
+      return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
+    },
+    async readAll() {
+      await using store = await open();
+      return (await store.pets.list({ limit: 100 })).pets;
+    },
+  };
+}
+
+const done = (stdout: string, stderr: string): Printed => ({ status: 0, stdout, stderr });
+const failed = (status: number, line: string): Printed => ({
+  ...{ status, stdout: '' },
+  stderr: `petstore: ${line}\n`,
+});
+
+describe('pets', { concurrency: 2 }, () => {
+  test('pets list › by status, in pages, as a table and as JSON › has every pet, and says when there are more', async () => {
+    await using folder = await createPetFolder([
+      { ...REX, status: 'sold' },
+      { name: 'Mia', categoryId: INT64_MAX },
+      { ...REX, status: 'sold' },
+    ]);
+    const head = 'ID  NAME  CATEGORY ID          STATUS\n';
+    assert.deepEqual(
+      await folder.pets('list'),
+      done(
+        `${head}1   Rex   3                    sold\n2   Mia   9223372036854775807  -\n3   Rex   3                    sold\n`,
+        '',
+      ),
+    );
+    const mia = '{"id":2,"name":"Mia","categoryId":9223372036854775807}';
+    const more = 'There are more: --after 2 lists them.\n';
+    assert.deepEqual(
+      await folder.pets('list', '--after', '1', '--limit', '1', '--json'),
+      done(`[${mia}]\n`, more),
+    );
+    assert.deepEqual(
+      await folder.pets('list', '--status', 'sold', '--after', '1'),
+      done('ID  NAME  CATEGORY ID  STATUS\n3   Rex   3            sold\n', ''),
+    );
+    assert.deepEqual(await folder.pets('list', '--after', '3', '--json'), done('[]\n', ''));
+    assert.deepEqual(
+      await folder.pets('list', '--status', 'pending'),
+      done('', 'There is no such pet.\n'),
+    );
+  });
+
+  test('pets list › more than twenty › has the first twenty, unless a variable says more', async () => {
+    const newPets = Array.from({ length: 21 }, () => REX);
+    await using folder = await createPetFolder(newPets);
+    const { stdout, stderr } = await folder.pets('list');
+    assert.equal(stdout.split('\n').length, 1 + 20 + 1);
+    assert.equal(stderr, 'There are more: --after 20 lists them.\n');
+    await using other = await createPetFolder(newPets, { PETSTORE_LIMIT: '1000' });
+    assert.equal((await other.pets('list')).stdout.split('\n').length, 1 + 21 + 1);
+  });
+
+  test('pets get › a name that a terminal would act on › is shown by its characters’ numbers, in JSON as it is', async () => {
+    const name = '\u001b[31m\u009b\u202eRex\u2028"';
+    await using folder = await createPetFolder([{ ...REX, name }]);
+    assert.deepEqual(
+      await folder.pets('get', '1'),
+      done(
+        'ID  NAME                              CATEGORY ID  STATUS\n' +
+          '1   \\u001b[31m\\u009b\\u202eRex\\u2028"  3            -\n',
+        '',
+      ),
+    );
+    assert.deepEqual(JSON.parse((await folder.pets('get', '1', '--json')).stdout), {
+      ...{ id: 1, name, categoryId: 3 },
+    });
+  });
+
+  test('pets add › each field, and none but those that must be › adds exactly that and prints it', async () => {
+    await using folder = await createPetFolder([]);
+    assert.deepEqual(
+      await folder.pets('add', '--name', ' é ', '--category-id', String(INT64_MIN), '--json'),
+      done('{"id":1,"name":" é ","categoryId":-9223372036854775808}\n', 'Pet 1 is added.\n'),
+    );
+    assert.deepEqual(
+      await folder.pets('add', '--name=-', '--category-id=0', '--status=sold'),
+      done('ID  NAME  CATEGORY ID  STATUS\n2   -     0            sold\n', 'Pet 2 is added.\n'),
+    );
+    assert.deepEqual(await folder.readAll(), [
+      { id: 1n, name: ' é ', categoryId: INT64_MIN },
+      { id: 2n, name: '-', categoryId: 0n, status: 'sold' },
+    ]);
+  });
+
+  test('pets add › where there is no store › makes one', async () => {
+    await using folder = await createFolder();
+    const { status, stderr } = await runProgram(
+      ['pets', 'add', '--name', 'Rex', '--category-id', '3'],
+      { cwd: folder.path },
+    );
+    assert.equal(status, 0);
+    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${folder.path}/petstore.db\n`);
+  });
+
+  test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
+    await using folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
+    const said = (id: number) =>
+      `Pet ${id} is corrected: every running service shows it so from now on.\n`;
+    assert.deepEqual(
+      await folder.pets('update', '1', '--no-status', '--category-id', '0'),
+      done(
+        '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
+        said(1),
+      ),
+    );
+    assert.deepEqual(
+      await folder.pets('update', '1', '--name', 'Mia', '--status', 'pending', '--json'),
+      done(
+        '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
+        said(1),
+      ),
+    );
+    assert.deepEqual(await folder.readAll(), [
+      { id: 1n, name: 'Mia', categoryId: 0n, status: 'pending' },
+      { id: 2n, ...REX },
+    ]);
+  });
+
+  test('pets update › variables of other commands › change nothing', async () => {
+    await using folder = await createPetFolder([REX], {
+      ...{ PETSTORE_NAME: 'ci', PETSTORE_STATUS: 'sold', PETSTORE_CATEGORY_ID: '9' },
+      PETSTORE_JSON: 'true',
+    });
+    assert.deepEqual(
+      await folder.pets('update', '1'),
+      failed(2, 'nothing to change: give one of --name, --category-id, --status, --no-status'),
+    );
+    const { stdout } = await folder.pets('update', '1', '--name', 'Mia');
+    assert.deepEqual(JSON.parse(stdout).is, { id: 1, name: 'Mia', categoryId: 3 });
+    const added = await folder.pets('add');
+    assert.equal(added.stdout, '{"id":2,"name":"ci","categoryId":9,"status":"sold"}\n');
+  });
+
+  test('pets remove › the last pet › prints what it was, and its id is never used again', async () => {
+    await using folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
+    assert.deepEqual(
+      await folder.pets('remove', '2', '--json'),
+      done(
+        '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n',
+        'Pet 2 is removed: its id is never used again.\n',
+      ),
+    );
+    assert.deepEqual(await folder.pets('remove', '2'), failed(1, 'there is no pet 2'));
+    const { stdout } = await folder.pets('add', '--name', 'Mia', '--category-id', '1', '--json');
+    assert.equal(JSON.parse(stdout).id, 3);
+    assert.deepEqual(await folder.readAll(), [
+      { id: 1n, ...REX },
+      { id: 3n, name: 'Mia', categoryId: 1n },
+    ]);
+  });
+
+  test('pets › an id that no pet has, or that is none › exits with one line', async () => {
+    await using folder = await createPetFolder([REX]);
+    for (const args of [['get'], ['update', '--name', 'Mia'], ['remove']]) {
+      assert.deepEqual(await folder.pets(...args, '7'), failed(1, 'there is no pet 7'));
+      assert.deepEqual(
+        await folder.pets(...args, '01'),
+        failed(
+          2,
+          `command-argument value '01' is invalid for argument 'id'. It must be the id of a pet, as 7.`,
+        ),
+      );
+    }
+    assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
+  });
+
+  test('pets › a value that no pet can have › is refused by its option, with the rule of the interface', async () => {
+    await using folder = await createPetFolder([REX]);
+    const add = ['add', '--name', 'Rex', '--category-id', '1'];
+    for (const [option, value, rule] of [
+      ['--name <text>', ' ', 'name must be a string of 1 to 255 characters, not blank,'],
+      [
+        '--category-id <int64>',
+        '1.5',
+        'categoryId must be a whole number from -9223372036854775808',
+      ],
+      ['--category-id <int64>', '', 'categoryId must be a whole number from -9223372036854775808'],
+      ['--status <text>', 'Sold', 'status must be one of available, pending, sold'],
+    ] as const) {
+      for (const args of [add, ['update', '1']]) {
+        const flag = option.replace(/ .*/, '');
+        const { status, stdout, stderr } = await folder.pets(...args, `${flag}=${value}`);
+        assert.deepEqual({ status, stdout }, { status: 2, stdout: '' });
+        const line = `petstore: option '${option}' argument '${value}' is invalid. ${rule}`;
+        assert.ok(stderr.startsWith(line) && stderr.indexOf('\n') === stderr.length - 1, stderr);
+      }
+    }
+    assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
+  });
+});
