@@ -33,14 +33,17 @@ const STEPS: readonly Edit[] = [
   ],
   TABLE,
   SCHEMA,
-  toMigration('src/storage/sqlite/migrations.ts', 'text', 'integer'),
-  toMigration('src/storage/postgres/migrations.ts', 'text collate "C"', 'bigint'),
+  ['src/storage/sqlite/migrations.ts', '`,\n', `  \`${toMigration('text', 'integer')}\`,\n`],
+  [
+    'src/storage/postgres/migrations.ts',
+    '`,\n  },\n',
+    `  { breaking: false, sql: \`${toMigration('text collate "C"', 'bigint')}\` },\n`,
+  ],
 ];
 
-function toMigration(file: string, text: string, integer: string): Edit {
-  const step = `alter table pets add column example_text ${text}; alter table pets add column example_integer ${integer};`;
-  // Behind the last step of today.
-  return [file, '`,\n', `  \`${step}\`,\n`];
+/** Of the step that goes behind the last one of today. */
+function toMigration(text: string, integer: string): string {
+  return `alter table pets add column example_text ${text}; alter table pets add column example_integer ${integer};`;
 }
 
 const folder = createProcessFolder();

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PetstoreError } from '../../error.ts';
 import type { StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { Statistics } from '../statistics.ts';
@@ -11,7 +12,7 @@ import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { ConnectionPool, type PoolConnections } from './pool.ts';
 import { recordsOf, toBatches, toInsertFrom, toNumbered, toRecords } from './records.ts';
-import { migrate } from './schema.ts';
+import { migrate, type Schema } from './schema.ts';
 
 /** Rows that an import sends in one statement. */
 const LOAD_ROWS_AT_ONCE = 1_000;
@@ -41,7 +42,7 @@ export interface PostgresOptions {
  * Opens the database at that address.
  *
  * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
- *   database cannot be reached, or belongs to another program or to a newer petstore.
+ *   database cannot be reached, or belongs to another program or to a newer petstore with a breaking step.
  */
 export async function openPostgres(
   address: string,
@@ -49,11 +50,11 @@ export async function openPostgres(
 ): Promise<Engine> {
   const pools = createPools(address, databaseConnections);
   try {
-    const isNew = await pools.writes.withoutDeadline((connection) =>
+    const schema = await pools.writes.withoutDeadline((connection) =>
       migrate(connection, { create }),
     );
     await checkSessions(pools);
-    return new PostgresEngine(pools, isNew);
+    return new PostgresEngine(pools, schema);
   } catch (error) {
     await closeAll(pools);
     throw error;
@@ -102,14 +103,16 @@ async function closeAll(pools: Pools): Promise<void> {
 class PostgresEngine implements Engine {
   readonly isNew: boolean;
   readonly petQueries: PetQueries;
+  readonly #isNewer: boolean;
   readonly #counted = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements), this.#counted);
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly skipLocked = 'for update skip locked';
   readonly #pools: Pools;
 
-  constructor(pools: Pools, isNew: boolean) {
+  constructor(pools: Pools, { isNew, isNewer }: Schema) {
     this.isNew = isNew;
+    this.#isNewer = isNewer;
     this.#pools = pools;
     this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
   }
@@ -164,7 +167,9 @@ class PostgresEngine implements Engine {
     // is unique, since a pooler may share one session between clients.
     const stageAndMove = async (connection: Connection) => {
       const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
-      await connection.runUnprepared(`create temporary table ${staged} (like ${table})`);
+      await connection.runUnprepared(
+        `create temporary table ${staged} (like ${table} including defaults)`,
+      );
       try {
         const all = ['id', ...columns];
         const stage = `insert into ${staged} (${all}) select ${all} from ${recordsOf(table)}`;
@@ -188,10 +193,16 @@ class PostgresEngine implements Engine {
     );
   }
 
-  transact<T>(
+  async transact<T>(
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
+    if (this.#isNewer) {
+      throw new PetstoreError(
+        'unavailable',
+        'the database is of a newer petstore: only that one copies all that is in it',
+      );
+    }
     const isSnapshot = kind === 'snapshot';
     const isolation = isSnapshot ? 'repeatable read read only' : 'read committed';
     return this.#pools.writes.withoutDeadline((connection) =>

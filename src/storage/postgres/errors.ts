@@ -5,6 +5,7 @@ import { PetstoreError } from '../../error.ts';
 
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 const READ_ONLY = '25006';
+const LOCK_NOT_AVAILABLE = '55P03';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
@@ -51,6 +52,11 @@ export function isConflict(error: unknown): boolean {
 /** Whether the server takes no writes. */
 export function isReadOnly(error: unknown): boolean {
   return findCause(error)?.code === READ_ONLY;
+}
+
+/** Whether a lock was not free within `lock_timeout`. */
+export function isLocked(error: unknown): boolean {
+  return findCause(error)?.code === LOCK_NOT_AVAILABLE;
 }
 
 /** Whether the connection cannot be used any more. */

@@ -1,11 +1,19 @@
 /** The schema of PostgreSQL as numbered steps. A step that was released is never changed; a new one is added. */
 
+export interface Migration {
+  /** Whether a program that lacks this step does not work on a schema that has it, and must not start there. */
+  readonly breaking: boolean;
+  readonly sql: string;
+}
+
 /**
  * The step at index 0 leads from an empty database to schema 1, and so on. While replicas are replaced
- * one by one, the release before still runs on the new schema, so a step must not break it.
+ * one by one, the release before still runs on the new schema: a breaking step fails its requests.
  */
-export const MIGRATIONS: readonly string[] = [
-  `
+export const MIGRATIONS: readonly Migration[] = [
+  {
+    breaking: true,
+    sql: `
   create table petstore_schema (version bigint not null);
   insert into petstore_schema values (0);
 
@@ -33,7 +41,10 @@ export const MIGRATIONS: readonly string[] = [
     rotated_at bigint
   );
   `,
-  `
+  },
+  {
+    breaking: true,
+    sql: `
   create table idempotency_keys (
     api_key_id bigint not null,
     name text collate "C" not null,
@@ -43,11 +54,18 @@ export const MIGRATIONS: readonly string[] = [
   );
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
-  `
+  },
+  {
+    breaking: true,
+    sql: `
   alter table api_keys add column read_only bigint not null default 0;
   `,
-  `
+  },
+  {
+    breaking: true,
+    sql: `
   -- the pet as it was added, in JSON; null unless it was corrected since
   alter table idempotency_keys add column added_as text;
   `,
+  },
 ];

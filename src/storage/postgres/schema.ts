@@ -1,47 +1,97 @@
 /** Migrates a database of PostgreSQL to this program's schema; several processes may try at the same time. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { Connection } from './connection.ts';
+import { isLocked } from './errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
+/** For that lock, and after it for the tables. */
 const LOCK_SECONDS_MAX = 60;
-/** Below the time that statements of requests have. */
-const TABLE_LOCK_MS_MAX = 500;
+/**
+ * For one table, at a time: all statements behind a step that waits for it wait too, with their
+ * connections, and a request waits CONNECT_MS_MAX for one of those.
+ */
+const TABLE_LOCK_MS_MAX = 200;
+/** The time that they have before the next try. */
+const TABLE_LOCK_PAUSE_MS = 1_000;
+
+export interface Schema {
+  /** Whether there was no petstore before. */
+  readonly isNew: boolean;
+  /** Whether it has steps that this program does not know, none of them breaking. */
+  readonly isNewer: boolean;
+}
 
 /**
- * Executes the migrations that are missing, all or none. Resolves to whether there was no petstore yet.
+ * Executes the migrations that are missing, all or none.
  *
- * @throws PetstoreError `unavailable` when the schema is newer, or missing and not to be created.
+ * @throws PetstoreError `unavailable` when the schema is missing and not to be created, or has a
+ *   breaking step that this program does not know, or a table is held for LOCK_SECONDS_MAX.
  */
 export async function migrate(
   connection: Connection,
-  { create }: { create: boolean },
-): Promise<boolean> {
+  { create, migrations = MIGRATIONS }: { create: boolean; migrations?: typeof MIGRATIONS },
+): Promise<Schema> {
   await checkEncoding(connection);
-  const version = await readVersion(connection);
-  if (version === MIGRATIONS.length) return false;
-  if (version === 0 && !create) {
+  let version = await readVersion(connection, migrations.length);
+  const isNew = version === 0;
+  if (isNew && !create) {
     throw new PetstoreError(
       'unavailable',
       'there is no petstore in this database: serve, keys create or pets import makes one',
     );
   }
-  // Each statement must see what others committed while it waited for the lock.
-  await connection.transact('read committed', async () => {
-    await connection.runUnprepared('set local statement_timeout = 0');
-    await connection.runUnprepared(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
-    await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
-    // A step that waits for a table blocks all statements behind it: it rather fails soon.
-    await connection.runUnprepared(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
-    // Another process may have migrated it since the first check.
-    for (const step of MIGRATIONS.slice(await readVersion(connection))) {
-      await connection.runUnprepared(step);
+  if (version < migrations.length) {
+    // Each statement must see what others committed while it waited for the lock.
+    await connection.transact('read committed', async () => {
+      await connection.runUnprepared('set local statement_timeout = 0');
+      await connection.runUnprepared(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
+      await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
+      // Another process may have migrated it since the first check.
+      version = await readVersion(connection, migrations.length);
+      if (version < migrations.length) {
+        await retryWhileLocked(connection, () => execute(connection, migrations, version));
+      }
+    });
+  }
+  return { isNew, isNewer: version > migrations.length };
+}
+
+/** The pause between two tries lets go of the tables, and keeps the advisory lock. */
+async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
+  const deadline = performance.now() + LOCK_SECONDS_MAX * 1_000;
+  await connection.runUnprepared('savepoint migration');
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isLocked(error) || performance.now() > deadline) throw error;
+      await connection.runUnprepared('rollback to savepoint migration');
+      await sleep(TABLE_LOCK_PAUSE_MS);
     }
-    await connection.runUnprepared('update petstore_schema set version = ?', MIGRATIONS.length);
-  });
-  return version === 0;
+  }
+}
+
+async function execute(
+  connection: Connection,
+  migrations: typeof MIGRATIONS,
+  version: number,
+): Promise<void> {
+  await connection.runUnprepared(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
+  for (const { sql } of migrations.slice(version)) await connection.runUnprepared(sql);
+  // For programs that know fewer steps than these. Not a step itself: those that cannot read it refuse more steps.
+  const compatible = migrations.findLastIndex(({ breaking }) => breaking) + 1;
+  await connection.runUnprepared(
+    'alter table petstore_schema add column if not exists compatible bigint',
+  );
+  await connection.runUnprepared(
+    'update petstore_schema set version = ?, compatible = ?',
+    migrations.length,
+    compatible,
+  );
 }
 
 /** @throws PetstoreError `unavailable` when the encoding cannot hold every name. */
@@ -54,19 +104,24 @@ async function checkEncoding(connection: Connection): Promise<void> {
   );
 }
 
-/** The version of the schema; 0 when there is none. */
-async function readVersion(connection: Connection): Promise<number> {
+/**
+ * The version of the schema; 0 when there is none.
+ *
+ * @param known how many steps this program knows.
+ */
+async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass uses the session's catalog cache, which may lack a table that another session has just
   // created; a query that reads a table, as this one, refreshes the cache first.
   const [found] = await connection.runUnprepared(
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
-  const [row] = await connection.runUnprepared('select version from petstore_schema');
-  const version = Number(row?.[0]);
-  if (version <= MIGRATIONS.length) return version;
+  // The columns `version` and `compatible`; a schema of before the first one with the second has one.
+  const [row = []] = await connection.runUnprepared('select * from petstore_schema');
+  const [version = 0n, compatible = version] = row;
+  if (Number(compatible) <= known || Number(version) <= known) return Number(version);
   throw new PetstoreError(
     'unavailable',
-    `the database is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
+    `the database is of a newer petstore: its schema is ${version}, this program knows up to ${known}`,
   );
 }
