@@ -107,10 +107,10 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     await database.query(insert);
     const sold = { ...REX, status: 'sold' } as const;
     const request = { keyId: 1, key: 'once', at: 8 };
-    const rex = await pets.addOnce(sold, request);
+    const rex = await addOnce(pets, sold, request);
     assert.deepEqual(rex, { ...sold, id: 7n });
     const mia = await pets.update(rex, { ...sold, name: 'Mia' });
-    assert.deepEqual(await pets.addOnce(sold, request), mia);
+    assert.deepEqual(await addOnce(pets, sold, request), mia);
   });
 
   test('openStore on postgresql › an empty database that is not to be made › is refused and left', async () => {
