@@ -34,20 +34,23 @@ echo "The package on Node $(node --version):"
 npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
 
 package=node_modules/petstore
-for file in README.md LICENSE CHANGELOG.md openapi.json npm-shrinkwrap.json; do
+for file in README.md LICENSE CHANGELOG.md SECURITY.md openapi.json npm-shrinkwrap.json \
+  docs/operations.md deploy/petstore.service deploy/env.example; do
   [ -f "$package/$file" ] || fail "$file is not in the package"
 done
-for stranger in src test runtime; do
+expect 'the links in its documentation that lead nowhere' "$(cd "$package" && node --print '
+  const files = fs.globSync(["*.md", "docs/**/*.md"]);
+  const links = files.flatMap((file) =>
+    [...fs.readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link]) => path.join(path.dirname(file), link)));
+  links.length < 20 ? "too few links" : links.filter((link) => !fs.existsSync(link)).join()
+')" ''
+for stranger in src test runtime deploy/.env; do
   [ ! -e "$package/$stranger" ] || fail "$stranger is in the package"
 done
 installed=$(npm ls --all --parseable)
 for stranger in '(node-bin|node)-(linux|darwin|win)' typescript biome fast-check playwright chromium; do
   if grep -E "/$stranger" <<<"$installed"; then fail "the package brings $stranger"; fi
 done
-
-while read -r target; do
-  [ -e "$package/$target" ] || fail "README.md links to $target, which is not in the package"
-done < <(grep -oP '\]\((?!https?:)\K[^)#]+' "$package/README.md")
 
 mkdir exact
 tar --extract --file "$tarball" --directory exact --strip-components 1

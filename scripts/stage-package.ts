@@ -4,12 +4,26 @@
  * the package brings the dependencies that were tested.
  */
 
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
-/** A link of Markdown to a file, with the path of the file. */
-const LINK = /\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)/g;
-const FILES = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json'];
+const COPIED = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'SECURITY.md',
+  'deploy',
+  'docs',
+  'openapi.json',
+];
 
 interface Locked {
   readonly dev?: boolean;
@@ -22,7 +36,11 @@ const folder = join(root, '.cache/package');
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-for (const file of FILES) copyFileSync(join(root, file), join(folder, file));
+// deploy/.env has the passwords of whoever builds.
+const filter = (path: string) => basename(path) !== '.env';
+for (const name of COPIED)
+  cpSync(join(root, name), join(folder, name), { recursive: true, filter });
+for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
 // `private` keeps the checkout itself, which has neither the sources compiled nor the lock, from being published.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');
 write('package.json', manifest);
@@ -31,12 +49,13 @@ const { dependencies, engines } = manifest;
 const entry = { name: lock.name, version: lock.version, dependencies, engines };
 write('npm-shrinkwrap.json', { ...lock, packages: { '': entry, ...selectRuntime(packages) } });
 
-const readme = readFileSync(join(folder, 'README.md'), 'utf8');
-writeFileSync(join(folder, 'README.md'), readme.replace(LINK, unlinkAbsent));
-
-/** A link to what only the checkout has is left as its text. */
-function unlinkAbsent(link: string, text: string, path: string): string {
-  return existsSync(join(folder, path)) ? link : text;
+/** Leaves of a link to what only the checkout has its words. */
+function unlinkStrangers(file: string): void {
+  const text = readFileSync(file, 'utf8').replaceAll(
+    /\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)/g,
+    (link, words, path) => (existsSync(join(dirname(file), path)) ? link : words),
+  );
+  writeFileSync(file, text);
 }
 
 /** What the package needs to run: neither tools nor the workspace `runtime` and its Nodes. */
