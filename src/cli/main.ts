@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { addBackup } from './commands/backup.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addCopy } from './commands/copy.ts';
 import { addKeys } from './commands/keys.ts';
 import { addOpenApi } from './commands/openapi.ts';
@@ -35,7 +36,7 @@ function createProgram(): Command {
   addServe(program);
   addKeys(program);
   addPetFiles(addPets(program));
-  for (const add of [addBackup, addCopy, addOpenApi]) add(program);
+  for (const add of [addBackup, addCopy, addOpenApi, addCompletion]) add(program);
   return program;
 }
 
