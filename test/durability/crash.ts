@@ -19,7 +19,7 @@ const REPEATING_CLIENTS = 4;
 
 /** The goal is 1 s; the rest is for a machine that does other work at the same time. */
 const READY_MS_BAR = 1_000;
-const READY_MS_MAX = 10_000;
+const READY_MS_MAX = 30_000;
 
 export interface CrashOptions {
   readonly kills: number;

@@ -6,7 +6,7 @@ import { exchange } from '../support/socket.ts';
 import type { StoredPet } from './history.ts';
 import type { Random } from './random.ts';
 
-const READY_MS_MAX = 10_000;
+const READY_MS_MAX = 30_000;
 const POLL_MS = 2;
 const READY = 'GET /readyz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n';
 

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 const CUT_MS = 10_000;
@@ -30,14 +31,16 @@ async function open(port: number): Promise<{ socket: Socket; closed: Promise<str
   return { socket, closed };
 }
 
-function writeHead(service: RunningService, bytes: number): string {
-  return `POST /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: ${bytes}\r\n\r\n`;
+function writeHead(service: RunningService, bytes: number, more = ''): string {
+  return `POST /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: ${bytes}\r\n${more}\r\n`;
 }
 
-/** Sends half of a body and waits until the service has surely begun the request. */
+/** Sends half of a body, once the service has begun the request and waits for it. */
 async function sendHalf(service: RunningService, socket: Socket): Promise<void> {
-  socket.write(writeHead(service, BODY.length) + BODY.slice(0, 9));
-  await setTimeout(200);
+  socket.write(writeHead(service, BODY.length, 'Expect: 100-continue\r\n'));
+  const [answer] = await once(socket, 'data');
+  assert.equal(answer, 'HTTP/1.1 100 Continue\r\n\r\n');
+  socket.write(BODY.slice(0, 9));
 }
 
 async function finish(service: RunningService): Promise<unknown> {
@@ -45,7 +48,7 @@ async function finish(service: RunningService): Promise<unknown> {
   return { status, signal };
 }
 
-describe('stop', { concurrency: true }, () => {
+describe('stop', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`stop › ${signal} with a body on its way › takes no new connection, answers it and exits with 0`, async () => {
       await using service = await start();
@@ -58,7 +61,7 @@ describe('stop', { concurrency: true }, () => {
       await assert.rejects(fetch(`${service.url}/readyz`));
       socket.write(BODY.slice(9));
       const answer = await closed;
-      assert.match(answer, /^HTTP\/1\.1 201 Created\r\n/);
+      assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.deepEqual(await finish(service), STOPPED);
     });
@@ -83,6 +86,7 @@ describe('stop', { concurrency: true }, () => {
     await using service = await start();
     const clients = await Promise.all(Array.from({ length: 4 }, () => open(service.port)));
     const requests = (writeHead(service, BODY.length) + BODY).repeat(50);
+    const answered = clients.map(({ socket }) => once(socket, 'data'));
     for (const { socket } of clients) {
       const write = () => {
         while (!socket.destroyed && socket.writable && socket.write(requests));
@@ -90,7 +94,7 @@ describe('stop', { concurrency: true }, () => {
       socket.on('drain', write);
       write();
     }
-    await setTimeout(500);
+    await Promise.all(answered);
     const began = performance.now();
     // They read late: a reset would take from them what they have not read.
     for (const { socket } of clients) socket.pause();
@@ -122,13 +126,13 @@ describe('stop', { concurrency: true }, () => {
   });
 
   test('stop › a second signal › ends at once', async () => {
-    await using service = await start();
+    await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
     const { socket, closed } = await open(service.port);
     await sendHalf(service, socket);
     const began = performance.now();
     service.process.kill('SIGTERM');
     // Two signals that wait are one for the kernel.
-    await setTimeout(200);
+    await until(() => service.output.stderr.includes('"stopping"'));
     // As npm sends it again: nothing more happens.
     service.process.kill('SIGTERM');
     await setTimeout(1_000);
