@@ -28,7 +28,7 @@ const HEAD = ['id', ...NEW_PET_FIELDS.map(({ name }) => name)].map((name) =>
 export function addPets(program: Command): Command {
   const pets = program
     .command('pets')
-    .description('list, get, add, correct, remove, import and export pets')
+    .description('list, get, add, correct, remove, import, export and generate pets')
     .addHelpText('after', examples('petstore pets list', 'petstore pets import pets.csv'));
   const add = (name: string, description: string, example: string, options: Option[] = []) => {
     const command = pets.command(name).description(description);
