@@ -1,6 +1,7 @@
 /**
- * Checks the document with Redocly and Spectral, and the running service against the document with
- * Schemathesis, on both databases.
+ * Checks the document, the committed one and the served one, with Redocly, Spectral (its rules for OpenAPI
+ * and those of OWASP) and swagger-parser; and the running service against the document with Schemathesis,
+ * on both databases.
  *
  * Usage: npm run conformance [-- SEED]
  */
@@ -8,6 +9,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
@@ -20,21 +22,27 @@ const linters = join(root, '.ci/linters');
 const python = join(root, '.cache/schemathesis');
 const seed = process.argv[2] ?? '1';
 
-await lint();
+await installLinters();
+await lint(join(root, 'openapi.json'));
 await installSchemathesis();
 await checkService('sqlite:petstore.db');
 await using cluster = await startCluster();
 await checkService(cluster.url());
 
-/** Installs the linters apart from the dependencies: they have two hundred packages, which only this script needs. */
-async function lint(): Promise<void> {
+/** Installs the linters apart from the dependencies: they have three hundred packages. */
+async function installLinters(): Promise<void> {
   await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {}, linters);
+}
+
+async function lint(document: string): Promise<void> {
   const bin = join(linters, 'node_modules/.bin');
-  await run(join(bin, 'redocly'), ['lint', 'openapi.json'], {
+  await run(join(bin, 'redocly'), ['lint', document], {
     REDOCLY_TELEMETRY: 'off',
     REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
   });
-  await run(join(bin, 'spectral'), ['lint', '--fail-severity', 'hint', 'openapi.json']);
+  await run(join(bin, 'spectral'), ['lint', '--fail-severity', 'hint', document]);
+  const parse = `import('@apidevtools/swagger-parser').then((it) => it.default.validate(process.argv[1]))`;
+  await run(process.execPath, ['--eval', parse, document], {}, linters);
 }
 
 async function installSchemathesis(): Promise<void> {
@@ -50,6 +58,9 @@ async function checkService(database: string): Promise<void> {
   await using folder = await createFolder();
   const args = ['--log-level', 'warn', '--database', database];
   await using service = await startService(args, { cwd: folder.path });
+  const document = await fetch(`${service.url}/openapi.json`);
+  await writeFile(join(folder.path, 'openapi.json'), await document.text());
+  await lint(join(folder.path, 'openapi.json'));
   const config = ['--no-color', '--config-file', join(root, 'schemathesis.toml')];
   const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
   await run(
