@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { readCsv } from '../../src/cli/pet-file/csv.ts';
 import { readPets, writePets } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
@@ -356,6 +357,12 @@ describe('pets import', () => {
       );
     });
   }
+
+  test('pets import › CSV that arrives byte by byte › is read with the delimiter of its whole header', async () => {
+    const bytes = [...Buffer.from('name;categoryId\r\nRex;1\r\n')];
+    const chunks = iterate(bytes.map((byte) => Buffer.of(byte)));
+    assert.deepEqual(await collect(readCsv(chunks)), [REX]);
+  });
 
   test('pets import › a format that is named › is read, whatever the ending', async () => {
     const file = join(folder, 'pets.txt');
