@@ -69,7 +69,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     files: ['test/pooler/*.pooler.ts'],
     concurrency: 2,
     testSecondsMax: 60,
-    runMinutesMax: 10,
+    runMinutesMax: 25,
     hasServer: true,
   },
   fuzz: {
