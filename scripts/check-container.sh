@@ -45,7 +45,8 @@ podman() {
 
 cleanup() {
   podman rm --all --force --time 0 >/dev/null 2>&1 || true
-  umount "$folder/storage/overlay" 2>/dev/null || true
+  # What a build that was interrupted has left mounted.
+  { grep -o " $folder/[^ ]*" /proc/mounts || true; } | sort -r | xargs -r umount
   rm -rf --one-file-system "$folder"
 }
 trap cleanup EXIT
