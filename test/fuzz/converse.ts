@@ -28,7 +28,9 @@ export function converse(
       socket.destroy();
       reject(error);
     };
-    const timer = setTimeout(() => fail(new Error(`no end after ${MS_MAX} ms`)), MS_MAX);
+    const timer = setTimeout(() => {
+      fail(new Error(`no end after ${MS_MAX} ms, ${judge.describe()}, ${socket.readyState}`));
+    }, MS_MAX);
     let wasReset = false;
     socket.on('connect', () => send(socket, conversation));
     socket.on('data', (bytes: Buffer) => {
@@ -121,6 +123,11 @@ class Judge {
     }
     this.#answered += 1;
     this.#onAnswer(status);
+  }
+
+  /** How far it is. */
+  describe(): string {
+    return `${this.#answered} of ${this.#conversation.requests.length} answers`;
   }
 
   end(wasReset: boolean): void {

@@ -1,6 +1,8 @@
 /** Many requests on one connection at once: all are answered in their order, a few are at work at a time. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCursor } from '../../src/http/cursor.ts';
@@ -92,6 +94,22 @@ test('pipelining › an upgrade that is not served, with a body in two parts ›
   const half = upgrade.length - 9;
   const text = await exchange(port, upgrade.slice(0, half), upgrade.slice(half) + get(1, CLOSE));
   assert.deepEqual(statuses(text), ['201', '200']);
+});
+
+test('pipelining › a client that ends its side while requests wait › gets all answers, and the end', async ({
+  mock,
+}) => {
+  const accepted = once(service.app.server, 'connection');
+  using connection = openConnection(port, { allowHalfOpen: true });
+  const [socket] = (await accepted) as [Socket];
+  const ended = once(socket, 'end');
+  const find = store.pets.find;
+  mock.method(store.pets, 'find', async (id: bigint) => {
+    await ended;
+    return find(id);
+  });
+  connection.socket.end(get(1).repeat(12));
+  assert.equal(statuses(await connection.readToEnd()).length, 12);
 });
 
 test('pipelining › a client that reads no answer › gets no more work done', async () => {

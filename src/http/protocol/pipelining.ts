@@ -106,6 +106,14 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   if (socket.listenerCount('data') === 0) return;
   Reflect.deleteProperty(socket, 'resume');
   socket.resume();
+  if (socket.readableEnded) endAfterAnswers(socket);
+}
+
+/** Ends a connection whose client ended its side while the socket had no parser, which would have ended it. */
+function endAfterAnswers(socket: Socket): void {
+  const last = findLastResponse(socket);
+  if (last === undefined || last.destroyed) socket.end();
+  else last.once('close', () => socket.end());
 }
 
 /** The response to the last request that was started on this connection. */
