@@ -49,8 +49,11 @@ export async function startListener(
       setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
       // An answer that was begun before has no `Connection: close`, and leaves its connection open.
       const idleCheck = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
-      await app.close();
-      clearInterval(idleCheck);
+      try {
+        await app.close();
+      } finally {
+        clearInterval(idleCheck);
+      }
     },
   };
 }

@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type RunningService, startService } from '../support/program.ts';
+import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -71,6 +72,9 @@ describe('stop', { concurrency: 3 }, () => {
     await using service = await start();
     const silent = await open(service.port);
     const idle = await open(service.port);
+    // This one does not answer the end of the service by its own.
+    using halfOpen = openConnection(service.port, { allowHalfOpen: true });
+    await once(halfOpen.socket, 'connect');
     idle.socket.write('GET /livez HTTP/1.1\r\nHost: petstore.test\r\n\r\n');
     await once(idle.socket, 'data');
     await setTimeout(100);
@@ -78,6 +82,7 @@ describe('stop', { concurrency: 3 }, () => {
     service.process.kill('SIGTERM');
     assert.deepEqual(await finish(service), STOPPED);
     assert.ok(performance.now() - began < CUT_MS / 2);
+    assert.equal(service.output.stderr, '');
     assert.equal(await silent.closed, '');
     assert.match(await idle.closed, /^HTTP\/1\.1 200 OK\r\n/);
   });

@@ -129,7 +129,7 @@ export function countAtWork(socket: Socket): number {
 /** Whether none of its requests is at work or being received. */
 export function isIdle(socket: Socket): boolean {
   const pipeline = socket[PIPELINE];
-  if (pipeline === undefined) return socket.bytesRead === 0;
+  if (pipeline === undefined) return socket.bytesRead === 0 && socket.writable;
   const { last, bytesRead } = pipeline;
   return (
     last.writableFinished && last.req.complete && socket.bytesRead === bytesRead && socket.writable
