@@ -44,7 +44,7 @@ expect 'the links in its documentation that lead nowhere' "$(cd "$package" && no
     [...fs.readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link]) => path.join(path.dirname(file), link)));
   links.length < 20 ? "too few links" : links.filter((link) => !fs.existsSync(link)).join()
 ')" ''
-for stranger in src test runtime deploy/.env; do
+for stranger in src test runtime deploy/.env.old deploy/tls.key; do
   [ ! -e "$package/$stranger" ] || fail "$stranger is in the package"
 done
 installed=$(npm ls --all --parseable)

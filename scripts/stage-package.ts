@@ -36,8 +36,9 @@ const folder = join(root, '.cache/package');
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-// deploy/.env has the passwords of whoever builds.
-const filter = (path: string) => basename(path) !== '.env';
+// Passwords and keys of whoever builds, which the documentation puts beside the examples.
+const SECRET = /^\.env|\.(?:key|crt|pem)$/;
+const filter = (path: string) => !SECRET.test(basename(path));
 for (const name of COPIED)
   cpSync(join(root, name), join(folder, name), { recursive: true, filter });
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
