@@ -57,7 +57,7 @@ debootstrap --variant=minbase bookworm "$base" >"$folder/log" 2>&1 || { cat "$fo
 cp "$(npm run --silent node -- --print process.execPath)" "$base/usr/local/bin/node"
 npm install --global --prefix "$base/usr/local" --loglevel=error --no-audit --no-fund "npm@$NPM"
 chroot "$base" useradd --create-home --uid 1000 node
-# This machine lends its npm's registry and certificates, in the configuration that --prefix keeps.
+# It takes the registry and the certificates of this machine's npm, in the configuration that --prefix keeps.
 mkdir -p "$base/etc/ssl/certs"
 for name in registry cafile; do
   value=$(npm config get "$name" 2>/dev/null)

@@ -25,11 +25,11 @@ fail() {
 }
 
 # A user of the new machine runs a script. Its processes are in a namespace of their own, so none
-# outlives it. This machine lends its npm's registry and certificates, and nothing else.
+# outlives it. It takes the registry and the certificates of this machine's npm, and nothing else.
 ann() {
   unshare --mount --pid --fork --kill-child --root="$root" --mount-proc --wd=/home/ann \
     setpriv --reuid=1000 --regid=1000 --clear-groups \
-    env --ignore-environment HOME=/home/ann PATH="${path:-/usr/bin:/bin}" "${lent[@]}" \
+    env --ignore-environment HOME=/home/ann PATH="${path:-/usr/bin:/bin}" "${from_npm[@]}" \
     bash -euc "$1"
 }
 
@@ -68,10 +68,10 @@ start() {
 }
 '
 
-lent=()
+from_npm=()
 for name in registry cafile; do
   value=$(npm config get "$name" 2>/dev/null)
-  [ "$value" = null ] || lent+=("npm_config_$name=$value")
+  [ "$value" = null ] || from_npm+=("npm_config_$name=$value")
 done
 
 say 'a minimal Debian'

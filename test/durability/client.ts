@@ -8,7 +8,7 @@ import type { Random } from './random.ts';
 
 const PAUSE_MS = 20;
 /** A service that runs answers sooner, and one that was killed breaks the connection. */
-const PATIENCE_MS = 10_000;
+const WAIT_MS_MAX = 10_000;
 
 /** The service of a client; `ports` may change between requests. */
 export interface ClientTarget {
@@ -36,9 +36,9 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
     const port = target.ports[Math.floor(target.random() * target.ports.length)] ?? 0;
     const what = `${sent.method ?? 'GET'} ${sent.path}`;
     const headers = { authorization, ...sent.headers };
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(WAIT_MS_MAX);
     const answer = await send(port, { ...sent, headers, signal }).catch(() => undefined);
-    if (signal.aborted) wrong.push(`${what}: no answer within ${PATIENCE_MS} ms`);
+    if (signal.aborted) wrong.push(`${what}: no answer within ${WAIT_MS_MAX} ms`);
     if (answer === undefined || answer.status === 503) return undefined;
     if (good.includes(answer.status)) return answer;
     wrong.push(`${what}: ${answer.status} ${answer.body}`);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PASSWORD, type Replicas } from './petstore.ts';
 
 const ANSWER_MS_MAX = 2_000;
-const CLIENT_PATIENCE_MS = 10_000;
+const CLIENT_WAIT_MS_MAX = 10_000;
 const RETRY_AFTER_SECONDS_MAX = 2;
 export const RETURN_MS_MAX = 5_000;
 /** After this time without a refusal the service counts as back. */
@@ -57,7 +57,7 @@ export function startLoad(
     let answer: Response;
     let text: string;
     try {
-      const signal = AbortSignal.timeout(CLIENT_PATIENCE_MS);
+      const signal = AbortSignal.timeout(CLIENT_WAIT_MS_MAX);
       answer = await fetch(`${services[replica]?.url}${path}`, { ...init, signal });
       text = await answer.text();
     } catch (error) {

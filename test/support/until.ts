@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
 
 /** For the end of a process, or the start of another, also on a busy machine; a test has 60 s. */
-const PATIENCE_MS = 30_000;
+const WAIT_MS_MAX = 30_000;
 
 /** Resolves when it is so; fails when it does not become so. */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
-  msMax = PATIENCE_MS,
+  msMax = WAIT_MS_MAX,
 ): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!(await isSo())) {

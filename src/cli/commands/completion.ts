@@ -33,7 +33,7 @@ _petstore() {
 ${toCases(all, ([word]) => word, ['words=', ''])}
   if [[ $files && $current != -* ]]; then
     words=
-    compopt -o default
+    compopt -o default 2>/dev/null
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }

@@ -73,7 +73,7 @@ function createPools(address: string, connections: number): Pools {
 }
 
 /**
- * A pooler that lends sessions for one transaction lends the last one first: held by another
+ * A pooler that gives a session for one transaction gives the last one first: held by another
  * connection, it is not there for the statement that was prepared in it.
  *
  * @throws PetstoreError `unavailable` when a pooler forgets prepared statements.
