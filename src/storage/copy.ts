@@ -50,14 +50,20 @@ export interface CopyStep {
 /**
  * Copies all, as of one moment, or nothing: the target is read back before it commits.
  *
- * @throws PetstoreError `bad_request` when the target is not empty, `internal_error` when what was
- *   read back is not what was copied.
+ * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when one of them is
+ *   of a newer petstore, `internal_error` when what was read back is not what was copied.
  */
-export function copyDatabase(
+export async function copyDatabase(
   from: Engine,
   to: Engine,
   onProgress: OnCopyProgress = () => undefined,
 ): Promise<CopyResult> {
+  if (from.isNewer || to.isNewer) {
+    throw new PetstoreError(
+      'unavailable',
+      'the database is of a newer petstore: only that one copies all that is in it',
+    );
+  }
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
       if (sum(await countRows(target)) > 0) {

@@ -24,6 +24,9 @@ export interface Engine {
   /** Whether opening it created the petstore in it. */
   readonly isNew: boolean;
 
+  /** Whether a newer petstore made its tables, which may hold what this one does not copy. */
+  readonly isNewer: boolean;
+
   readonly petQueries: PetQueries;
 
   /** Counted up by its parts; {@link StoreStatistics} says what each is. */

@@ -62,6 +62,8 @@ describe('a release on the schema of a newer one', () => {
       assert.equal(store.isNew, false);
       assert.equal((await store.pets.add(REX)).id, 3n);
       assert.equal(await store.pets.addAll(ReadableStream.from([REX, REX])), 2);
+      // `pets export FILE` begins with it.
+      assert.equal(await store.pets.count(), 5);
       const { rows } = await queryOnce(
         address,
         'select id::int, weight::int from pets order by id',

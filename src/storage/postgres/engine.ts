@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PetstoreError } from '../../error.ts';
 import type { StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { Statistics } from '../statistics.ts';
@@ -102,8 +101,8 @@ async function closeAll(pools: Pools): Promise<void> {
 
 class PostgresEngine implements Engine {
   readonly isNew: boolean;
+  readonly isNewer: boolean;
   readonly petQueries: PetQueries;
-  readonly #isNewer: boolean;
   readonly #counted = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements), this.#counted);
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
@@ -112,7 +111,7 @@ class PostgresEngine implements Engine {
 
   constructor(pools: Pools, { isNew, isNewer }: Schema) {
     this.isNew = isNew;
-    this.#isNewer = isNewer;
+    this.isNewer = isNewer;
     this.#pools = pools;
     this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
   }
@@ -197,12 +196,6 @@ class PostgresEngine implements Engine {
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
-    if (this.#isNewer) {
-      throw new PetstoreError(
-        'unavailable',
-        'the database is of a newer petstore: only that one copies all that is in it',
-      );
-    }
     const isSnapshot = kind === 'snapshot';
     const isolation = isSnapshot ? 'repeatable read read only' : 'read committed';
     return this.#pools.writes.withoutDeadline((connection) =>

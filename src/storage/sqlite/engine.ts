@@ -80,6 +80,8 @@ async function prepare(connection: SqliteConnection, file: string): Promise<bool
 
 class SqliteEngine implements Engine {
   readonly isNew: boolean;
+  /** A newer one is refused as it is opened. */
+  readonly isNewer = false;
   readonly petQueries: PetQueries;
   readonly statistics = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
