@@ -148,10 +148,24 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     });
   }
 
-  for (const [what, answer] of [
-    ['is silent', ''],
-    ['hangs up', undefined],
-    ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
+  const NOT_REACHED = '^the database cannot be reached';
+  const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
+  const REFUSED = '^the database is refused by its pooler, whose log says why';
+  for (const [what, answer, message, query = ''] of [
+    ['is silent', '', NOT_REACHED],
+    ['hangs up', undefined, NOT_REACHED],
+    ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', NOT_REACHED],
+    [
+      'is a pooler that refuses it',
+      POOLER_REFUSAL,
+      `${REFUSED}: the address may need pgbouncer=true$`,
+    ],
+    [
+      'is a pooler, as the address says, that refuses it',
+      POOLER_REFUSAL,
+      `${REFUSED}$`,
+      '?pgbouncer=true',
+    ],
   ] as const) {
     test(`openStore on postgresql › a server that ${what} › is one line without the login, and not stormed`, async () => {
       const sockets: Socket[] = [];
@@ -163,7 +177,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       await once(server.listen(0, '127.0.0.1'), 'listening');
       try {
         const { port } = server.address() as AddressInfo;
-        await assertOneLine(`${LOGIN}127.0.0.1:${port}/pets`, /^the database cannot be reached/);
+        await assertOneLine(`${LOGIN}127.0.0.1:${port}/pets${query}`, new RegExp(message));
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
       } finally {
         for (const socket of sockets) socket.destroy();

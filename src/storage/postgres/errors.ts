@@ -10,6 +10,8 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
+/** PgBouncer's own errors have this code, whatever they are. */
+const PROTOCOL_VIOLATION = '08P01';
 
 /** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
 const REASONS: ReadonlyMap<string, string> = new Map([
@@ -18,8 +20,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
-  // PgBouncer's own errors have this code, whatever they are.
-  ['08P01', 'is refused by its pooler, whose log says why: the address may need pgbouncer=true'],
+  [PROTOCOL_VIOLATION, 'is refused by its pooler, whose log says why'],
   [
     '26000',
     'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
@@ -64,13 +65,18 @@ export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
 }
 
-/** A PetstoreError for what the operator can do something about, without an address; a bug of ours as it is. */
-export function explain(error: unknown): unknown {
+/**
+ * A PetstoreError for what the operator can do something about, without an address; a bug of ours as it is.
+ *
+ * @param poolerHint what to tell the operator when a pooler refuses.
+ */
+export function explain(error: unknown, poolerHint = ''): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
   const state = findCause(error)?.code;
   const reason = state === undefined ? describeConnection(error) : findReason(state);
   if (reason === undefined) return error;
-  return new PetstoreError('unavailable', `the database ${reason}`, { cause: error });
+  const hint = state === PROTOCOL_VIOLATION ? poolerHint : '';
+  return new PetstoreError('unavailable', `the database ${reason}${hint}`, { cause: error });
 }
 
 /** The error of the server, also when it is the cause of an explained one. */

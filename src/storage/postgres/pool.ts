@@ -115,7 +115,9 @@ export class ConnectionPool {
         // silent may still answer.
         const isFinal = tries >= this.#hosts.count && now < startedAt + CONNECT_MS_MAX / 2;
         const hasTime = now + CONNECT_MS_MAX / 2 < deadline;
-        if (isFinal || !hasTime) throw explain(error);
+        // PgBouncer refuses the startup parameters that are not sent with pgbouncer=true.
+        const hint = this.#hosts.isPooled ? '' : ': the address may need pgbouncer=true';
+        if (isFinal || !hasTime) throw explain(error, hint);
         tries += 1;
       }
     }
