@@ -24,8 +24,8 @@ export interface Store {
   check(): Promise<void>;
 
   /**
-   * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Others may
-   * read and write meanwhile.
+   * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Other
+   * processes may read and write meanwhile; on SQLite no other method may be called until it resolves.
    *
    * @throws PetstoreError `bad_request` when the file exists or cannot be written.
    */
