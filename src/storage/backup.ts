@@ -13,12 +13,14 @@ import { createPrivateFile } from './private-file.ts';
  * Writes all that the engine's database holds to a new file.
  *
  * @param openCopy opens the empty file as the target of a copy.
+ * @param finishCopy checks the copy once it is closed; damage is told of the second file.
  * @throws PetstoreError `bad_request` when the file exists or cannot be written.
  */
 export function writeBackup(
   engine: Engine,
   file: string,
   openCopy: (file: string) => Promise<Engine>,
+  finishCopy: (copy: string, told: string) => void,
   onProgress: OnBackupProgress = () => undefined,
 ): Promise<void> {
   return writeNewFile(file, async (partial) => {
@@ -29,6 +31,8 @@ export function writeBackup(
     } finally {
       await copy.close();
     }
+    onProgress('checking');
+    finishCopy(partial, file);
   });
 }
 

@@ -8,7 +8,7 @@ import type { Engine } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
 import { startPurge } from './purge.ts';
-import { openSqlite } from './sqlite/engine.ts';
+import { finishCopy, openSqlite } from './sqlite/engine.ts';
 
 /** The digest of no key: a SHA-256 has 32 bytes. */
 const NO_DIGEST = new Uint8Array();
@@ -43,7 +43,13 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
     backup: (file, onProgress) =>
-      writeBackup(engine, file, (copy) => openSqlite(copy, { create: true }), onProgress),
+      writeBackup(
+        engine,
+        file,
+        (copy) => openSqlite(copy, { create: true }),
+        finishCopy,
+        onProgress,
+      ),
     close() {
       stopPurge?.();
       return engine.close();

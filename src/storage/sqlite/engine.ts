@@ -78,6 +78,22 @@ async function prepare(connection: SqliteConnection, file: string): Promise<bool
   return retryWhileBusy(() => connection.transact('immediate', () => migrate(connection, file)));
 }
 
+/**
+ * Checks all of a copy that is written, and makes it a file by itself.
+ *
+ * @param told what is told of, when it is damaged.
+ */
+export function finishCopy(copy: string, told: string): void {
+  try {
+    using connection = new DatabaseSync(copy);
+    // Of itself it would be in WAL mode, and could not be read where nothing can be written.
+    connection.exec('pragma journal_mode = delete');
+    checkPages(connection, told, Number.POSITIVE_INFINITY);
+  } catch (error) {
+    throw isDamage(error) ? explain(error, told) : error;
+  }
+}
+
 class SqliteEngine implements Engine {
   readonly isNew: boolean;
   /** A newer one is refused as it is opened. */
@@ -219,10 +235,7 @@ class SqliteEngine implements Engine {
           onProgress('copied', 1 - remainingPages / totalPages),
       });
       onProgress('checking');
-      using copy = new DatabaseSync(file);
-      // Of itself it would be in WAL mode, and could not be read where nothing can be written.
-      copy.exec('pragma journal_mode = delete');
-      checkPages(copy, this.#file, Number.POSITIVE_INFINITY);
+      finishCopy(file, this.#file);
     } catch (error) {
       throw isDamage(error) || isBusy(error) ? explain(error, this.#file) : error;
     } finally {

@@ -1,8 +1,10 @@
 /** What src/store.ts promises of `check`, `backup` and `close` of the store, and opening it again, on every engine. */
 
 import assert from 'node:assert/strict';
+import { readdirSync, truncateSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
@@ -37,9 +39,14 @@ for (const engine of ENGINES) {
         assert.ok(part === undefined || (part >= 0 && part <= 1));
         phases.push(phase);
       });
-      assert.match(phases.at(-1) ?? '', /^(checking|read back)$/);
-      const partial = (await readdir(folder)).filter((name) => name.endsWith('.partial'));
-      assert.deepEqual(partial, []);
+      assert.equal(phases.at(-1), 'checking');
+      const copies = (await readdir(folder)).filter((name) => name.startsWith('backup'));
+      assert.deepEqual(copies, ['backup.db']);
+      {
+        using copy = new DatabaseSync(file, { readOnly: true });
+        const mode = copy.prepare('pragma journal_mode').get();
+        assert.deepEqual({ ...mode }, { journal_mode: 'delete' });
+      }
       const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
       await store.pets.add(REX);
 
@@ -48,6 +55,18 @@ for (const engine of ENGINES) {
       assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), once);
       assert.equal((await copy.pets.add(REX)).id, 52n);
       assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
+    });
+
+    test(`store.backup ${on} › to a file that loses its end before it is checked › fails and leaves none`, async () => {
+      await using opened = await openNewStore(engine);
+      const { store, folder } = opened;
+      const list = () => readdirSync(folder).filter((name) => name.startsWith('backup'));
+      const backup = store.backup(join(folder, 'backup.db'), (phase) => {
+        const [partial] = list();
+        if (phase === 'checking' && partial) truncateSync(join(folder, partial), 3 * 4_096);
+      });
+      await assert.rejects(backup, { name: 'PetstoreError', message: /is damaged/ });
+      assert.deepEqual(list(), []);
     });
 
     test(`store.backup ${on} › to a file that is there › is bad_request and leaves it`, async () => {
