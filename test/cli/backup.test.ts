@@ -1,6 +1,7 @@
 /** `petstore backup` of the real program, while a service writes to the store. */
 
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -103,14 +104,20 @@ describe('backup', () => {
 });
 
 describe('backup --keep', () => {
+  const UUID = '0b6c1f3e-9a57-4d2c-8e10-5f4b7a9c2d6e';
   const OTHERS = [
     'petstore.db',
     'petstore-2026-01-01.db',
     'petstore-2026-01-01T000000Z.db.bak',
     'my-petstore-2026-01-01T000000Z.db',
     'petstore-2026-01-01T000000Z.db.b1f6.partial',
+    `petstore.db.${UUID}.partial`,
+    `petstore-2026-01-01T000000Z.db.${UUID}.partial.bak`,
+    `my-petstore-2026-01-01T000000Z.db.${UUID}.partial`,
   ];
   const at = (day: number) => `petstore-2026-11-${day}T043000Z.db`;
+  const partialAt = (day: number, time = '043000') =>
+    `petstore-2026-11-${day}T${time}Z.db.${UUID}.partial`;
 
   /** A new store, a folder with the files, and what is told on a standard error. */
   async function prepare(files: readonly string[]) {
@@ -128,6 +135,7 @@ describe('backup --keep', () => {
     };
     return {
       store,
+      target,
       stderr,
       list: async () => (await readdir(target)).sort(),
       told: () => told.replaceAll(`${target}/`, ''),
@@ -163,6 +171,36 @@ describe('backup --keep', () => {
     await using prepared = await prepare([at(10), at(13)]);
     await assert.rejects(prepared.backUp(1, 13), /exists already$/);
     assert.deepEqual(await prepared.list(), [at(10), at(13)]);
+  });
+
+  test('backup --keep › parts that backups left › removes those of more than a day ago', async () => {
+    const old = [partialAt(10), `${partialAt(11)}-wal`, `${partialAt(11)}-shm`];
+    const older = [...old, `${partialAt(11)}-journal`, partialAt(12, '042959')].sort();
+    const young = [partialAt(12), partialAt(12, '043001'), partialAt(13), partialAt(14)];
+    await using prepared = await prepare([at(11), ...older, ...young, ...OTHERS]);
+    await prepared.backUp(2, 13);
+    assert.deepEqual(await prepared.list(), [at(11), at(13), ...young, ...OTHERS].sort());
+    const removed = older.map((name) => `Removed ${name}.\n`).join('');
+    assert.equal(prepared.told(), `The store is copied to ${at(13)}.\n${removed}`);
+  });
+
+  test('backup --keep › a part under the name that a backup under way has › removes it', async () => {
+    await using prepared = await prepare([]);
+    const { store, target } = prepared;
+    let part = '';
+    await store.backup(join(target, at(10)), () => {
+      part = readdirSync(target).join();
+    });
+    await writeFile(join(target, part), 'Rex');
+    await prepared.backUp(2, 13);
+    assert.deepEqual(await prepared.list(), [at(10), at(13)]);
+    assert.ok(prepared.told().endsWith(`\nRemoved ${part}.\n`));
+  });
+
+  test('backup --keep › that fails beside an old part › removes none', async () => {
+    await using prepared = await prepare([at(13), partialAt(10)]);
+    await assert.rejects(prepared.backUp(1, 13), /exists already$/);
+    assert.deepEqual(await prepared.list(), [partialAt(10), at(13)]);
   });
 
   test('backup --keep › on a terminal › shows a bar until it is done', async () => {

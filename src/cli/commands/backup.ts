@@ -9,8 +9,15 @@ import { examples, toOneLine } from '../output.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
-/** Sorted by name, dated backups are sorted by time. */
-const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
+/**
+ * A dated backup, or, with `.partial`, what is left of one that was ended, and SQLite's files beside it.
+ * Sorted by name, they are sorted by time.
+ */
+const DATED =
+  /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db(\.[\da-f-]{36}\.partial(-journal|-shm|-wal)?)?$/;
+
+/** A backup that began longer ago is no longer under way. */
+const PARTIAL_MS_MAX = 24 * 60 * 60 * 1_000;
 
 interface BackupOptions extends StoreOptions {
   readonly keep?: number;
@@ -45,9 +52,8 @@ export async function backUp(
   stderr: ProgressStream,
   now: () => Date = () => new Date(),
 ): Promise<void> {
-  const name = `petstore-${now()
-    .toISOString()
-    .replace(/:|\.\d+/g, '')}.db`;
+  const time = now();
+  const name = toName(time);
   const file = keep === undefined ? target : join(target, name);
   const progress = new Progress(stderr, 'copied');
   try {
@@ -64,10 +70,18 @@ export async function backUp(
   stderr.write(`${toOneLine(`The store is copied to ${file}.`)}\n`);
   if (keep === undefined) return;
   const entries = await readdir(target, { withFileTypes: true });
-  const others = entries.filter((entry) => entry.isFile() && entry.name !== name);
-  const dated = others.map((entry) => entry.name).filter((other) => DATED.test(other));
-  for (const oldest of dated.sort().slice(0, Math.max(0, dated.length + 1 - keep))) {
-    await rm(join(target, oldest));
-    stderr.write(`${toOneLine(`Removed ${join(target, oldest)}.`)}\n`);
+  const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  const dated = names.filter((other) => other !== name && DATED.test(other)).sort();
+  const whole = dated.filter((other) => other.endsWith('.db'));
+  const oldest = whole.slice(0, Math.max(0, whole.length + 1 - keep));
+  const ended = toName(new Date(time.getTime() - PARTIAL_MS_MAX));
+  const partial = dated.filter((other) => !whole.includes(other) && other < ended);
+  for (const old of [...oldest, ...partial]) {
+    await rm(join(target, old));
+    stderr.write(`${toOneLine(`Removed ${join(target, old)}.`)}\n`);
   }
+}
+
+function toName(time: Date): string {
+  return `petstore-${time.toISOString().replace(/:|\.\d+/g, '')}.db`;
 }
