@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { exportPets, importPets } from '../../src/cli/commands/pet-files.ts';
@@ -84,6 +85,22 @@ describe('pets', () => {
         message: /missing\.json cannot be read: no such file or directory; nothing was imported$/,
       },
     );
+  });
+
+  test('pets import › a stream that breaks behind a wrong row › tells why it broke', async (t) => {
+    const input = new Readable({ read: () => undefined });
+    input.push('{"name":"Rex"}\n');
+    t.mock.getter(process, 'stdin', () => input);
+    const stderr = new Transcript(true);
+    t.mock.method(stderr, 'write', (text: string) => {
+      // The row is refused, and the next one is waited for.
+      if (!text.endsWith('checked')) return;
+      input.destroy(Object.assign(new Error('read EIO'), { errno: -constants.errno.EIO }));
+    });
+    await assert.rejects(importPets(store, { file: '-', format: 'ndjson' }, stderr), {
+      code: 'bad_request',
+      message: 'standard input cannot be read: i/o error; nothing was imported',
+    });
   });
 
   test('pets import › then export › gives the same pets in each format', async () => {

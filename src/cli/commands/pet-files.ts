@@ -10,7 +10,7 @@ import { countOption, databaseOption, formatOption, seedOption } from '../option
 import { examples, toOneLine } from '../output.ts';
 import { type PetFile, readPets, type TargetFile, writePets } from '../pet-file/pet-file.ts';
 import { generatePets } from '../pet-file/sample.ts';
-import type { PetRow } from '../pet-file/text.ts';
+import { type PetRow, RowError } from '../pet-file/text.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
@@ -133,27 +133,28 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
 /**
  * The pets, up to the first wrong row: from there the rows are read for the other wrong ones alone.
  *
- * @throws PetstoreError for a single wrong row its own; of several, which are shown, their number.
+ * @throws PetstoreError for a single wrong row its own; of several, which are shown, their number; when
+ *   the file cannot be read to its end, why.
  */
 async function* refuseWrong(
   rows: AsyncIterable<PetRow>,
   progress: Progress,
   stderr: ProgressStream,
 ): AsyncGenerator<NewPet> {
-  const shown: PetstoreError[] = [];
+  const shown: RowError[] = [];
   let wrong = 0;
-  const refuse = (row: PetstoreError) => {
+  const refuse = (row: RowError) => {
     if (wrong < WRONG_ROWS_MAX) shown.push(row);
     wrong += 1;
     progress.setPhase('checked');
   };
   try {
     for await (const row of rows) {
-      if (row instanceof PetstoreError) refuse(row);
+      if (row instanceof RowError) refuse(row);
       else if (wrong === 0) yield row;
     }
   } catch (cause) {
-    if (!(cause instanceof PetstoreError)) throw cause;
+    if (!(cause instanceof RowError)) throw cause;
     refuse(cause);
   }
   // The database takes its time for many.

@@ -31,7 +31,7 @@ const FORMATS = {
   },
 } satisfies Record<string, PetFormat>;
 
-export type PetFormatName = keyof typeof FORMATS;
+type PetFormatName = keyof typeof FORMATS;
 export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 
 const ENDINGS: Readonly<Record<string, PetFormatName>> = {

@@ -6,11 +6,13 @@ import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
 import type { NewPet } from '../../pet.ts';
 
-/** The pet of a row, or why it is none; the message names the line where the row starts. */
-export type PetRow = NewPet | PetstoreError;
+/** Why a row is no pet; the message names the line where the row starts. */
+export class RowError extends PetstoreError {}
+
+export type PetRow = NewPet | RowError;
 
 /** The file that is standard input. */
-export const STANDARD_INPUT = '-';
+const STANDARD_INPUT = '-';
 
 /** The longest row, which bounds the memory that a file without line ends can take. */
 export const ROW_BYTES_MAX = 65_536;
@@ -87,17 +89,13 @@ export function countLineFeeds(text: string): number {
 }
 
 /** An error of the row that starts at that line of the file; its message is a single line. */
-export function createLineError(
-  line: number,
-  reason: string,
-  options?: ErrorOptions,
-): PetstoreError {
+export function createLineError(line: number, reason: string, options?: ErrorOptions): RowError {
   // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
   const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-  return new PetstoreError('bad_request', `line ${line}: ${words}`, options);
+  return new RowError('bad_request', `line ${line}: ${words}`, options);
 }
 
-export function createLongRowError(line: number): PetstoreError {
+export function createLongRowError(line: number): RowError {
   return createLineError(
     line,
     `longer than ${ROW_BYTES_MAX} bytes; is a quote, a bracket or the end of a line missing?`,
