@@ -90,7 +90,8 @@ export class Progress {
     const line = describe(this.#phase, now, this.#stream.isTTY === true);
     // A line that wraps could not be redrawn.
     if (this.#stream.isTTY) {
-      this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns ?? COLUMNS_DEFAULT) - 1));
+      // Some terminals report 0 columns.
+      this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns || COLUMNS_DEFAULT) - 1));
     } else this.#stream.write(`${line}\n`);
   }
 }

@@ -238,6 +238,12 @@ describe('progress', () => {
     assert.equal(stderr.text.split('\r\x1b[K')[1], '[##################');
   });
 
+  test('progress › on a terminal of 0 columns › cuts nothing of a short line', () => {
+    const stderr = Object.assign(new Transcript(true), { columns: 0 });
+    new Progress(stderr, 'imported').setPhase('checked');
+    assert.equal(stderr.text, '\r\x1b[Kchecked');
+  });
+
   test('progress › elsewhere › writes a line every five seconds', () => {
     const stderr = new Transcript();
     run(stderr, 20, 12, 1_000);
