@@ -146,6 +146,18 @@ for (const [mode, settings] of [
   });
 }
 
+test('a pooler that the address does not tell of › session mode without a second session › starts, and serves once there is one', async (t) => {
+  const { pooled } = await createPlace(t, {
+    ...IGNORE,
+    ...{ pool_mode: 'session', default_pool_size: '2', query_wait_timeout: '2' },
+  });
+  await using other = disposable(await hold(pooled, 'select 1'));
+  await using store = await open(pooled);
+  const { id } = await store.pets.add(REX);
+  await other.close();
+  assert.equal((await store.pets.find(id))?.name, 'Rex');
+});
+
 test('a pooler that the address does not tell of › once in transaction mode › makes /readyz 503, with a line', async (t) => {
   const { pgbouncer, pooled } = await createPlace(t, {
     ...IGNORE,

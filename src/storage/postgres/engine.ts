@@ -6,6 +6,7 @@ import type { StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import { Statistics } from '../statistics.ts';
 import type { Connection, Isolation } from './connection.ts';
+import { isForgotten } from './errors.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -73,7 +74,8 @@ function createPools(address: string, connections: number): Pools {
 
 /**
  * A pooler that gives a session for one transaction gives the last one first: held by another
- * connection, it is not there for the statement that was prepared in it.
+ * connection, it is not there for the statement that was prepared in it. A pooler that has no second
+ * session within the time of a request is not checked.
  *
  * @throws PetstoreError `unavailable` when a pooler forgets prepared statements.
  */
@@ -81,13 +83,16 @@ async function checkSessions({ reads, writes }: Pools): Promise<void> {
   await writes.withoutDeadline(async (one) => {
     if (reads === writes || !(await one.hasUnknownPooler())) return;
     await one.run(PROBE, []);
-    await reads.withoutDeadline((other) =>
+    const checking = reads.withDeadline((other) =>
       other.transact('read committed', async () => {
         await other.run(PROBE, []);
         // With one session in the pooler it waits for the end of this transaction.
         await Promise.race([one.run(PROBE, []), sleep(PROBE_MS_MAX)]);
       }),
     );
+    await checking.catch((error: unknown) => {
+      if (isForgotten(error)) throw error;
+    });
   });
 }
 

@@ -10,6 +10,7 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
+const INVALID_STATEMENT_NAME = '26000';
 /** PgBouncer's own errors have this code, whatever they are. */
 const PROTOCOL_VIOLATION = '08P01';
 
@@ -22,7 +23,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
   [PROTOCOL_VIOLATION, 'is refused by its pooler, whose log says why'],
   [
-    '26000',
+    INVALID_STATEMENT_NAME,
     'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
   ],
   ['3F000', 'has no schema to make tables in'],
@@ -58,6 +59,11 @@ export function isReadOnly(error: unknown): boolean {
 /** Whether a lock was not free within `lock_timeout`. */
 export function isLocked(error: unknown): boolean {
   return findCause(error)?.code === LOCK_NOT_AVAILABLE;
+}
+
+/** Whether the session does not have the prepared statement. */
+export function isForgotten(error: unknown): boolean {
+  return findCause(error)?.code === INVALID_STATEMENT_NAME;
 }
 
 /** Whether the connection cannot be used any more. */
