@@ -9,6 +9,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { startTestApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 
 const service = await startTestApp({ corsOrigin: ['https://shop.test'] });
 after(() => service[Symbol.asyncDispose]());
@@ -140,6 +141,27 @@ test('docs script › 32 clients do not read it › the next one is 503, and aft
   // All of them have left.
   const again = Array.from({ length: 32 }, () => send(app.port, { path: from }));
   assert.ok((await Promise.all(again)).every(({ status }) => status === 200));
+});
+
+test('docs script › 32 clients do not read it for 10 s, and 40 others ask at once › 32 of these get it', async (t) => {
+  await using app = await startTestApp();
+  const from = await findScript(app.port);
+  const answers = () => app.log.filter(({ route }) => route === '/docs/js/:name');
+  await Promise.all(Array.from({ length: 32 }, () => openReader(t, app.port, from)));
+  await until(() => answers().length === 32);
+  let accepted = 0;
+  app.app.server.on('connection', () => {
+    accepted += 1;
+  });
+  const others = Array.from({ length: 40 }, () => connect(app.port, '127.0.0.1').pause());
+  t.after(() => others.map((socket) => socket.destroy()));
+  await until(() => accepted === others.length);
+  const { now } = performance;
+  t.mock.method(performance, 'now', () => now.call(performance) + 10_000);
+  for (const socket of others) socket.write(`GET ${from} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  // Of the 8 refusals 5 are logged.
+  await until(() => answers().length >= 64 + 5);
+  assert.equal(answers().filter(({ status }) => status === 200).length, 64);
 });
 
 test('docs script › its client sends a second request behind it › gets the script alone', async () => {

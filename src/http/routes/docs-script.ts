@@ -44,6 +44,8 @@ export function addDocsScript(app: FastifyInstance): void {
     if (oldest !== undefined && readers.size >= DOCS_SCRIPT_READERS_MAX) {
       const ms = performance.now() - oldest[1];
       if (ms < DOCS_SCRIPT_SECONDS_MIN * 1_000) throw createError('unavailable');
+      // Its end is told in a later turn, until when others of this turn would be let in for the same one.
+      readers.delete(oldest[0]);
       oldest[0].destroy();
     }
     readers.set(socket, performance.now());
