@@ -1,8 +1,9 @@
 /** kill -9 at random moments during creates: every acknowledged pet is stored once, as it was sent. */
 
 import { test } from 'node:test';
+import { createRandom } from '../../src/cli/pet-file/sample.ts';
 import { crash } from './crash.ts';
-import { createRandom, SEED } from './random.ts';
+import { SEED } from './random.ts';
 import { startOnPostgres } from './subject-postgres.ts';
 import { startOnSqlite } from './subject-sqlite.ts';
 

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../../src/cli/pet-file/sample.ts';
 import { type Client, createClient, type PageLocation } from './client.ts';
 import { describeReady, tally } from './crash.ts';
 import { createHistory } from './history.ts';
 import { findViolations } from './history-checker.ts';
-import { createRandom, SEED } from './random.ts';
+import { SEED } from './random.ts';
 import type { Revival, Subject } from './subject.ts';
 import { startOnPostgres } from './subject-postgres.ts';
 import { startOnSqlite } from './subject-sqlite.ts';

@@ -1,8 +1,9 @@
 /** A few kills during creates; `npm run crash` has many, of more kinds, on both engines. */
 
 import { test } from 'node:test';
+import { createRandom } from '../../src/cli/pet-file/sample.ts';
 import { crash } from '../durability/crash.ts';
-import { createRandom, SEED } from '../durability/random.ts';
+import { SEED } from '../durability/random.ts';
 import { startOnSqlite } from '../durability/subject-sqlite.ts';
 
 const KILLS = 3;

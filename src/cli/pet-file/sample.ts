@@ -38,8 +38,8 @@ export async function* generatePets({
   }
 }
 
-/** Numbers from 0 to 1 that depend on the seed alone (the generator mulberry32). */
-function createRandom(seed: number): () => number {
+/** Numbers from 0 up to 1, as of Math.random, that depend on the seed alone (the generator mulberry32). */
+export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
