@@ -35,7 +35,7 @@ npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
 
 package=node_modules/petstore
 for file in README.md LICENSE CHANGELOG.md SECURITY.md openapi.json npm-shrinkwrap.json \
-  docs/operations.md deploy/petstore.service deploy/env.example; do
+  docs/operations.md docs/postgresql.md deploy/petstore.service deploy/env.example; do
   [ -f "$package/$file" ] || fail "$file is not in the package"
 done
 expect 'the links in its documentation that lead nowhere' "$(cd "$package" && node --print '

@@ -44,7 +44,7 @@ for (const [what, login, database, message] of [
     'a user who may not make tables',
     `rex:${PASSWORD}`,
     'pets',
-    'does not let this user do what is needed: see the rights in docs/operations.md',
+    'does not let this user do what is needed: see the rights in docs/postgresql.md',
   ],
 ] as const) {
   test(`openStore › ${what} › is one line without an address or a password`, async () => {

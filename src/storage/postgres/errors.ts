@@ -27,7 +27,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
   ],
   ['3F000', 'has no schema to make tables in'],
-  ['42501', 'does not let this user do what is needed: see the rights in docs/operations.md'],
+  ['42501', 'does not let this user do what is needed: see the rights in docs/postgresql.md'],
   ['57014', 'did not answer in time'],
   ['08', 'cannot be reached'],
   ['40', 'is changed by too many at once'],
