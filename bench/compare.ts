@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Dataset, Datasets } from './datasets.ts';
 import { load } from './load.ts';
-import { type Contender, takeTurns } from './measure.ts';
+import { type Contender, type Sample, takeTurns } from './measure.ts';
 import { PEERS, type Peer, startPeer } from './peers.ts';
 import type { Bench, Scenario, Threshold } from './scenario.ts';
 import {
@@ -36,7 +36,13 @@ export interface Comparison {
 
 export function compare(comparison: Comparison): Scenario {
   const { name, title, thresholds } = comparison;
-  return { name, title, unit: 'requests/s', thresholds, run: (bench) => run(comparison, bench) };
+  return {
+    name,
+    title,
+    unit: 'CPU µs/request',
+    thresholds,
+    run: (bench) => run(comparison, bench),
+  };
 }
 
 async function run(comparison: Comparison, { datasets, pace }: Bench) {
@@ -107,20 +113,20 @@ interface Asked {
   readonly datasets: Datasets;
 }
 
-/** Requests per second. For creates also checks that the dataset has the pets afterwards. */
+/** The sample of a turn. For creates also checks that the dataset has the pets afterwards. */
 async function ask(
   workload: Workload,
   { server, dataset, clients, datasets }: Asked,
   seconds: number,
-): Promise<number> {
+): Promise<Sample> {
   const asked = toLoad(workload, server, clients, datasets.folder);
   const before = workload.method === 'POST' ? await dataset?.countPets() : undefined;
-  const { requests, perSecond } = await load(server, asked, seconds);
+  const { requests, sample } = await load(server, asked, seconds);
   if (dataset !== undefined && before !== undefined) {
     const added = (await dataset.countPets()) - before;
     // wrk stops without waiting for the last answers, of this turn and of the one before.
     const isRight = added >= requests && added <= requests + 2 * clients;
     assert(isRight, `${server.url} added ${added} pets in ${requests} requests`);
   }
-  return perSecond;
+  return sample;
 }

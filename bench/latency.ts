@@ -2,7 +2,7 @@
 
 import { CLIENTS, startBaselineOf } from './compare.ts';
 import { type LoadOptions, load } from './load.ts';
-import { takeTurns } from './measure.ts';
+import { type Sample, takeTurns } from './measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
 import { type Server, startPetstore } from './servers.ts';
 import { create, listFirst, toLoad } from './workloads.ts';
@@ -45,9 +45,9 @@ async function measureP99(
   server: Server,
   { lists, beside }: { readonly lists: LoadOptions; readonly beside: LoadOptions | undefined },
   seconds: number,
-): Promise<number> {
+): Promise<Sample> {
   const creating = beside && load(server, beside, seconds + 1);
   await new Promise((resolve) => setTimeout(resolve, MARGIN_MS));
   const [{ p99Ms }] = await Promise.all([load(server, lists, seconds), creating]);
-  return p99Ms;
+  return { ms: p99Ms };
 }

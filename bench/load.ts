@@ -3,7 +3,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Server } from './servers.ts';
+import type { Sample } from './measure.ts';
+import { readCpuMicros, readMemoryMiB, type Server } from './servers.ts';
 
 /** One thread: the load has one core. */
 const THREADS = 1;
@@ -20,7 +21,8 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly requests: number;
-  readonly perSecond: number;
+  /** Its CPU time is of all that the server did meanwhile. */
+  readonly sample: Sample;
   /** The 99th percentile of the latency. */
   readonly p99Ms: number;
 }
@@ -32,6 +34,7 @@ export async function load(
   seconds: number,
 ): Promise<LoadResult> {
   const { clients, path = '', script: [script, ...args] = [] } = load;
+  const before = readCpuMicros(server);
   const { stdout } = await promisify(execFile)('wrk', [
     ...['--threads', String(THREADS), '--connections', String(clients)],
     ...['--duration', `${seconds}s`, '--timeout', `${TIMEOUT_SECONDS}s`, '--latency'],
@@ -40,13 +43,20 @@ export async function load(
     server.url + path,
     ...(args.length === 0 ? [] : ['--', ...args]),
   ]);
+  const cpuMicros = readCpuMicros(server) - before;
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
   const p99Ms = parseMs(/ 99%\s+(\S+)/.exec(stdout)?.[1]);
   if (/Non-2xx|Socket errors/.test(stdout) || !(requests > 0) || !(p99Ms > 0)) {
     throw new Error(`requests failed:\n${stdout}`);
   }
-  return { requests, perSecond, p99Ms };
+  const sample: Sample = {
+    'CPU µs/request': cpuMicros / requests,
+    'requests/s': perSecond,
+    'MiB after the start': server.startMiB,
+    'MiB after load': readMemoryMiB(server, 'VmRSS'),
+  };
+  return { requests, p99Ms, sample };
 }
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 };

@@ -9,20 +9,32 @@ export interface Pace {
   readonly warmSeconds: number;
 }
 
+/** CPU is user and system time of all processes and threads of a server. */
+export type Unit =
+  | 'CPU µs/request'
+  | 'requests/s'
+  | 'ms'
+  | 'MiB'
+  | 'MiB after the start'
+  | 'MiB after load';
+
+/** What was measured in a turn. */
+export type Sample = Readonly<Partial<Record<Unit, number>>>;
+
 export interface Contender {
   readonly name: string;
-  measure(seconds: number): Promise<number>;
+  measure(seconds: number): Promise<Sample>;
 }
 
-/** The figures of each contender, in the order of the rounds. */
-export type Figures = Readonly<Record<string, readonly number[]>>;
+/** The samples of each contender, in the order of the rounds. */
+export type Figures = Readonly<Record<string, readonly Sample[]>>;
 
 /** Measures each contender in each round; every second round is in reverse order, since the machine's speed drifts. */
 export async function takeTurns(
   contenders: readonly Contender[],
   { rounds, seconds, warmSeconds }: Pace,
 ): Promise<Figures> {
-  const figures: Record<string, number[]> = {};
+  const figures: Record<string, Sample[]> = {};
   for (const { name, measure } of contenders) {
     figures[name] = [];
     if (warmSeconds > 0) await measure(warmSeconds);
@@ -33,6 +45,10 @@ export async function takeTurns(
     }
   }
   return figures;
+}
+
+export function pick(samples: readonly Sample[] | undefined, unit: Unit): number[] {
+  return (samples ?? []).map((sample) => sample[unit] ?? Number.NaN);
 }
 
 export function median(figures: readonly number[]): number {

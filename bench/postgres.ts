@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
-import { takeTurns } from './measure.ts';
+import { type Sample, takeTurns } from './measure.ts';
 import type { Scenario } from './scenario.ts';
 import { program, SERVER_CORE, startPetstore } from './servers.ts';
 import { check, getAnywhere, listPages, toLoad } from './workloads.ts';
@@ -16,8 +16,8 @@ export function besideDriver(kind: keyof typeof WORKLOADS, title: string): Scena
   return {
     name: `postgres-${kind}`,
     title,
-    unit: 'requests/s',
-    thresholds: [{ of: 'petstore on PostgreSQL', beside: 'driver', atLeast: 0.6 }],
+    unit: 'CPU µs/request',
+    thresholds: [{ of: 'driver', beside: 'petstore on PostgreSQL', atLeast: 0.6 }],
     async run({ datasets, pace }) {
       const dataset = await datasets.createInPostgres(PETS);
       await using server = await startPetstore(dataset);
@@ -28,7 +28,7 @@ export function besideDriver(kind: keyof typeof WORKLOADS, title: string): Scena
         { name: 'driver', measure: (seconds: number) => runDriver(dataset.address, kind, seconds) },
         {
           name: 'petstore on PostgreSQL',
-          measure: async (seconds: number) => (await load(server, asked, seconds)).perSecond,
+          measure: async (seconds: number) => (await load(server, asked, seconds)).sample,
         },
       ];
       return await takeTurns(contenders, pace);
@@ -36,9 +36,9 @@ export function besideDriver(kind: keyof typeof WORKLOADS, title: string): Scena
   };
 }
 
-async function runDriver(address: string, kind: string, seconds: number): Promise<number> {
+async function runDriver(address: string, kind: string, seconds: number): Promise<Sample> {
   const args = [program('driver'), address, kind, String(seconds), String(PETS)];
   const command = ['-c', SERVER_CORE, process.execPath, ...args];
   const { stdout } = await promisify(execFile)('taskset', command);
-  return Number(stdout);
+  return JSON.parse(stdout);
 }

@@ -1,7 +1,7 @@
 /** A scenario: something that is measured, and the thresholds that its figures must keep. */
 
 import type { Datasets } from './datasets.ts';
-import type { Figures, Pace } from './measure.ts';
+import type { Figures, Pace, Unit } from './measure.ts';
 
 export interface Bench {
   readonly datasets: Datasets;
@@ -12,7 +12,8 @@ export interface Scenario {
   /** As `--only` takes it. */
   readonly name: string;
   readonly title: string;
-  readonly unit: 'requests/s' | 'ms' | 'MiB';
+  /** Of the figure that is judged. */
+  readonly unit: Unit;
   readonly thresholds: readonly Threshold[];
   run(bench: Bench): Promise<Figures>;
 }
@@ -21,6 +22,8 @@ export interface Scenario {
 export interface Threshold {
   readonly of: string;
   readonly beside?: string;
+  /** When it is not the scenario's. */
+  readonly unit?: Unit;
   readonly atLeast?: number;
   readonly atMost?: number;
 }

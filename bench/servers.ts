@@ -23,6 +23,8 @@ export interface Server extends AsyncDisposable {
   readonly pid: number;
   /** From the start of its process to its first answer. */
   readonly startMs: number;
+  /** Its resident memory after that. */
+  readonly startMiB: number;
 }
 
 interface Program {
@@ -89,7 +91,9 @@ export async function start(options: Program): Promise<Server> {
     await sleep(POLL_MS);
   }
   const startMs = performance.now() - startedAt;
-  return { url: url + prefix, key, pid: child.pid ?? 0, startMs, ...stopping(child) };
+  const pid = child.pid ?? 0;
+  const startMiB = readMemoryMiB({ pid }, 'VmRSS');
+  return { url: url + prefix, key, pid, startMs, startMiB, ...stopping(child) };
 }
 
 /** Starts a program on the core of the load; if it ends by itself, so does the bench. */
@@ -108,8 +112,22 @@ export function startBesideLoad(args: readonly string[]): AsyncDisposable {
   };
 }
 
+/** The ticks of USER_HZ, which is 100 on every Linux. */
+const TICK_MICROS = 10_000;
+
+/** User and system time of a process, all its threads, and the processes that it has started. */
+export function readCpuMicros({ pid }: Pick<Server, 'pid'>): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // Behind the name of the program, which may have spaces, come 11 fields, then utime and stime.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const own = TICK_MICROS * (Number(fields[11]) + Number(fields[12]));
+  const started = children.split(' ').filter((child) => child !== '');
+  return started.reduce((sum, child) => sum + readCpuMicros({ pid: Number(child) }), own);
+}
+
 /** The resident memory of a process: `VmRSS` now, `VmHWM` at most so far. */
-export function readMemoryMiB({ pid }: Server, field: 'VmRSS' | 'VmHWM'): number {
+export function readMemoryMiB({ pid }: Pick<Server, 'pid'>, field: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
 }

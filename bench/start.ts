@@ -2,7 +2,7 @@
 
 import { CLIENTS } from './compare.ts';
 import { load } from './load.ts';
-import { takeTurns } from './measure.ts';
+import { type Sample, takeTurns } from './measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
 import { readMemoryMiB, startPetstore } from './servers.ts';
 import { create, getAnywhere, listAnywhere, toLoad } from './workloads.ts';
@@ -21,7 +21,7 @@ export function toStart(pets: number): Scenario {
       const dataset = await datasets.create(pets);
       const measure = async () => {
         await using server = await startPetstore(dataset);
-        return server.startMs;
+        return { ms: server.startMs };
       };
       return await takeTurns([{ name: 'petstore', measure }], pace);
     },
@@ -40,17 +40,19 @@ export function toMemory(pets: number): Scenario {
 }
 
 async function runMemory(pets: number, { datasets, pace }: Bench) {
-  const figures = { 'after the start': [], 'after load': [], 'the most': [] } as {
-    [name in 'after the start' | 'after load' | 'the most']: number[];
+  const figures: Record<string, Sample[]> = {
+    'after the start': [],
+    'after load': [],
+    'the most': [],
   };
   for (let round = 0; round < pace.rounds; round += 1) {
     await using server = await startPetstore(await datasets.create(pets));
-    figures['after the start'].push(readMemoryMiB(server, 'VmRSS'));
     for (const workload of [listAnywhere(pets), getAnywhere(pets), create]) {
       await load(server, toLoad(workload, server, CLIENTS, datasets.folder), pace.seconds);
     }
-    figures['after load'].push(readMemoryMiB(server, 'VmRSS'));
-    figures['the most'].push(readMemoryMiB(server, 'VmHWM'));
+    figures['after the start']?.push({ MiB: server.startMiB });
+    figures['after load']?.push({ MiB: readMemoryMiB(server, 'VmRSS') });
+    figures['the most']?.push({ MiB: readMemoryMiB(server, 'VmHWM') });
   }
   return figures;
 }

@@ -35,7 +35,7 @@ export const keyedCreates: Scenario = {
       Object.entries(CREATES).map(([kind, toScript]) => ({
         name: `${name}, ${kind}`,
         measure: async (seconds: number) =>
-          (await load(server, toCreates(toScript), seconds)).perSecond,
+          (await load(server, toCreates(toScript), seconds)).sample,
       })),
     );
     for (const server of Object.values(servers)) await check(create, server);
@@ -62,8 +62,8 @@ async function runLists({ datasets, pace }: Bench) {
   const measure = async (seconds: number, toScript?: (typeof CREATES)[string]) => {
     const creating = toScript && load(server, toCreates(toScript), seconds + 1);
     await new Promise((resolve) => setTimeout(resolve, MARGIN_MS));
-    const [{ perSecond }] = await Promise.all([load(server, lists, seconds), creating]);
-    return perSecond;
+    const [{ sample }] = await Promise.all([load(server, lists, seconds), creating]);
+    return { 'requests/s': sample['requests/s'] ?? Number.NaN };
   };
   return await takeTurns(
     [

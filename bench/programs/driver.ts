@@ -29,6 +29,13 @@ async function ask(client: number): Promise<void> {
 }
 
 const start = performance.now();
+const before = process.cpuUsage();
 await Promise.all(Array.from({ length: CLIENTS }, (_, client) => ask(client)));
-console.log(count / ((performance.now() - start) / 1_000));
+const { user, system } = process.cpuUsage(before);
+console.log(
+  JSON.stringify({
+    'CPU µs/request': (user + system) / count,
+    'requests/s': count / ((performance.now() - start) / 1_000),
+  }),
+);
 await pool.end();
