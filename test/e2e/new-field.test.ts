@@ -22,8 +22,8 @@ const TABLE: Edit = [
 ];
 const SCHEMA: Edit = [
   'src/http/schemas/components.ts',
-  "  status: refTo<PetStatus>('PetStatus'),\n",
-  "  exampleText: Type.String({ description: 'A text.' }),\n  exampleInteger: int64('An int64.'),\n",
+  "  status: refTo('PetStatus'),\n",
+  "  exampleText: { type: 'string', description: 'A text.' },\n  exampleInteger: int64('An int64.'),\n",
 ];
 const STEPS: readonly Edit[] = [
   [

@@ -1,7 +1,6 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
-import { type TSchema, type TUnsafe, Type } from 'typebox';
-import { ERROR_CODES, type ErrorCode } from '../../error.ts';
+import { ERROR_CODES } from '../../error.ts';
 import {
   NAME_CODE_POINTS_MAX,
   NEW_PET_FIELDS,
@@ -9,9 +8,9 @@ import {
   PAGE_LIMIT_MAX,
   PET_STATUSES,
   type Pet,
-  type PetStatus,
 } from '../../pet.ts';
 import type { ErrorBody } from '../errors.ts';
+import type { Schema } from './parsed-schema.ts';
 
 /** One that the regular expressions of all languages take. They disagree on white space: the parser decides. */
 const NAME_PATTERN = '^[^\\x00]*[^\\s\\x00][^\\x00]*$';
@@ -20,75 +19,83 @@ const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
 /** A reference to one of the components. */
-function refTo<T>(name: string): TUnsafe<T> {
-  return Type.Unsafe<T>({ $ref: `${name}#` });
+function refTo<T>(name: string): Schema<T> {
+  return { $ref: `${name}#` };
 }
 
-export const int64 = (description: string, more: object = {}) =>
-  Type.Unsafe<bigint>({ type: 'integer', format: 'int64', description, ...more });
+export const int64 = (description: string) => ({ type: 'integer', format: 'int64', description });
 
-const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, TSchema>> = {
-  name: Type.String({
+const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, Schema>> = {
+  name: {
+    type: 'string',
     description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
     minLength: 1,
     maxLength: NAME_CODE_POINTS_MAX,
     pattern: NAME_PATTERN,
-  }),
+  },
   categoryId: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
-  status: refTo<PetStatus>('PetStatus'),
+  status: refTo('PetStatus'),
 };
 
-const newPetProperties = Object.fromEntries(
-  NEW_PET_FIELDS.map(({ name, optional }) => [
-    name,
-    optional ? Type.Optional(FIELD_SCHEMAS[name]) : FIELD_SCHEMAS[name],
-  ]),
-);
+const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
 export const COMPONENTS = [
-  Type.Unsafe<PetStatus>({
+  {
     $id: 'PetStatus',
     type: 'string',
-    enum: [...PET_STATUSES],
+    enum: PET_STATUSES,
     description: 'Whether the pet can be bought. Absent when the client gave none.',
-  }),
-  Type.Object(newPetProperties, {
+  },
+  {
     $id: 'NewPet',
+    type: 'object',
+    required: REQUIRED,
+    properties: FIELD_SCHEMAS,
     description: 'A pet as a client sends it. Other members are ignored.',
     examples: [EXAMPLE_NEW_PET],
-  }),
-  Type.Object(
-    {
+  },
+  {
+    $id: 'Pet',
+    type: 'object',
+    required: ['id', ...REQUIRED],
+    properties: {
       id: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
-      ...newPetProperties,
+      ...FIELD_SCHEMAS,
     },
-    { $id: 'Pet', description: 'A pet of the store.', examples: [EXAMPLE_PET] },
-  ),
-  Type.Array(refTo<Pet>('Pet'), {
+    description: 'A pet of the store.',
+    examples: [EXAMPLE_PET],
+  },
+  {
     $id: 'Pets',
+    type: 'array',
+    items: refTo('Pet'),
     description: 'Pets, by id, ascending.',
     maxItems: PAGE_LIMIT_MAX,
     examples: [[EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }]],
-  }),
-  Type.Object(
-    {
-      code: Type.Unsafe<ErrorCode>({
+  },
+  {
+    $id: 'Error',
+    type: 'object',
+    required: ['code', 'message', 'status'],
+    properties: {
+      code: {
         type: 'string',
         description: `Machine-readable error code. So far one of ${ERROR_CODES.join(', ')}.`,
-      }),
-      message: Type.String({ description: 'Human-readable description of the error.' }),
-      status: Type.Integer({
+      },
+      message: { type: 'string', description: 'Human-readable description of the error.' },
+      status: {
+        type: 'integer',
         description: 'The HTTP status code.',
         minimum: 400,
         maximum: 599,
-      }),
-    },
-    { $id: 'Error', description: 'The one shape of every error.' },
-  ),
+      },
+    } satisfies Record<keyof ErrorBody, Schema>,
+    description: 'The one shape of every error.',
+  },
 ];
 
-export const PetStatusRef = refTo<PetStatus>('PetStatus');
-export const NewPetRef = refTo<unknown>('NewPet');
+export const PetStatusRef = refTo('PetStatus');
+export const NewPetRef = refTo('NewPet');
 export const PetRef = refTo<Pet>('Pet');
 export const PetsRef = refTo<readonly Pet[]>('Pets');
 export const ErrorRef = refTo<ErrorBody>('Error');

@@ -1,21 +1,27 @@
 /** A JSON Schema that carries the parser of what it describes: the schema documents, the parser decides. */
 
 import type { FastifySchema, FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
-import type { Static, TSchema } from 'typebox';
 
 const PARSE = Symbol('parse');
+declare const VALUE: unique symbol;
+
+/** A JSON Schema of a T, which only the compiler knows. */
+export interface Schema<T = unknown> {
+  readonly [keyword: string]: unknown;
+  readonly [VALUE]?: T;
+}
 
 /** A schema with its parser under PARSE, since JSON Schema cannot check the digits of an int64. */
-type ParsedSchema<T> = TSchema & { readonly [PARSE]: (value: unknown) => T };
+type ParsedSchema<T> = Schema & { readonly [PARSE]: (value: unknown) => T };
 
-export function parsedBy<T>(parse: (value: unknown) => T, schema: TSchema): ParsedSchema<T> {
-  return Object.assign(schema, { [PARSE]: parse });
+export function parsedBy<T>(parse: (value: unknown) => T, schema: Schema): ParsedSchema<T> {
+  return { ...schema, [PARSE]: parse };
 }
 
 /** Types each part of a request as the result of its parser, and each answer by its schema. */
 export interface PetstoreTypeProvider extends FastifyTypeProvider {
   readonly validator: this['schema'] extends ParsedSchema<infer T> ? T : unknown;
-  readonly serializer: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
+  readonly serializer: this['schema'] extends Schema<infer T> ? T : unknown;
 }
 
 /** Makes Fastify validate each part of a request by the parser of its schema. */

@@ -1,6 +1,5 @@
 /** The schema and the parser of each part of a request: the body, query, headers and path of the operations on pets. */
 
-import { Type } from 'typebox';
 import { PetstoreError } from '../../error.ts';
 import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
 import {
@@ -8,7 +7,6 @@ import {
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
   PAGE_LIMIT_MIN,
-  type PetStatus,
   parseNewPet,
   parsePetStatus,
 } from '../../pet.ts';
@@ -29,64 +27,60 @@ export const LIMIT_RULE = `limit must be given once, a whole number from ${PAGE_
 export const CreateBody = parsedBy<NewPet>((bytes) => parseNewPet(parseBody(bytes)), NewPetRef);
 
 /** The headers of `POST /pets`. */
-export const CreateHeaders = parsedBy<{ readonly 'idempotency-key'?: string }>(
-  parseCreateHeaders,
-  Type.Object({
-    'Idempotency-Key': Type.Optional(
-      Type.String({
-        description: `Names this create, so that sending it again adds nothing: the same key with the same pet has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another pet it is a 422. Each API key has names of its own.`,
-        minLength: 1,
-        maxLength: IDEMPOTENCY_KEY_CHARACTERS_MAX,
-        pattern: '^[!-~]+$',
-        'x-stability': 'beta',
-      }),
-    ),
-  }),
-);
+export const CreateHeaders = parsedBy<{ readonly 'idempotency-key'?: string }>(parseCreateHeaders, {
+  type: 'object',
+  properties: {
+    'Idempotency-Key': {
+      type: 'string',
+      description: `Names this create, so that sending it again adds nothing: the same key with the same pet has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another pet it is a 422. Each API key has names of its own.`,
+      minLength: 1,
+      maxLength: IDEMPOTENCY_KEY_CHARACTERS_MAX,
+      pattern: '^[!-~]+$',
+      'x-stability': 'beta',
+    },
+  },
+});
 
 /** The query of `GET /pets`. */
-export const ListQuery = parsedBy<PetQuery>(
-  parseListQuery,
-  Type.Object({
-    limit: Type.Optional(
-      Type.Integer({
-        description: 'Maximum number of animals to return.',
-        minimum: PAGE_LIMIT_MIN,
-        maximum: PAGE_LIMIT_MAX,
-        default: PAGE_LIMIT_DEFAULT,
-      }),
-    ),
-    status: Type.Optional(
-      Type.Unsafe<PetStatus>({
-        allOf: [PetStatusRef],
-        description: 'Filters by availability status.',
-      }),
-    ),
-    cursor: Type.Optional(
-      Type.String({
-        description:
-          'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
-        maxLength: CURSOR_CHARACTERS,
-        pattern: CURSOR_PATTERN,
-        // Of the first page: a request with every example of the document is answered 200.
-        examples: [createCursor(0n)],
-        'x-stability': 'beta',
-      }),
-    ),
-  }),
-);
+export const ListQuery = parsedBy<PetQuery>(parseListQuery, {
+  type: 'object',
+  properties: {
+    limit: {
+      type: 'integer',
+      description: 'Maximum number of animals to return.',
+      minimum: PAGE_LIMIT_MIN,
+      maximum: PAGE_LIMIT_MAX,
+      default: PAGE_LIMIT_DEFAULT,
+    },
+    status: {
+      allOf: [PetStatusRef],
+      description: 'Filters by availability status.',
+    },
+    cursor: {
+      type: 'string',
+      description:
+        'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
+      maxLength: CURSOR_CHARACTERS,
+      pattern: CURSOR_PATTERN,
+      // Of the first page: a request with every example of the document is answered 200.
+      examples: [createCursor(0n)],
+      'x-stability': 'beta',
+    },
+  },
+});
 
 /** The path of `GET /pets/{petId}`. */
-export const PetPath = parsedBy<{ readonly petId: bigint }>(
-  parsePetPath,
-  Type.Object({
-    petId: int64('Identifier of the animal to retrieve.', {
+export const PetPath = parsedBy<{ readonly petId: bigint }>(parsePetPath, {
+  type: 'object',
+  properties: {
+    petId: {
+      ...int64('Identifier of the animal to retrieve.'),
       minimum: 1,
       maximum: INT64_MAX,
       examples: [1],
-    }),
-  }),
-);
+    },
+  },
+});
 
 function parseCreateHeaders(value: unknown): { 'idempotency-key'?: string } {
   const key = (value as Record<string, unknown>)['idempotency-key'];
