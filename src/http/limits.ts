@@ -16,9 +16,10 @@ export const ADMIN_CONNECTIONS_MAX = 100;
 /** Requests of one connection that are at work before their answers are sent. */
 export const AT_WORK_MAX = 4;
 
-/** While an answer takes longer than LATE_MS, so many requests of all keys may be at work, an equal share of each key. */
+/** When an answer takes longer than LATE_MS, half of so many requests of all keys may be at work, and fewer while that goes on. */
 export const LATE_MS = 100;
-export const SHARED_AT_WORK = 512;
+export const SHARED_AT_WORK_MAX = 1_024;
+export const SHARED_AT_WORK_MIN = 64;
 
 /** How long a request above that share waits for its 503. */
 export const SHED_MS = 500;

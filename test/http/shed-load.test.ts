@@ -5,10 +5,21 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AT_WORK_MAX, LATE_MS, SHARED_AT_WORK } from '../../src/http/limits.ts';
-import { addKey, startTestApp } from '../support/app.ts';
+import {
+  AT_WORK_MAX,
+  LATE_MS,
+  SHARED_AT_WORK_MAX,
+  SHARED_AT_WORK_MIN,
+} from '../../src/http/limits.ts';
+import type { NewPet } from '../../src/pet.ts';
+import { addKey, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
+import { until } from '../support/until.ts';
 
+/** Each second late answer halves the bound: one that began before it was halved does not count. */
+const LATE_ANSWERS = 2 * Math.log2(SHARED_AT_WORK_MAX / SHARED_AT_WORK_MIN) + 2;
+/** More than the greatest bound. */
+const MANY = SHARED_AT_WORK_MAX / 2 + 40;
 /** The requests of a test begin in this time. */
 const BEGIN_MS = 1_500;
 
@@ -18,32 +29,31 @@ const { pets } = real.store;
 let waiting: (() => void)[] = [];
 let lateMs = 0;
 const wait = () => new Promise<void>((resolve) => waiting.push(resolve));
-const service = await startTestApp({
-  store: {
-    ...real.store,
-    pets: {
-      ...pets,
-      find: (id) => wait().then(() => pets.find(id)),
-      add: (pet) => wait().then(() => pets.add(pet)),
-    },
-    check: () => sleep(lateMs).then(real.store.check),
-    close: async () => {},
+const store = {
+  ...real.store,
+  pets: {
+    ...pets,
+    find: (id: bigint) => wait().then(() => pets.find(id)),
+    add: (pet: NewPet) => wait().then(() => pets.add(pet)),
   },
-});
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await real[Symbol.asyncDispose]();
-});
-const { port } = service;
+  check: () => sleep(lateMs).then(real.store.check),
+  close: async () => {},
+};
+let service: TestApp;
+let port: number;
+after(() => real[Symbol.asyncDispose]());
 const mine = real.authorization;
 const other = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
 const FIELDS = `Host: x\r\nAuthorization: ${mine.authorization}\r\n`;
-const GET = `GET /v1/pets/1 HTTP/1.1\r\n${FIELDS}\r\n`;
+const NO_PET = '/v1/pets/9000000000';
+const GET = `GET ${NO_PET} HTTP/1.1\r\n${FIELDS}\r\n`;
 const BODY = '{"name":"Rex","categoryId":1}';
 const CREATE = `POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
 const list = (headers: typeof mine) => send(port, { path: '/v1/pets?limit=1', headers });
 
 let isOver = false;
+/** Ends with the late answers. */
+let checking: unknown;
 let spinning: NodeJS.Immediate | undefined;
 
 /** Keeps the event loop busy: it has something to do at each turn. */
@@ -51,14 +61,13 @@ function spin(): void {
   spinning = setImmediate(spin);
 }
 
-/** Has late answers until the test ends; resolves after the first of them. */
+/** Has late answers until the test ends; resolves when there were so many that the bound is the least. */
 async function answerLate(): Promise<void> {
   lateMs = 2 * LATE_MS;
   const check = () => send(port, { path: '/readyz' });
-  await check();
+  for (let count = 0; count < LATE_ANSWERS; count += 1) await check();
   const goOn = (): unknown => (isOver ? undefined : check().then(goOn));
-  goOn();
-  await sleep(2 * LATE_MS);
+  checking = goOn();
 }
 
 /** Sends that many requests on as few connections as take them all; resolves to how often each status came. */
@@ -95,22 +104,24 @@ async function answerAll(many: Promise<unknown>): Promise<void> {
   }
 }
 
-beforeEach(() => {
+beforeEach(async () => {
   isOver = false;
   lateMs = 0;
   waiting = [];
+  service = await startTestApp({ store });
+  ({ port } = service);
 });
 afterEach(async () => {
   clearImmediate(spinning);
   isOver = true;
-  // For as long as Retry-After says, answers count as late.
-  await sleep(1_500);
+  await checking;
+  await service[Symbol.asyncDispose]();
 });
 
 test('load shedding › more requests of a key than its share › are 503, other keys and /livez are not', async () => {
   spin();
   await answerLate();
-  const many = sendMany(SHARED_AT_WORK + 40, GET);
+  const many = sendMany(SHARED_AT_WORK_MIN + 40, GET);
   await sleep(BEGIN_MS);
   const refused = await list(mine);
   assertError(refused, 'unavailable', /try again/);
@@ -118,26 +129,58 @@ test('load shedding › more requests of a key than its share › are 503, other
   assertJson(await list(other), 200);
   assertJson(await send(port, { path: '/livez' }), 200);
   await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK, 503: 40 });
+  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN, 503: 40 });
   assertJson(await list(mine), 200);
   const lines = service.log.filter(({ route, status }) => route !== '/readyz' && status === 503);
   assert.ok(lines.length > 0 && lines.every(({ reason }) => /share/.test(String(reason))));
 });
 
+test('load shedding › lists that are answered in one turn › are at work until they are sent', async () => {
+  spin();
+  await answerLate();
+  const sockets = Array.from({ length: SHARED_AT_WORK_MIN }, () => connect(port, '127.0.0.1'));
+  let text = '';
+  for (const socket of sockets) socket.setEncoding('latin1').on('data', (part) => (text += part));
+  await until(() => service.app.readConnections().connections >= sockets.length);
+  // The page is cached, so that the answers are made at once.
+  await list(mine);
+  const LIST = `GET /v1/pets?limit=1 HTTP/1.1\r\n${FIELDS}\r\n`;
+  for (const socket of sockets) socket.write(LIST.repeat(AT_WORK_MAX));
+  const count = (status: number) => text.split(`HTTP/1.1 ${status} `).length - 1;
+  await until(() => count(200) + count(503) === sockets.length * AT_WORK_MAX);
+  for (const socket of sockets) socket.destroy();
+  assert.ok(count(503) > 0);
+});
+
 test('load shedding › two keys that have requests at work › share equally', async () => {
   spin();
   await answerLate();
-  const one = send(port, { path: '/v1/pets/1', headers: other });
+  const one = send(port, { path: NO_PET, headers: other });
   await sleep(50);
-  const many = sendMany(SHARED_AT_WORK, GET);
+  const many = sendMany(SHARED_AT_WORK_MIN, GET);
   await sleep(BEGIN_MS);
   await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK / 2, 503: SHARED_AT_WORK / 2 });
+  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN / 2, 503: SHARED_AT_WORK_MIN / 2 });
   assert.equal((await one).status, 404);
 });
 
+test('load shedding › answers that are late no longer › let the share grow again', async () => {
+  spin();
+  await answerLate();
+  isOver = true;
+  const isAllAnswered = async () => {
+    // Creates: gets that wait would be late themselves.
+    const many = sendMany(2 * SHARED_AT_WORK_MIN, CREATE);
+    await sleep(BEGIN_MS);
+    await answerAll(many);
+    return (await many)[201] === 2 * SHARED_AT_WORK_MIN;
+  };
+  assert.equal(await isAllAnswered(), false);
+  await until(isAllAnswered);
+});
+
 test('load shedding › a key whose clients have gone › has its whole share', async () => {
-  const gone = Array.from({ length: 150 }, () => connect(port, '127.0.0.1'));
+  const gone = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
   for (const socket of gone) socket.write(GET.repeat(AT_WORK_MAX));
   await sleep(BEGIN_MS);
   for (const socket of gone) socket.destroy();
@@ -145,29 +188,29 @@ test('load shedding › a key whose clients have gone › has its whole share', 
   for (const resolve of waiting.splice(0)) resolve();
   spin();
   await answerLate();
-  const many = sendMany(SHARED_AT_WORK, GET);
+  const many = sendMany(SHARED_AT_WORK_MIN, GET);
   await sleep(BEGIN_MS);
   await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK });
+  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN });
 });
 
 test('load shedding › creates that wait for a slow disk › leave the key its reads', async () => {
   spin();
-  const many = sendMany(SHARED_AT_WORK + 40, CREATE);
+  const many = sendMany(MANY, CREATE);
   await sleep(BEGIN_MS);
   for (const resolve of waiting.splice(0, 20)) resolve();
   await sleep(2 * LATE_MS);
   assertJson(await list(mine), 200);
   await answerAll(many);
-  assert.deepEqual(await many, { 201: SHARED_AT_WORK + 40 });
+  assert.deepEqual(await many, { 201: MANY });
   assertJson(await list(mine), 200);
 });
 
 test('load shedding › gets that wait for a slow database, while this process is idle › are all answered', async () => {
-  const many = sendMany(SHARED_AT_WORK + 40, GET);
+  const many = sendMany(MANY, GET);
   await sleep(BEGIN_MS);
   await answerLate();
   assertJson(await list(mine), 200);
   await answerAll(many);
-  assert.deepEqual(await many, { 200: SHARED_AT_WORK + 40 });
+  assert.deepEqual(await many, { 404: MANY });
 });

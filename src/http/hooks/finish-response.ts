@@ -18,7 +18,7 @@ declare module 'fastify' {
 /**
  * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together.
  *
- * @param settle is called with each answer, and how long it took.
+ * @param settle is called when an answer is sent.
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
 export function createFinishResponse(
@@ -37,7 +37,6 @@ export function createFinishResponse(
     // The client may be sending its next requests.
     if (reply.hasHeader('connection')) lingerAtEnd(request.raw.socket);
     const ms = performance.now() - request.startedAt;
-    settle(request, ms);
     requestLog.write({
       client: request.client,
       method: request.method,
@@ -49,12 +48,13 @@ export function createFinishResponse(
       traceId: findTraceId(request.headers.traceparent),
       refusal: request.refusal ?? undefined,
     });
+    const finish = () => {
+      settle(request);
+      done();
+    };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
-    if (reply.statusCode >= 400) done();
-    else
-      endOfTurn()
-        .then(() => done())
-        .catch(done);
+    if (reply.statusCode >= 400) finish();
+    else endOfTurn().then(finish).catch(done);
   };
 }
 

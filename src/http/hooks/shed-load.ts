@@ -2,10 +2,12 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { createError, RETRY_AFTER_SECONDS, toErrorBody } from '../errors.ts';
-import { LATE_MS, SHARED_AT_WORK, SHED_MS } from '../limits.ts';
+import { LATE_MS, SHARED_AT_WORK_MAX, SHARED_AT_WORK_MIN, SHED_MS } from '../limits.ts';
 
 /** How often it is decided whether answers are late. */
 const LOOK_MS = 100;
+/** By how much the bound grows at each look; it doubles in 1.5 s. */
+const GROWTH = 1.05;
 /** The part of that time in which the event loop had work; below it they wait for a database. */
 const BUSY_MIN = 0.9;
 
@@ -21,20 +23,23 @@ declare module 'fastify' {
 export interface LoadShedder {
   /** The hook that refuses a request of a key above its share, while answers are late. */
   shed(request: FastifyRequest, reply: FastifyReply, done: Done): void;
-  /** To be called with each answer, and how long it took. */
-  settle(request: FastifyRequest, ms: number): void;
+  /** To be called when an answer is sent. */
+  settle(request: FastifyRequest): void;
   close(): void;
 }
 
 /**
  * Answers are late when a GET took more than LATE_MS while the event loop was busy; a create may wait
- * for the disk. From then on, for as long as Retry-After says, SHARED_AT_WORK is shared equally by the
- * keys with requests at work.
+ * for the disk. The keys with requests at work share a bound equally. It is halved while answers are
+ * late, down to SHARED_AT_WORK_MIN, and grows again when none was for as long as Retry-After says, until
+ * it bounds nobody.
  */
 export function createLoadShedder(): LoadShedder {
   const atWork = new Map<number, number>();
+  let atWorkMax = Number.POSITIVE_INFINITY;
+  let halvedAt = 0;
+  /** Of the GETs that began under the present bound. */
   let slowestMs = 0;
-  let lateUntil = 0;
   let loop = performance.eventLoopUtilization();
 
   const timer = setInterval(() => {
@@ -42,7 +47,10 @@ export function createLoadShedder(): LoadShedder {
     loop = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(loop, before);
     if (slowestMs > LATE_MS && utilization > BUSY_MIN) {
-      lateUntil = performance.now() + RETRY_AFTER_SECONDS * 1_000;
+      atWorkMax = Math.max(Math.min(atWorkMax, SHARED_AT_WORK_MAX) / 2, SHARED_AT_WORK_MIN);
+      halvedAt = performance.now();
+    } else if (performance.now() - halvedAt > RETRY_AFTER_SECONDS * 1_000) {
+      atWorkMax *= GROWTH;
     }
     slowestMs = 0;
   }, LOOK_MS).unref();
@@ -51,7 +59,7 @@ export function createLoadShedder(): LoadShedder {
     shed(request, reply, done) {
       const key = request.keyId ?? 0;
       const count = atWork.get(key) ?? 0;
-      if (count * atWork.size >= SHARED_AT_WORK && performance.now() < lateUntil) {
+      if (count * atWork.size >= atWorkMax) {
         request.refusal = { code: 'unavailable', reason: 'the key has its share at work' };
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
         // At once, it would cost as much as a list, from a client that then sends the next request.
@@ -62,9 +70,11 @@ export function createLoadShedder(): LoadShedder {
       request.isAtWork = true;
       done();
     },
-    settle(request, ms) {
+    settle(request) {
       const isShed = request.keyId !== null && !request.isAtWork;
-      if (request.method === 'GET' && !isShed && ms > slowestMs) slowestMs = ms;
+      if (request.method === 'GET' && !isShed && request.startedAt > halvedAt) {
+        slowestMs = Math.max(slowestMs, performance.now() - request.startedAt);
+      }
       if (!request.isAtWork) return;
       request.isAtWork = false;
       const key = request.keyId ?? 0;
