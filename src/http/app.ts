@@ -13,7 +13,6 @@ import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
 import { createLoadShedder } from './hooks/shed-load.ts';
 import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
-import { addOpenApi } from './openapi.ts';
 import { addBytesParser } from './protocol/body.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
@@ -27,8 +26,6 @@ import { createRequestLog, type RequestLog } from './request-log.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { petRoutes } from './routes/pets.ts';
-import { COMPONENTS } from './schemas/components.ts';
-import { compileValidator } from './schemas/parsed-schema.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -94,7 +91,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onSend', endUnreadBody);
   app.addHook('onSend', createFinishResponse(requestLog, isStopping, load.settle));
 
-  await addOpenApi(app, { environment, base });
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
@@ -112,7 +108,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
     { prefix: '/v1' },
   );
-  addDocsRoutes(app, base);
+  addDocsRoutes(app, { environment, baseUrl });
   addHealthRoutes(app, store, isStopping);
   addFallbackRoutes(app, routes);
   await app.ready();
@@ -127,13 +123,21 @@ const HTTP_OPTIONS = {
   ...TIMEOUTS,
 };
 
-/** Fastify with the limits, the validation and the error handling of this service. */
+/** Stands for the validators and serializers that Fastify would make by Ajv, whose load takes half as long as its own. */
+function refuseSchema(): never {
+  throw new Error('no route has a schema: its handler parses the request and writes the answer');
+}
+
+/** Fastify with the limits and the error handling of this service. */
 export function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
   const app = fastify({
     serverFactory: (handle) => createPipeliningServer(HTTP_OPTIONS, handle).setTimeout(IDLE_MS_MAX),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
+    schemaController: {
+      compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
+    },
     routerOptions: { maxParamLength: HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
@@ -144,9 +148,7 @@ export function createServer(log: Log, requestLog: RequestLog): FastifyInstance 
   app.decorateRequest('isReadOnly', false);
   app.decorateRequest('isAtWork', false);
   app.decorateRequest('refusal', null);
-  app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(answerError);
   addBytesParser(app);
-  for (const schema of COMPONENTS) app.addSchema(schema);
   return app;
 }

@@ -1,7 +1,5 @@
-/** The OpenAPI document, made from the schemas of the routes. */
+/** The OpenAPI document, of the interface version 1.0.0. */
 
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
 import type { Environment } from '../api-key.ts';
 import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
 import { STATUSES } from './errors.ts';
@@ -12,11 +10,12 @@ import {
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
 import { COMPONENTS } from './schemas/components.ts';
+import { PATHS } from './schemas/operations.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
-  /** The outside address of the service up to `/v1`, or empty. */
-  readonly base: string;
+  /** The outside address of the service, ending in `/v1`; without it a placeholder. */
+  readonly baseUrl?: string;
 }
 
 /** Stands for the address of an environment that this service is not; nothing is at `.test` (RFC 6761). */
@@ -80,94 +79,47 @@ ${Object.entries(STATUSES)
 still change.
 `;
 
-/** Adds `app.swagger()`, the document of the routes that are added from now on. */
-export async function addOpenApi(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Petstore',
-        version: '1.0.0',
-        description: DESCRIPTION,
-        contact: { name: 'The operator of this service' },
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      servers: describeServers(options),
-      tags: [{ name: 'animals', description: 'The pets of the store.' }],
-      security: [{ bearerAuth: [] }],
-      components: {
-        securitySchemes: {
-          bearerAuth: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'The API key: `petstore keys create` makes one.',
-          },
+/** The document as a text. */
+export function writeOpenApi(options: OpenApiOptions, indent?: number): string {
+  const document = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Petstore',
+      version: '1.0.0',
+      description: DESCRIPTION,
+      contact: { name: 'The operator of this service' },
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    components: {
+      securitySchemes: {
+        bearerAuth: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The API key: `petstore keys create` makes one.',
         },
       },
+      schemas: COMPONENTS,
     },
-    stripBasePath: false,
-    transform: ({ schema, url }) => ({ schema, url: url.replace(/^\/v1/, '') }),
-    transformObject: (made) => {
-      const document = 'openapiObject' in made ? made.openapiObject : made.swaggerObject;
-      annotate(document);
-      return document;
-    },
-    refResolver: { buildLocalReference: (json) => String(json.$id) },
-  });
-}
-
-/** The document of the routes of an app, as a text. */
-export function writeOpenApi(app: FastifyInstance, indent?: number): string {
+    paths: PATHS,
+    servers: describeServers(options),
+    security: [{ bearerAuth: [] }],
+    tags: [{ name: 'animals', description: 'The pets of the store.' }],
+  };
   const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
   // A bound of an int64 is a bigint, since a double would round it.
   const toExact = (_name: string, value: unknown) =>
     typeof value === 'bigint' ? rawJSON(String(value)) : value;
-  return JSON.stringify(app.swagger(), toExact, indent);
-}
-
-const EXAMPLES = new Map(
-  COMPONENTS.map((schema) => [
-    `#/components/schemas/${Reflect.get(schema, '$id')}`,
-    (Reflect.get(schema, 'examples') as unknown[] | undefined)?.[0],
-  ]),
-);
-
-/** A parameter, a header or a body. */
-interface Part {
-  readonly schema?: Readonly<Record<string, unknown>> & {
-    readonly allOf?: readonly unknown[];
-    readonly $ref?: string;
-  };
-  readonly description?: string;
-  readonly examples?: unknown;
-}
-
-/** Adds to each part what @fastify/swagger leaves in its schema, and to a body the example of its component. */
-function annotate(part: unknown): void {
-  if (typeof part !== 'object' || part === null) return;
-  const { schema, description, examples } = part as Part;
-  if (schema !== undefined) {
-    const { 'x-stability': stability, ...own } = schema;
-    // It drops what stands beside a $ref, and so the description: `allOf` keeps them apart.
-    const plain = schema.allOf?.[0] ?? own;
-    Object.assign(part, { schema: plain });
-    if (stability === 'beta') {
-      Object.assign(part, { description: `Beta. ${description}`, 'x-stability': stability });
-    }
-    const example = EXAMPLES.get(schema.$ref ?? '');
-    if (example !== undefined && examples === undefined) Object.assign(part, { example });
-  }
-  for (const member of Object.values(part)) annotate(member);
+  return JSON.stringify(document, toExact, indent);
 }
 
 /** Both environments of the interface: first the one of this service, at its real address. */
-function describeServers({ environment, base }: OpenApiOptions) {
+function describeServers({ environment, baseUrl = PLACEHOLDERS[environment] }: OpenApiOptions) {
   const servers = [
     { is: 'production', description: "Production, the interface's `{base_url}`" } as const,
     { is: 'staging', description: "Staging, the interface's `{staging_base_url}`" } as const,
   ].map(({ is, description }) =>
     is === environment
-      ? { url: `${base}/v1`, description }
+      ? { url: baseUrl, description }
       : { url: PLACEHOLDERS[is], description: `${description}; ask its operator for the address` },
   );
   return environment === 'staging' ? servers.reverse() : servers;

@@ -1,7 +1,7 @@
 /** `petstore openapi`: prints the OpenAPI document. */
 
 import type { Command } from 'commander';
-import type { DocumentOptions } from '../../service/document.ts';
+import type { OpenApiOptions } from '../../http/openapi.ts';
 import { baseUrlOption, environmentOption } from '../options.ts';
 import { examples } from '../output.ts';
 
@@ -12,8 +12,8 @@ export function addOpenApi(program: Command): void {
     .addOption(baseUrlOption())
     .addOption(environmentOption().default('production'))
     .addHelpText('after', examples('petstore openapi --base-url https://petstore.test/v1'))
-    .action(async (options: DocumentOptions) => {
-      const { createDocument } = await import('../../service/document.ts');
-      process.stdout.write(`${await createDocument(options)}\n`);
+    .action(async (options: OpenApiOptions) => {
+      const { writeOpenApi } = await import('../../http/openapi.ts');
+      process.stdout.write(`${writeOpenApi(options, 2)}\n`);
     });
 }

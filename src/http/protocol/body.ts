@@ -15,7 +15,7 @@ const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Makes Fastify hand over every body as bytes; the parser of the route's schema reads them after all hooks. */
+/** Makes Fastify hand over every body as bytes; the handler parses them, after all hooks. */
 export function addBytesParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

@@ -40,7 +40,6 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
     scope.route({
       method: METHODS.filter((method) => !methods.has(method)),
       url: path.slice(scope.prefix.length),
-      schema: { hide: true },
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         reply.header('allow', allow);
         if (request.method === 'OPTIONS') return reply.code(204).send();

@@ -60,8 +60,7 @@ export function addDocsScript(app: FastifyInstance): void {
     done();
   }
 
-  const options = { schema: { hide: true }, onSend };
-  app.get<{ Params: { name: string } }>('/docs/js/:name', options, async (request, reply) => {
+  app.get<{ Params: { name: string } }>('/docs/js/:name', { onSend }, async (request, reply) => {
     const { name, bodies } = await getDocsScript();
     if (request.params.name !== name) throw NOTHING_HERE;
     if (request.method === 'GET') admit(request.socket);

@@ -10,9 +10,8 @@ export function addHealthRoutes(
   store: Store,
   isStopping: () => boolean,
 ): void {
-  const hidden = { schema: { hide: true } };
-  app.get('/livez', hidden, async () => ({ status: 'ok' }));
-  app.get('/readyz', hidden, async () => {
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', async () => {
     if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
     await store.check();
     return { status: 'ok' };

@@ -7,10 +7,11 @@ import {
   type NewPet,
   PAGE_LIMIT_MAX,
   PET_STATUSES,
-  type Pet,
 } from '../../pet.ts';
 import type { ErrorBody } from '../errors.ts';
-import type { Schema } from './parsed-schema.ts';
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>;
 
 /** One that the regular expressions of all languages take. They disagree on white space: the parser decides. */
 const NAME_PATTERN = '^[^\\x00]*[^\\s\\x00][^\\x00]*$';
@@ -19,9 +20,7 @@ const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
 /** A reference to one of the components. */
-function refTo<T>(name: string): Schema<T> {
-  return { $ref: `${name}#` };
-}
+export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 export const int64 = (description: string) => ({ type: 'integer', format: 'int64', description });
 
@@ -39,23 +38,20 @@ const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, Schema>> = {
 
 const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
-export const COMPONENTS = [
-  {
-    $id: 'PetStatus',
+export const COMPONENTS = {
+  PetStatus: {
     type: 'string',
     enum: PET_STATUSES,
     description: 'Whether the pet can be bought. Absent when the client gave none.',
   },
-  {
-    $id: 'NewPet',
+  NewPet: {
     type: 'object',
     required: REQUIRED,
     properties: FIELD_SCHEMAS,
     description: 'A pet as a client sends it. Other members are ignored.',
     examples: [EXAMPLE_NEW_PET],
   },
-  {
-    $id: 'Pet',
+  Pet: {
     type: 'object',
     required: ['id', ...REQUIRED],
     properties: {
@@ -65,16 +61,14 @@ export const COMPONENTS = [
     description: 'A pet of the store.',
     examples: [EXAMPLE_PET],
   },
-  {
-    $id: 'Pets',
+  Pets: {
     type: 'array',
     items: refTo('Pet'),
     description: 'Pets, by id, ascending.',
     maxItems: PAGE_LIMIT_MAX,
     examples: [[EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }]],
   },
-  {
-    $id: 'Error',
+  Error: {
     type: 'object',
     required: ['code', 'message', 'status'],
     properties: {
@@ -92,10 +86,4 @@ export const COMPONENTS = [
     } satisfies Record<keyof ErrorBody, Schema>,
     description: 'The one shape of every error.',
   },
-];
-
-export const PetStatusRef = refTo('PetStatus');
-export const NewPetRef = refTo('NewPet');
-export const PetRef = refTo<Pet>('Pet');
-export const PetsRef = refTo<readonly Pet[]>('Pets');
-export const ErrorRef = refTo<ErrorBody>('Error');
+};

@@ -2,42 +2,59 @@
 
 import { type ErrorCode, PetstoreError } from '../../error.ts';
 import { DEFAULT_MESSAGES, STATUSES, toErrorBody } from '../errors.ts';
-import { ErrorRef } from './components.ts';
+import { COMPONENTS, refTo } from './components.ts';
 
 type Messages = Partial<Record<ErrorCode, string>>;
 
+/** Marks a part that may still change. */
+export function beta<T extends { readonly description: string }>(part: T) {
+  return { ...part, description: `Beta. ${part.description}`, 'x-stability': 'beta' };
+}
+
 /** A header whose value is a text of so many characters at most. */
-export const text = (description: string, maxLength: number) => ({
-  type: 'string',
+export const text = (description: string, maxLength: number, pattern?: string) => ({
+  schema: { type: 'string', maxLength, pattern },
   description,
-  maxLength,
 });
 
 const requestId = {
-  'X-Request-Id': {
-    ...text('Names this request in the log: the one that was sent, or a new one.', 128),
-    pattern: '^[A-Za-z0-9_.-]+$',
-  },
+  'X-Request-Id': text(
+    'Names this request in the log: the one that was sent, or a new one.',
+    128,
+    '^[A-Za-z0-9_.-]+$',
+  ),
 };
 
 /** On every answer to a known key; those of the limit only when the operator has set one. */
-export const commonHeaders = {
-  RateLimit: {
-    ...text(
+const commonHeaders = {
+  RateLimit: beta(
+    text(
       'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
       128,
     ),
-    'x-stability': 'beta',
-  },
-  'RateLimit-Policy': {
-    ...text(
+  ),
+  'RateLimit-Policy': beta(
+    text(
       'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
       128,
     ),
-    'x-stability': 'beta',
-  },
+  ),
   ...requestId,
 };
+
+/** JSON of a component, with the example of that. */
+export function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
+  return { 'application/json': { schema: refTo(name), example: COMPONENTS[name].examples[0] } };
+}
+
+/** The answer of a success, with headers of its own before those of all. */
+export function success(description: string, name: 'Pet' | 'Pets', headers: object) {
+  return {
+    description,
+    headers: { ...headers, ...commonHeaders },
+    content: describeContent(name),
+  };
+}
 
 /** A response of the Error shape with an example for each code; `messages` replace default ones. */
 export function errorResponse(
@@ -53,7 +70,7 @@ export function errorResponse(
     description,
     headers: commonHeaders,
     content: {
-      'application/json': { schema: ErrorRef, examples: Object.fromEntries(examples) },
+      'application/json': { schema: refTo('Error'), examples: Object.fromEntries(examples) },
     },
   };
 }
@@ -65,8 +82,7 @@ export function otherErrors(codes: readonly ErrorCode[], messages?: Messages) {
     ...errorResponse('Any other error; an example of each is here.', all, messages),
     headers: {
       'Retry-After': {
-        type: 'integer',
-        minimum: 1,
+        schema: { type: 'integer', minimum: 1 },
         description:
           'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
       },
