@@ -5,6 +5,9 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
+import type { Connection } from '../../src/storage/postgres/connection.ts';
+import { parseHosts } from '../../src/storage/postgres/hosts.ts';
+import { ConnectionPool } from '../../src/storage/postgres/pool.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
@@ -55,22 +58,28 @@ async function useTwoConnections({ store: { pets, keys }, proxy }: Watched): Pro
 }
 
 describe('connections', { concurrency: true }, () => {
-  test('connections › a call that is unavailable since a table is locked › does not go on in the server', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using watched = await openWatched();
-    const other = new pg.Client({ connectionString: watched.address });
-    await other.connect();
-    try {
-      await other.query('begin; lock table pets in access exclusive mode');
-      await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
-      const active = `select 1 from pg_stat_activity where datname = current_database()
-        and state = 'active' and pid <> pg_backend_pid()`;
-      await until(async () => (await watched.run(active)).length === 0);
-    } finally {
-      await other.end();
-    }
-  });
+  for (const lock of [
+    'lock table pets in access exclusive mode',
+    "select from counters where name = 'pets' for update",
+  ]) {
+    test(`connections › a create that is unavailable by "${lock}" › does not go on in the server`, {
+      skip: NO_SESSIONS,
+    }, async () => {
+      await using watched = await openWatched();
+      const other = new pg.Client({ connectionString: watched.address });
+      await other.connect();
+      try {
+        await other.query(`begin; ${lock}`);
+        await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
+        const active = `select 1 from pg_stat_activity where datname = current_database()
+          and state = 'active' and pid <> pg_backend_pid()`;
+        await until(async () => (await watched.run(active)).length === 0);
+      } finally {
+        await other.end();
+      }
+      assert.deepEqual(await watched.store.pets.list({ limit: 1 }), { pets: [] });
+    });
+  }
 
   test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
     await using watched = await openWatched('?target_session_attrs=read-write');
@@ -161,3 +170,29 @@ test('connections › that nobody uses for a minute › are closed', async (t) =
     await store.close();
   }
 });
+
+for (const query of ['', '?pgbouncer=true']) {
+  test(`connections › a call that waited for the only one${query} › has its statement ended in the server before it is given up`, {
+    skip: query === '' && NO_SESSIONS,
+  }, async (t) => {
+    const { address, drop } = await createTestDatabase();
+    t.after(drop);
+    const pool = new ConnectionPool(parseHosts(address + query), 1);
+    t.after(() => pool.close());
+    const show = async (connection: Connection) => {
+      const [row] = await connection.run("select current_setting('statement_timeout')", []);
+      return row?.[0];
+    };
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    assert.equal(await pool.withDeadline(show), '800ms');
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const holding = pool.withoutDeadline(() => held);
+    const late = pool.withDeadline(show);
+    now += 300;
+    release();
+    await holding;
+    assert.equal(await late, '500ms');
+    assert.equal(await pool.withoutDeadline(show), '800ms');
+  });
+}

@@ -11,6 +11,9 @@ import type { Hosts } from './hosts.ts';
 export const ANSWER_MS_MAX = 900;
 /** Half of it, so that there is time to try a second host. */
 export const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
+/** The server ends a statement so long before its call fails: no statement goes on after a 503, and its connection is kept. */
+const ENDED_MS_BEFORE = 100;
+const STATEMENT_MS_MAX = ANSWER_MS_MAX - ENDED_MS_BEFORE;
 
 /** Reads int8 as bigint, and every other type as the driver does. */
 const TYPES: pg.CustomTypesConfig = {
@@ -38,6 +41,8 @@ export class Connection extends pg.Client {
   /** Whether each transaction may get another session, so that nothing can be kept in one. */
   readonly #isPooled: boolean;
   #isInTransaction = false;
+  /** Of a statement of the call at hand, when that is less than the session's. */
+  #statementMsMax: number | undefined;
   #processId = 0;
   /** When its server last responded, by `performance.now`. */
   lastResponseAt = 0;
@@ -52,7 +57,7 @@ export class Connection extends pg.Client {
       ...(hosts.isPooled
         ? { pipeline: true }
         : {
-            statement_timeout: ANSWER_MS_MAX,
+            statement_timeout: STATEMENT_MS_MAX,
             options: `${config.options ?? ''} ${READ_COMMITTED}`,
           }),
     });
@@ -77,12 +82,23 @@ export class Connection extends pg.Client {
       statement = { name, text: toText(sql) };
       this.#statements.set(sql, statement);
     }
-    return this.#isPooled && !this.#isInTransaction
+    return this.#hasLimit && !this.#isInTransaction
       ? this.#runAlone(statement, values)
       : this.#query(statement, values);
   }
 
-  /** All three are sent at once, in one round trip; after a failure the commit is a rollback. */
+  /** The time that is left for the next call; a wait for the connection may have taken some of it. */
+  limit(ms: number): void {
+    const isLate = ms < STATEMENT_MS_MAX + ENDED_MS_BEFORE / 2;
+    this.#statementMsMax = isLate ? Math.max(1, Math.floor(ms - ENDED_MS_BEFORE)) : undefined;
+  }
+
+  /** Whether a transaction begins with a limit of its own. */
+  get #hasLimit(): boolean {
+    return this.#isPooled || this.#statementMsMax !== undefined;
+  }
+
+  /** Behind a pooler all three are sent at once, in one round trip; after a failure the commit is a rollback. */
   async #runAlone(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
     const [, rows] = await Promise.all([
       this.#begin('read committed'),
@@ -132,7 +148,8 @@ export class Connection extends pg.Client {
   }
 
   #begin(isolation: Isolation): Promise<Row[]> {
-    const limit = this.#isPooled ? `; set local statement_timeout = ${ANSWER_MS_MAX}` : '';
+    const ms = this.#statementMsMax ?? STATEMENT_MS_MAX;
+    const limit = this.#hasLimit ? `; set local statement_timeout = ${ms}` : '';
     return this.runUnprepared(`begin isolation level ${isolation}${limit}`);
   }
 

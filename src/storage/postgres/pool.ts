@@ -96,7 +96,7 @@ export class ConnectionPool {
       client.abort();
     }, rest);
     try {
-      return await this.#run(client, work);
+      return await this.#run(client, work, rest);
     } finally {
       clearTimeout(timer);
     }
@@ -126,8 +126,10 @@ export class ConnectionPool {
   async #run<T>(
     client: PooledConnection,
     work: (connection: Connection) => Promise<T>,
+    ms = ANSWER_MS_MAX,
   ): Promise<T> {
     try {
+      client.limit(ms);
       const result = await work(client);
       client.release();
       return result;
