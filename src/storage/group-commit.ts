@@ -8,14 +8,23 @@ import { Statistics } from './statistics.ts';
 const WAITING_MAX = 10_000;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
+/** The most of one commit: while it lasts, it locks out those of other processes. */
+const GROUP_MAX = 500;
+/** So many commits in a row are slow, or fail, before creates are refused for it: one may be slow by chance. */
+const RECENT_COMMITS = 3;
+
 interface Waiting<Write, Result> {
   readonly write: Write;
+  readonly bytes: number;
+  readonly since: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** How one write of a group ended. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
+
+type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>;
 
 /**
  * A function that collects writes during a turn of the event loop, and for as long as a commit is
@@ -24,57 +33,105 @@ export type Outcome<Result> = { readonly result: Result } | { readonly error: un
  *
  * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
  * @param toBytes about how much memory a write takes while it waits.
- * @throws PetstoreError `unavailable` when too much waits already.
+ * @param waitMsMax how long a write may wait until its commit begins.
+ * @throws PetstoreError `unavailable` when too much waits already; when it waited for too long, and at
+ *   once when it would, as the fastest of the last commits was.
  */
 export function groupCommit<Write, Result>(
-  commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
+  commit: Commit<Write, Result>,
   toBytes: (write: Write) => number,
   statistics = new Statistics(),
+  waitMsMax = Infinity,
 ): (write: Write) => Promise<Result> {
-  let waiting: Waiting<Write, Result>[] = [];
-  let bytes = 0;
-  let isCommitting = false;
+  const queue = new Queue(commit, statistics, waitMsMax);
+  return (write) => queue.add(write, toBytes(write));
+}
 
-  async function commitAll(): Promise<void> {
-    while (waiting.length > 0) {
-      const group = takeWaiting();
-      const startedAt = performance.now();
-      try {
-        settle(group, await commit(group.map(({ write }) => write)));
-      } catch (error) {
-        // The commit of what gathered meanwhile would most likely fail too, one time limit later.
-        for (const { reject } of [...group, ...takeWaiting()]) reject(error);
-      }
-      statistics.commits += 1;
-      statistics.committedWrites += group.length;
-      statistics.commitSeconds += (performance.now() - startedAt) / 1_000;
-    }
-    isCommitting = false;
+class Queue<Write, Result> {
+  readonly #commit: Commit<Write, Result>;
+  readonly #statistics: Statistics;
+  readonly #waitMsMax: number;
+  readonly #waiting: Waiting<Write, Result>[] = [];
+  /** The times of the last commits; that of one that failed is Infinity. */
+  readonly #recentMs = Array.from({ length: RECENT_COMMITS }, () => 0);
+  #bytes = 0;
+  #isCommitting = false;
+  /** Of the commit that is under way. */
+  #startedAt: number | undefined;
+
+  constructor(commit: Commit<Write, Result>, statistics: Statistics, waitMsMax: number) {
+    this.#commit = commit;
+    this.#statistics = statistics;
+    this.#waitMsMax = waitMsMax;
   }
 
-  function takeWaiting(): Waiting<Write, Result>[] {
-    const taken = waiting;
-    waiting = [];
-    bytes = 0;
-    statistics.waitingWrites -= taken.length;
+  add(write: Write, bytes: number): Promise<Result> {
+    if (this.#waiting.length >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX) {
+      return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
+    }
+    if (this.#toWaitMs() > this.#waitMsMax) return Promise.reject(tooSlow());
+    this.#bytes += bytes;
+    this.#statistics.waitingWrites += 1;
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, bytes, since: performance.now(), resolve, reject });
+      if (this.#isCommitting) return;
+      this.#isCommitting = true;
+      setImmediate(() => this.#commitAll());
+    });
+  }
+
+  async #commitAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const group = this.#take(GROUP_MAX);
+      const startedAt = performance.now();
+      this.#startedAt = startedAt;
+      const isDone = await this.#commitGroup(group);
+      const ms = performance.now() - startedAt;
+      this.#recentMs.shift();
+      this.#recentMs.push(isDone ? ms : Infinity);
+      this.#statistics.commits += 1;
+      this.#statistics.committedWrites += group.length;
+      this.#statistics.commitSeconds += ms / 1_000;
+      this.#rejectLate();
+    }
+    this.#startedAt = undefined;
+    this.#isCommitting = false;
+  }
+
+  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<boolean> {
+    try {
+      settle(group, await this.#commit(group.map(({ write }) => write)));
+      return true;
+    } catch (error) {
+      // The commit of what gathered meanwhile would most likely fail too, one time limit later.
+      for (const { reject } of [...group, ...this.#take(WAITING_MAX)]) reject(error);
+      return false;
+    }
+  }
+
+  #take(count: number): Waiting<Write, Result>[] {
+    const taken = this.#waiting.splice(0, count);
+    for (const { bytes } of taken) this.#bytes -= bytes;
+    this.#statistics.waitingWrites -= taken.length;
     return taken;
   }
 
-  return (write) => {
-    const size = toBytes(write);
-    if (waiting.length >= WAITING_MAX || bytes + size > WAITING_BYTES_MAX) {
-      return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
-    }
-    bytes += size;
-    statistics.waitingWrites += 1;
-    return new Promise((resolve, reject) => {
-      waiting.push({ write, resolve, reject });
-      if (isCommitting) return;
-      isCommitting = true;
-      setImmediate(commitAll);
-    });
-  };
+  #rejectLate(): void {
+    const latest = performance.now() - this.#waitMsMax;
+    const late = this.#waiting.findIndex(({ since }) => since >= latest);
+    for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) reject(tooSlow());
+  }
+
+  /** How long another write would wait until its commit begins, if each took as long as the fastest of the last. */
+  #toWaitMs(): number {
+    if (this.#startedAt === undefined) return 0;
+    const groupsAhead = 1 + Math.floor(this.#waiting.length / GROUP_MAX);
+    return this.#startedAt + groupsAhead * Math.min(...this.#recentMs) - performance.now();
+  }
 }
+
+const tooSlow = () =>
+  new PetstoreError('unavailable', 'the database commits too slowly for all that wait');
 
 function settle<Write, Result>(
   group: readonly Waiting<Write, Result>[],

@@ -1,13 +1,18 @@
 /** Which writes share a commit, the outcome of each, and how many may wait. */
 
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
 
 /** The most that may wait. */
 const WAITING_MAX = 10_000;
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
+/** The most of one commit. */
+const GROUP_MAX = 500;
+/** How long a write of some tests waits at most for its commit. */
+const WAIT_MS_MAX = 900;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -24,24 +29,34 @@ interface Grouped {
 }
 
 /** Writes of numbers, whose result is the double unless `end` gives other outcomes. */
-function create(toBytes: (write: number) => number = () => 1): Grouped {
+function create(toBytes: (write: number) => number = () => 1, waitMsMax?: number): Grouped {
   const commits: Commit[] = [];
-  const write = groupCommit<number, number>((writes) => {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
-    commits.push({
-      writes,
-      async end(outcomes = writes.map((one) => ({ result: 2 * one }))) {
-        resolve(outcomes);
-        await nextTurn();
-      },
-      async fail(error) {
-        reject(error);
-        await nextTurn();
-      },
-    });
-    return promise;
-  }, toBytes);
+  const write = groupCommit<number, number>(
+    (writes) => {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
+      commits.push({
+        writes,
+        async end(outcomes = writes.map((one) => ({ result: 2 * one }))) {
+          resolve(outcomes);
+          await nextTurn();
+        },
+        async fail(error) {
+          reject(error);
+          await nextTurn();
+        },
+      });
+      return promise;
+    },
+    toBytes,
+    undefined,
+    waitMsMax,
+  );
   return { write, commits };
+}
+
+/** Ends commits until none is under way. */
+async function endAll({ commits }: Grouped): Promise<void> {
+  for (const { end } of commits) await end();
 }
 
 /** The state of each write: its result, the message of its error, or `waits`. */
@@ -140,7 +155,8 @@ for (const [what, count, bytes] of [
   ['8 MiB', 8, WAITING_BYTES_MAX / 8],
 ] as const) {
   test(`groupCommit › more than ${what} that wait › is refused at once, the others are written`, async () => {
-    const { write, commits } = create(() => bytes);
+    const grouped = create(() => bytes);
+    const { write, commits } = grouped;
     const first = watch([write(0)]);
     await nextTurn();
     // The commit that is under way does not count as waiting.
@@ -153,12 +169,13 @@ for (const [what, count, bytes] of [
     assert.deepEqual(over, ['too many writes wait for the disk']);
     await commits[0]?.end();
     assert.deepEqual(first, [0]);
-    // None of these waits any more, so there is room for as many.
-    const more = watch(Array.from({ length: count }, (_, index) => write(index)));
-    await commits[1]?.end();
-    await commits[2]?.end();
-    const doubles = Array.from({ length: count }, (_, index) => 2 * index);
-    assert.deepEqual([waiting, more], [doubles, doubles]);
+    // Those that are committed do not wait any more, so there is room for as many.
+    const room = count - waiting.length + (commits[1]?.writes.length ?? 0);
+    const more = watch(Array.from({ length: room }, (_, index) => write(index)));
+    await assert.rejects(write(1), UNAVAILABLE);
+    await endAll(grouped);
+    const toDoubles = (length: number) => Array.from({ length }, (_, index) => 2 * index);
+    assert.ok(isDeepStrictEqual([waiting, more], [toDoubles(count), toDoubles(room)]));
   });
 }
 
@@ -173,6 +190,123 @@ test('groupCommit › a queue that was full when its commit failed › has room 
   await nextTurn();
   await commits[1]?.end();
   assert.deepEqual(next, [8]);
+});
+
+const TOO_SLOW = 'the database commits too slowly for all that wait';
+
+/** Fails, instead of waiting, when the write is not refused at once. */
+async function assertTooSlow(writing: Promise<number>): Promise<void> {
+  const seen = watch([writing]);
+  await nextTurn();
+  assert.deepEqual(seen, [TOO_SLOW]);
+  await assert.rejects(writing, UNAVAILABLE);
+}
+
+/** A clock that moves when it is told to. */
+function createClock(t: TestContext): { pass(ms: number): void } {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  return {
+    pass(ms) {
+      now += ms;
+    },
+  };
+}
+
+test(`groupCommit › more than ${GROUP_MAX} writes that wait › are several commits in their order`, async () => {
+  const grouped = create();
+  const { write, commits } = grouped;
+  const seen = watch(Array.from({ length: 2 * GROUP_MAX + 1 }, (_, index) => write(index)));
+  await nextTurn();
+  await endAll(grouped);
+  assert.deepEqual(
+    commits.map(({ writes }) => [writes[0], writes.length]),
+    [
+      [0, GROUP_MAX],
+      [GROUP_MAX, GROUP_MAX],
+      [2 * GROUP_MAX, 1],
+    ],
+  );
+  assert.ok(seen.every((result, index) => result === 2 * index));
+});
+
+test('groupCommit › three commits in a row that failed › refuses at once what comes during the next, until one succeeds', async () => {
+  const { write, commits } = create(() => 1, WAIT_MS_MAX);
+  for (let failed = 0; failed < 3; failed += 1) {
+    const seen = watch([write(1)]);
+    await nextTurn();
+    const waiting = watch([write(2)]);
+    await commits.at(-1)?.fail(new Error('away'));
+    assert.deepEqual([...seen, ...waiting], ['away', 'away']);
+  }
+  const tried = watch([write(3), write(4)]);
+  await nextTurn();
+  await assertTooSlow(write(5));
+  await commits[3]?.end();
+  assert.deepEqual(tried, [6, 8]);
+  watch([write(6)]);
+  await nextTurn();
+  const waiting = watch([write(7)]);
+  await commits[4]?.end();
+  await commits[5]?.end();
+  assert.deepEqual(waiting, [14]);
+});
+
+test('groupCommit › three slow commits in a row › refuses at once what would wait for too long', async (t) => {
+  const clock = createClock(t);
+  const { write, commits } = create(() => 1, WAIT_MS_MAX);
+  for (let slow = 0; slow < 3; slow += 1) {
+    watch([write(1)]);
+    await nextTurn();
+    // As long as one of the last commits was fast it would wait for that long.
+    const waiting = watch([write(2)]);
+    await nextTurn();
+    assert.deepEqual(waiting, ['waits']);
+    clock.pass(WAIT_MS_MAX + 1);
+    await commits.at(-1)?.end();
+    assert.deepEqual(waiting, [TOO_SLOW]);
+  }
+  watch([write(3)]);
+  await nextTurn();
+  await assertTooSlow(write(4));
+  clock.pass(1);
+  const waiting = watch([write(5)]);
+  clock.pass(WAIT_MS_MAX);
+  await commits.at(-1)?.end();
+  await commits.at(-1)?.end();
+  assert.deepEqual(waiting, [10]);
+});
+
+test('groupCommit › full groups that wait › count as long as their commits will take', async (t) => {
+  const clock = createClock(t);
+  const { write, commits } = create(() => 1, WAIT_MS_MAX);
+  for (let slow = 0; slow < 3; slow += 1) {
+    watch([write(1)]);
+    await nextTurn();
+    clock.pass(WAIT_MS_MAX / 2);
+    await commits.at(-1)?.end();
+  }
+  watch([write(2)]);
+  await nextTurn();
+  // The last of these waits for the commit that is under way and one more: exactly that time.
+  const waiting = watch(Array.from({ length: 2 * GROUP_MAX }, (_, index) => write(index)));
+  await assertTooSlow(write(3));
+  assert.ok(waiting.every((result) => result === 'waits'));
+});
+
+test('groupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {
+  const clock = createClock(t);
+  const { write, commits } = create(() => 1, WAIT_MS_MAX);
+  watch([write(1)]);
+  await nextTurn();
+  const late = watch([write(2)]);
+  clock.pass(1);
+  const inTime = watch([write(3)]);
+  clock.pass(WAIT_MS_MAX);
+  await commits[0]?.end();
+  assert.deepEqual([late, inTime], [[TOO_SLOW], ['waits']]);
+  await commits[1]?.end();
+  assert.deepEqual(inTime, [6]);
 });
 
 test('toRowBytes › the longest row of a pet › is counted with all its text and below 2 KiB', () => {

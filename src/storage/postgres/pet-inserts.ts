@@ -7,6 +7,7 @@ import type { Engine, Row } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT_ADDED } from '../pet-row.ts';
 import type { Statistics } from '../statistics.ts';
+import { ANSWER_MS_MAX } from './connection.ts';
 import { recordsOf, toRecords } from './records.ts';
 
 /**
@@ -80,6 +81,7 @@ export function createPetInsert(
     },
     ({ row, request }) => toRowBytes(row) + toRowBytes([request?.key ?? null]),
     statistics,
+    ANSWER_MS_MAX,
   );
   return (row, request) => insert({ row, request });
 }
