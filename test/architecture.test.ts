@@ -148,6 +148,16 @@ test('src › each import › is one that the rules allow', () => {
   );
 });
 
+test('src › node:http › is imported for its types alone', () => {
+  const wrong = imports.filter(
+    ({ from, clause }) => from === 'node:http' && !/^type\b/.test(clause),
+  );
+  assert.deepEqual(
+    wrong.map(({ line }) => line),
+    [],
+  );
+});
+
 for (const [file, target] of [
   ['pet.ts', 'http/errors.ts'],
   ['pet.ts', 'node:fs'],

@@ -1,6 +1,7 @@
 /** The names of header fields as they are sent: some clients look up `Link` and `Location` by their case. */
 
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { ServerResponse } from './node-http.ts';
 
 const NAMES = new Map(
   [

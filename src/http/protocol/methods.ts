@@ -1,8 +1,8 @@
 /** The methods of each path: OPTIONS lists them, every other method is 405 (RFC 9110 sections 9.3.7 and 15.5.6). */
 
-import { METHODS } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
+import { METHODS } from './node-http.ts';
 
 /** Every method that some path of the service takes. */
 export const SERVED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS'];

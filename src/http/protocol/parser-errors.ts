@@ -1,6 +1,5 @@
 /** What Node's HTTP parser refuses, before Fastify sees a request: answered on the socket itself, in the Error shape. */
 
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PetstoreError } from '../../error.ts';
 import { toAddress } from '../client-address.ts';
@@ -10,6 +9,7 @@ import type { RequestLog } from '../request-log.ts';
 import { toFieldName } from './header-names.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
+import { STATUS_CODES } from './node-http.ts';
 import { findLastResponse } from './pipelining.ts';
 
 /** Answers an error of the parser, after the answers that are still due on this connection. */

@@ -1,14 +1,9 @@
 /** The requests of a connection: a few at a time are at work, what comes after them waits as bytes. */
 
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AT_WORK_MAX } from '../limits.ts';
+import { createServer } from './node-http.ts';
 
 interface Pipeline {
   /** The responses that are not sent; they are sent, and so finish, in this order. */
