@@ -1,0 +1,93 @@
+/**
+ * Generates clients in TypeScript, Python and Go from the document that the service serves, compiles them
+ * and runs a scenario with each, each on 250 pets of its own; and one with the client of the package on
+ * Node, Bun and Deno.
+ *
+ * Usage: npm run conformance, or npm run node -- scripts/clients.ts for this part of it
+ */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runProgram, startService } from '../test/support/program.ts';
+import { createFolder } from '../test/support/temporary-folder.ts';
+import { installNode, installPython, ROOT, run } from './run.ts';
+
+const clients = join(ROOT, '.ci/clients');
+
+export async function checkClients(): Promise<void> {
+  await using folder = await createFolder();
+  const document = join(folder.path, 'openapi.json');
+  await using service = await startService([], { cwd: folder.path });
+  await writeFile(document, await (await fetch(`${service.url}/openapi.json`)).text());
+  await checkTypeScript(document);
+  await checkPython(document);
+  await checkGo(document);
+}
+
+async function checkTypeScript(document: string): Promise<void> {
+  const cwd = join(clients, 'typescript');
+  const node = process.execPath;
+  await installNode(cwd);
+  const modules = join(cwd, 'node_modules');
+  const types = ['--output', 'generated/openapi-typescript.ts'];
+  await run(node, [join(modules, 'openapi-typescript/bin/cli.js'), document, ...types], { cwd });
+  const config = ['--file', 'hey-api.config.ts'];
+  const env = { DOCUMENT: document };
+  await run(node, [join(modules, '@hey-api/openapi-ts/bin/run.js'), ...config], { cwd, env });
+  await run(node, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', cwd]);
+  await runScenario(node, ['generated/js/openapi-fetch.js'], cwd);
+  await runScenario(node, ['generated/js/hey-api.js'], cwd);
+  await runScenario(node, ['petstore-client.ts'], cwd);
+  await runScenario(join(modules, '@oven/bun-linux-x64/bin/bun'), ['petstore-client.ts'], cwd);
+  const deno = ['run', '--allow-env', '--allow-net', 'petstore-client.ts'];
+  await runScenario(join(modules, '@deno/linux-x64-glibc/deno'), deno, cwd, {
+    DENO_DIR: join(ROOT, '.cache/deno'),
+  });
+}
+
+/** Installs the generator of Python, mypy and openapi-spec-validator; the path of their commands. */
+export function installPythonTools(): Promise<string> {
+  return installPython('clients-python', join(clients, 'python/requirements.txt'));
+}
+
+async function checkPython(document: string): Promise<void> {
+  const cwd = join(clients, 'python');
+  const bin = await installPythonTools();
+  const output = ['--meta', 'none', '--output-path', 'generated/petstore', '--overwrite'];
+  const input = ['--config', 'config.yml', '--path', document];
+  const generate = ['generate', ...input, ...output, '--fail-on-warning'];
+  await run(join(bin, 'openapi-python-client'), generate, { cwd });
+  await run(join(bin, 'mypy'), ['--strict', 'generated', 'scenario.py'], { cwd });
+  await runScenario(join(bin, 'python'), ['scenario.py'], cwd, { PYTHONPATH: 'generated' });
+}
+
+async function checkGo(document: string): Promise<void> {
+  const cwd = join(clients, 'go');
+  const bin = await installPython('clients-go', join(clients, 'go/requirements.txt'));
+  const go = join(bin, 'go');
+  const env = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
+  const options = ['-generate', 'types,client', '-package', 'petstore'];
+  const output = ['-o', 'generated/petstore.go'];
+  await run(go, ['tool', 'oapi-codegen', ...options, ...output, document], { cwd, env });
+  await run(go, ['vet', './...'], { cwd, env });
+  await runScenario(go, ['run', '.'], cwd, env);
+}
+
+/** Runs a scenario on a service of its own, whose store has 250 sample pets. */
+async function runScenario(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await using folder = await createFolder();
+  const inFolder = { cwd: folder.path };
+  const samples = await runProgram(['pets', 'generate', '--count', '250'], inFolder);
+  await writeFile(join(folder.path, 'pets.ndjson'), samples.stdout);
+  await runProgram(['pets', 'import', 'pets.ndjson'], inFolder);
+  await using service = await startService([], inFolder);
+  const { url, key } = service;
+  await run(command, args, { cwd, env: { ...env, BASE_URL: `${url}/v1`, KEY: key } });
+}
+
+if (import.meta.main) await checkClients();
