@@ -18,7 +18,7 @@ export interface Growth {
   readonly toWorkload: (pets: number) => Workload;
   /**
    * Whether another process keeps committing to both files. The page cache holds all pages of few
-   * pets, so without it a cached page would be compared with one that is read.
+   * pets, and all pets, so without it a cached one would be compared with one that is read.
    */
   readonly isWritten?: boolean;
 }

@@ -1,45 +1,52 @@
-/** Page cache: the JSON text of pages that were read, kept until the next commit to the database. */
+/** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
 import type { JsonPage, PetQuery } from '../store.ts';
 import { Statistics } from './statistics.ts';
 
-/** The most that is kept, in UTF-16 units; a page of 20 has about 1,500. */
+/** The most that a cache keeps, in UTF-16 units; a page of 20 has about 1,500. */
 const CACHED_UNITS_MAX = 8 * 1024 * 1024;
-/** What a page costs beside its text, so that many empty pages cannot fill the memory either. */
-const PAGE_UNITS = 128;
+/** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
+const RESULT_UNITS = 128;
+
+interface Reading<Query, Result> {
+  read(query: Query): Promise<Result>;
+  toName(query: Query): string | bigint;
+  /** The UTF-16 units of the result's text; undefined when it is not to be cached. */
+  toUnits(result: Result): number | undefined;
+  onAnswer?(isCached: boolean): void;
+}
 
 /**
- * A function that reads each page at most once between two commits. A page is never older than a
- * write that was acknowledged before the page was asked for.
+ * A function that reads each result at most once between two commits. A result is never older than a
+ * write that was acknowledged before it was asked for.
  *
  * @param readCommitCounter a number that changes with every commit, of any process. NaN, which
- *   equals nothing, when it cannot be read: then no page is cached.
+ *   equals nothing, when it cannot be read: then nothing is cached.
  */
-export function createPageCache(
-  readPage: (query: PetQuery) => Promise<JsonPage>,
+export function createCache<Query, Result>(
+  { read, toName, toUnits, onAnswer }: Reading<Query, Result>,
   readCommitCounter: () => number,
-  statistics = new Statistics(),
-): (query: PetQuery) => Promise<JsonPage> {
-  const pages = new Map<string, JsonPage>();
+): (query: Query) => Promise<Result> {
+  const results = new Map<string | bigint, Result>();
   let counter = Number.NaN;
   let units = 0;
 
   function clear(): void {
-    pages.clear();
+    results.clear();
     units = 0;
   }
 
-  async function readAndCache(query: PetQuery, name: string, askedAt: number): Promise<JsonPage> {
-    statistics.readPages += 1;
-    const page = await readPage(query);
-    // After a commit meanwhile, the page is right for this reader, and too old for any later one.
-    if (askedAt === counter) {
-      const cost = PAGE_UNITS + page.json.length;
+  async function readAndCache(query: Query, name: string | bigint, askedAt: number) {
+    const result = await read(query);
+    const textUnits = toUnits(result);
+    // After a commit meanwhile, the result is right for this reader, and too old for any later one.
+    if (askedAt === counter && textUnits !== undefined) {
+      const cost = RESULT_UNITS + textUnits;
       if (units + cost > CACHED_UNITS_MAX) clear();
       units += cost;
-      pages.set(name, page);
+      results.set(name, result);
     }
-    return page;
+    return result;
   }
 
   return async (query) => {
@@ -48,10 +55,29 @@ export function createPageCache(
       clear();
       counter = askedAt;
     }
-    const name = `${query.limit} ${query.status} ${query.after}`;
-    const cached = pages.get(name);
-    if (cached === undefined) return readAndCache(query, name, askedAt);
-    statistics.cachedPages += 1;
-    return cached;
+    const name = toName(query);
+    const cached = results.get(name);
+    onAnswer?.(cached !== undefined);
+    return cached ?? readAndCache(query, name, askedAt);
   };
+}
+
+/** The cache of pages. */
+export function createPageCache(
+  readPage: (query: PetQuery) => Promise<JsonPage>,
+  readCommitCounter: () => number,
+  statistics = new Statistics(),
+): (query: PetQuery) => Promise<JsonPage> {
+  return createCache(
+    {
+      read: readPage,
+      toName: ({ limit, status, after }) => `${limit} ${status} ${after}`,
+      toUnits: ({ json }) => json.length,
+      onAnswer(isCached) {
+        if (isCached) statistics.cachedPages += 1;
+        else statistics.readPages += 1;
+      },
+    },
+    readCommitCounter,
+  );
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { PET_STATUSES, type PetStatus } from '../../src/pet.ts';
-import { createPageCache } from '../../src/storage/page-cache.ts';
+import { createCache, createPageCache } from '../../src/storage/page-cache.ts';
 import type { JsonPage, PetQuery } from '../../src/store.ts';
 
 const UNITS_MAX = 8 * 1024 * 1024;
@@ -224,5 +224,24 @@ describe('createPageCache, many pages', () => {
   test('createPageCache › many empty pages › caches some, and counts the cost of each', async () => {
     const cached = await countCached('[]', 2 * SMALL_PAGES_MAX);
     assert.ok(cached > 1 && cached <= SMALL_PAGES_MAX, `${cached} pages`);
+  });
+});
+
+describe('createCache', () => {
+  test('createCache › a result without units › is read again', async () => {
+    let reads = 0;
+    const find = createCache(
+      {
+        read: async (id: bigint) => {
+          reads += 1;
+          return id === 1n ? 'Rex' : undefined;
+        },
+        toName: (id) => id,
+        toUnits: (name) => name?.length,
+      },
+      () => 1,
+    );
+    for (const id of [1n, 2n, 1n, 2n]) assert.equal(await find(id), id === 1n ? 'Rex' : undefined);
+    assert.equal(reads, 3);
   });
 });

@@ -1,8 +1,9 @@
 /** How pets are read from SQLite: SQLite itself makes the JSON text of a page, which is cached until the next commit. */
 
+import type { Pet } from '../../pet.ts';
 import type { JsonPage, PetQuery } from '../../store.ts';
 import type { Engine, PetQueries } from '../engine.ts';
-import { createPageCache } from '../page-cache.ts';
+import { createCache, createPageCache } from '../page-cache.ts';
 import { FIELDS, SELECT, toPage, toPet } from '../pet-row.ts';
 import { Statistics } from '../statistics.ts';
 
@@ -26,10 +27,17 @@ export function createPetQueries(
   statistics = new Statistics(),
 ): PetQueries {
   return {
-    async find(id) {
-      const [row] = await read(FIND, id);
-      return row === undefined ? undefined : toPet(row);
-    },
+    find: createCache<bigint, Pet | undefined>(
+      {
+        async read(id) {
+          const [row] = await read(FIND, id);
+          return row === undefined ? undefined : toPet(row);
+        },
+        toName: (id) => id,
+        toUnits: (pet) => pet?.name.length,
+      },
+      readCommitCounter,
+    ),
 
     async list({ limit, status, after = 0n }) {
       // One row above the limit tells whether there is a next page.
