@@ -17,6 +17,8 @@ export interface LoadOptions {
   readonly path?: string;
   /** A file in wrk/, and its arguments. */
   readonly script?: readonly [name: string, ...args: string[]];
+  /** Whether requests may be refused, even all of them; those do not count. */
+  readonly mayRefuse?: boolean;
 }
 
 export interface LoadResult {
@@ -27,13 +29,13 @@ export interface LoadResult {
   readonly p99Ms: number;
 }
 
-/** @throws Error when a request failed: no answer, or a status of 400 or more. */
+/** @throws Error when a request failed: no answer or, unless it may be refused, a status of 400 or more. */
 export async function load(
   server: Server,
   load: LoadOptions,
   seconds: number,
 ): Promise<LoadResult> {
-  const { clients, path = '', script: [script, ...args] = [] } = load;
+  const { clients, path = '', script: [script, ...args] = [], mayRefuse = false } = load;
   const before = readCpuMicros(server);
   const { stdout } = await promisify(execFile)('wrk', [
     ...['--threads', String(THREADS), '--connections', String(clients)],
@@ -44,10 +46,14 @@ export async function load(
     ...(args.length === 0 ? [] : ['--', ...args]),
   ]);
   const cpuMicros = readCpuMicros(server) - before;
-  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+  const answers = Number(/(\d+) requests in/.exec(stdout)?.[1]);
+  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
+  const requests = answers - refused;
+  const perSecond =
+    Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]) * (1 - refused / (answers || 1));
   const p99Ms = parseMs(/ 99%\s+(\S+)/.exec(stdout)?.[1]);
-  if (/Non-2xx|Socket errors/.test(stdout) || !(requests > 0) || !(p99Ms > 0)) {
+  const isGood = refused === 0 && requests > 0 && p99Ms > 0;
+  if (/Socket errors/.test(stdout) || !(isGood || mayRefuse)) {
     throw new Error(`requests failed:\n${stdout}`);
   }
   const sample: Sample = {

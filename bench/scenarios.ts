@@ -7,7 +7,7 @@ import { besideDriver } from './postgres.ts';
 import type { Scenario } from './scenario.ts';
 import { toMemory, toStart } from './start.ts';
 import { create, getAnywhere, listAnywhere, listFirst, listPages } from './workloads.ts';
-import { keyedCreates, listsBesideCreates } from './writes.ts';
+import { keyedCreates, listsBesideCreates, replicas } from './writes.ts';
 
 const SOME = 10_000;
 const SERVICES = ['baseline', 'petstore', 'petstore on PostgreSQL', 'naive'] as const;
@@ -125,7 +125,8 @@ export function createScenarios(many: number): readonly Scenario[] {
     toStart(many),
     toMemory(many),
     keyedCreates,
-    listsBesideCreates,
+    ...listsBesideCreates,
+    replicas,
     besideDriver('list', 'List of different pages on PostgreSQL'),
     besideDriver('get', 'Get, of many pets on PostgreSQL'),
   ];

@@ -1,15 +1,20 @@
-/** Scenarios of creates with an Idempotency-Key: beside those without one, and with lists beside them. */
+/** Scenarios of creates with an Idempotency-Key: beside those without one, with lists beside them, and on many replicas. */
 
 import { randomUUID } from 'node:crypto';
+import { startProxy } from '../test/support/proxy.ts';
+import { until } from '../test/support/until.ts';
+import type { Dataset } from './datasets.ts';
 import { type LoadOptions, load } from './load.ts';
 import { takeTurns } from './measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
-import { startPetstore } from './servers.ts';
+import { type Server, startPetstore } from './servers.ts';
 import { check, create, listFirst, toLoad } from './workloads.ts';
 
 const PETS = 20;
 const CREATORS = 64;
 const LISTERS = 8;
+const REPLICAS = 9;
+const CREATORS_OF_EACH = 22;
 /** The creates start before the lists and end after them. */
 const MARGIN_MS = 250;
 
@@ -18,19 +23,47 @@ const CREATES: Readonly<Record<string, () => LoadOptions['script']>> = {
   'keyed creates': () => ['create-keyed.lua', `${randomUUID()}-`],
 };
 
+/** In either direction. */
+const FAR_MS = 5;
+const POSTGRES = {
+  'petstore on PostgreSQL': 0,
+  [`petstore on PostgreSQL, ${FAR_MS} ms away`]: FAR_MS,
+};
+
+/** A service whose database is so far away; it has opened its connections. */
+async function startOnPostgres(dataset: Dataset, delayMs: number) {
+  await using stack = new AsyncDisposableStack();
+  const { address } = delayMs > 0 ? stack.use(await startProxy(dataset.address, delayMs)) : dataset;
+  const server = stack.use(await startPetstore({ ...dataset, address }));
+  const warm = () => load(server, { clients: LISTERS, path: '/pets' }, 1);
+  await until(() =>
+    warm().then(
+      () => true,
+      () => false,
+    ),
+  );
+  const all = stack.move();
+  return { ...server, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
 export const keyedCreates: Scenario = {
   name: 'create-keyed',
   title: `Create, with and without an Idempotency-Key; clients: ${CREATORS}`,
   unit: 'requests/s',
-  thresholds: ['petstore', 'petstore on PostgreSQL'].map((name) => ({
+  thresholds: ['petstore', ...Object.keys(POSTGRES)].map((name) => ({
     of: `${name}, keyed creates`,
     beside: `${name}, creates`,
     atLeast: 0.7,
   })),
   async run({ datasets, pace }) {
-    await using sqlite = await startPetstore(await datasets.create(PETS));
-    await using postgres = await startPetstore(await datasets.createInPostgres(PETS));
-    const servers = { petstore: sqlite, 'petstore on PostgreSQL': postgres };
+    await using stack = new AsyncDisposableStack();
+    const servers = { petstore: stack.use(await startPetstore(await datasets.create(PETS))) };
+    for (const [name, delayMs] of Object.entries(POSTGRES)) {
+      Object.assign(servers, {
+        [name]: stack.use(await startOnPostgres(await datasets.createInPostgres(PETS), delayMs)),
+      });
+    }
+    for (const server of Object.values(servers)) await check(create, server);
     const contenders = Object.entries(servers).flatMap(([name, server]) =>
       Object.entries(CREATES).map(([kind, toScript]) => ({
         name: `${name}, ${kind}`,
@@ -38,29 +71,36 @@ export const keyedCreates: Scenario = {
           (await load(server, toCreates(toScript), seconds)).sample,
       })),
     );
-    for (const server of Object.values(servers)) await check(create, server);
     return await takeTurns(contenders, pace);
   },
 };
 
-export const listsBesideCreates: Scenario = {
-  name: 'postgres-lists-beside-creates',
-  title: `List of 20 on PostgreSQL, ${LISTERS} clients, alone and while ${CREATORS} clients create`,
-  unit: 'requests/s',
-  thresholds: Object.keys(CREATES).map((kind) => ({
-    of: `beside ${kind}`,
-    beside: 'alone',
-    atLeast: 0.5,
-  })),
-  run: runLists,
-};
+export const listsBesideCreates = [
+  toListsBesideCreates('postgres-lists-beside-creates', 'PostgreSQL', 0),
+  toListsBesideCreates('postgres-lists-beside-creates-far', `PostgreSQL ${FAR_MS} ms away`, FAR_MS),
+];
 
-async function runLists({ datasets, pace }: Bench) {
-  await using server = await startPetstore(await datasets.createInPostgres(PETS));
+function toListsBesideCreates(name: string, where: string, delayMs: number): Scenario {
+  return {
+    name,
+    title: `List of 20 on ${where}, ${LISTERS} clients, alone and while ${CREATORS} clients create`,
+    unit: 'requests/s',
+    thresholds: Object.keys(CREATES).map((kind) => ({
+      of: `beside ${kind}`,
+      beside: 'alone',
+      atLeast: 0.5,
+    })),
+    run: (bench) => runLists(bench, delayMs),
+  };
+}
+
+async function runLists({ datasets, pace }: Bench, delayMs: number) {
+  await using server = await startOnPostgres(await datasets.createInPostgres(PETS), delayMs);
   await check(listFirst, server);
   const lists = toLoad(listFirst, server, LISTERS, datasets.folder);
   const measure = async (seconds: number, toScript?: (typeof CREATES)[string]) => {
-    const creating = toScript && load(server, toCreates(toScript), seconds + 1);
+    const creates = toScript && { ...toCreates(toScript), mayRefuse: true };
+    const creating = creates && load(server, creates, seconds + 1);
     await new Promise((resolve) => setTimeout(resolve, MARGIN_MS));
     const [{ sample }] = await Promise.all([load(server, lists, seconds), creating]);
     return { 'requests/s': sample['requests/s'] ?? Number.NaN };
@@ -76,6 +116,38 @@ async function runLists({ datasets, pace }: Bench) {
     pace,
   );
 }
+
+export const replicas: Scenario = {
+  name: 'postgres-replicas',
+  title: `Keyed creates of ${REPLICAS * CREATORS_OF_EACH} clients on one replica and on ${REPLICAS}`,
+  unit: 'requests/s',
+  thresholds: [{ of: `${REPLICAS} replicas`, beside: 'one replica', atLeast: 0.5 }],
+  async run({ datasets, pace }) {
+    await using stack = new AsyncDisposableStack();
+    const dataset = await datasets.createInPostgres(PETS);
+    const servers: Server[] = [];
+    while (servers.length < REPLICAS) servers.push(stack.use(await startOnPostgres(dataset, 0)));
+    for (const server of servers) await check(create, server);
+    const measure = async (all: readonly Server[], seconds: number) => {
+      const clients = (REPLICAS * CREATORS_OF_EACH) / all.length;
+      const script = CREATES['keyed creates'] as () => LoadOptions['script'];
+      const loads = all.map((server) =>
+        load(server, { ...toCreates(script), clients, mayRefuse: true }, seconds),
+      );
+      const each = (await Promise.all(loads)).map(
+        ({ sample }) => sample['requests/s'] ?? Number.NaN,
+      );
+      return { 'requests/s': each.reduce((sum, perSecond) => sum + perSecond) };
+    };
+    return await takeTurns(
+      [
+        { name: 'one replica', measure: (seconds) => measure(servers.slice(0, 1), seconds) },
+        { name: `${REPLICAS} replicas`, measure: (seconds) => measure(servers, seconds) },
+      ],
+      pace,
+    );
+  },
+};
 
 function toCreates(toScript: (typeof CREATES)[string]): LoadOptions {
   const script = toScript();

@@ -1,7 +1,8 @@
-/** A proxy between a store and its PostgreSQL server: counts the connections, and can let them fall silent. */
+/** A proxy between a store and its PostgreSQL server: counts the connections, can delay what it passes, and fall silent. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 export interface TestProxy extends AsyncDisposable {
   /** That of the database, through the proxy. */
@@ -13,8 +14,21 @@ export interface TestProxy extends AsyncDisposable {
   silence(): void;
 }
 
-/** Starts it; `await using` ends it and its connections. */
-export async function startProxy(address: string): Promise<TestProxy> {
+/** Passes all on after that time, however much comes meanwhile. */
+function createDelay(ms: number): Transform {
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      setTimeout(() => this.push(chunk), ms);
+      done();
+    },
+    flush(done) {
+      setTimeout(done, ms);
+    },
+  });
+}
+
+/** Starts it; `await using` ends it and its connections. Each byte takes `delayMs` in either direction. */
+export async function startProxy(address: string, delayMs = 0): Promise<TestProxy> {
   const target = new URL(address);
   const sockets = new Set<Socket>();
   let opened = 0;
@@ -27,7 +41,7 @@ export async function startProxy(address: string): Promise<TestProxy> {
       [client, database],
       [database, client],
     ] as const) {
-      from.pipe(to);
+      (delayMs > 0 ? from.pipe(createDelay(delayMs)) : from).pipe(to);
       from.on('error', () => to.destroy());
       from.on('close', () => to.destroy());
     }
