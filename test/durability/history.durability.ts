@@ -33,7 +33,7 @@ function startClients(subject: Subject, client: Client) {
 
   async function create(name: string): Promise<void> {
     const planned = client.plan(name, pick(STATUSES));
-    const isRepeatable = random() < 1 / 4;
+    const isRepeatable = random() < 1 / 2;
     while (!(await client.create(planned, isRepeatable))) {
       await sleep(PAUSE_MS);
       if (!isRepeatable || isStopped) return;

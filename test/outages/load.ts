@@ -84,19 +84,22 @@ export function startLoad(
       // Of one length, as a full disk has room for a shorter one.
       const name = `${prefix}, replica ${replica}, client ${client}, ${count}`.padEnd(60);
       const body = JSON.stringify({ name, categoryId: 1 });
-      // Every second one with an Idempotency-Key.
-      const key = count % 2 === 0 ? {} : { 'idempotency-key': name.trim().replaceAll(' ', '-') };
+      // Every second one with an Idempotency-Key, which is sent again until it is answered.
+      const isRepeatable = count % 2 === 1;
+      const key = isRepeatable ? { 'idempotency-key': name.trim().replaceAll(' ', '-') } : {};
       const sent = { method: 'POST', headers: { ...headers, ...key }, body };
-      const text = await ask(replica, 'create', '/v1/pets', sent);
-      if (text !== undefined) {
-        const { id }: { id: number } = JSON.parse(text);
-        if (created.has(id)) violations.push(`the id ${id} was given twice`);
-        if (id <= last) violations.push(`a client's id ${last} was followed by ${id}`);
-        created.set(id, name);
-        ids.push(id);
-        last = id;
-      }
-      await sleep(PAUSE_MS);
+      let text: string | undefined;
+      do {
+        text = await ask(replica, 'create', '/v1/pets', sent);
+        await sleep(PAUSE_MS);
+      } while (text === undefined && isRepeatable && !isStopped);
+      if (text === undefined) continue;
+      const { id }: { id: number } = JSON.parse(text);
+      if (created.has(id)) violations.push(`the id ${id} was given twice`);
+      if (id <= last) violations.push(`a client's id ${last} was followed by ${id}`);
+      created.set(id, name);
+      ids.push(id);
+      last = id;
     }
   }
 
