@@ -5,12 +5,12 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import type { NewPet, Pet } from '../../pet.ts';
+import { type PetRow, RowError } from '../../pet-file.ts';
 import type { Store } from '../../store.ts';
 import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
 import { examples, toOneLine } from '../output.ts';
 import { type PetFile, readPets, type TargetFile, writePets } from '../pet-file/pet-file.ts';
 import { generatePets } from '../pet-file/sample.ts';
-import { type PetRow, RowError } from '../pet-file/text.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 

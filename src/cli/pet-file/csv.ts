@@ -1,18 +1,18 @@
 /** Pets from CSV (RFC 4180), which csv-parse splits into cells, and to CSV. */
 
 import { CsvError, type CsvErrorCode, type InfoRecord, type Parser, parse } from 'csv-parse';
-import { JsonNumber } from '../../json.ts';
-import { NEW_PET_FIELDS, type NewPetField, type Pet, parseNewPet } from '../../pet.ts';
+import { NEW_PET_FIELDS, type Pet } from '../../pet.ts';
 import {
+  type Columns,
   countLineFeeds,
   createLineError,
-  createLongRowError,
+  findDelimiter,
   type PetRow,
-  ROW_BYTES_MAX,
-  toPetRow,
-} from './text.ts';
+  parseHeader,
+  toCsvPetRow,
+} from '../../pet-file.ts';
+import { createLongRowError, ROW_BYTES_MAX } from './text.ts';
 
-const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
 const REASONS: Partial<Record<CsvErrorCode, string>> = {
@@ -38,7 +38,7 @@ function quoteCell(text: string): string {
 export async function* readCsv(chunks: AsyncIterable<Buffer>): AsyncGenerator<PetRow> {
   let rows: CsvRows | undefined;
   for await (const chunk of joinFirstLine(chunks)) {
-    rows ??= new CsvRows(findDelimiter(chunk));
+    rows ??= new CsvRows(findDelimiter(chunk.toString()));
     yield* rows.push(chunk);
   }
   if (rows !== undefined) yield* rows.end();
@@ -57,17 +57,6 @@ async function* joinFirstLine(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buf
     }
   }
   if (!isWhole) yield first;
-}
-
-/** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
-function findDelimiter(chunk: Buffer): string {
-  const [header = ''] = chunk.toString().split(/\r?\n/, 1);
-  const needed = NEW_PET_FIELDS.filter(({ optional }) => !optional);
-  const found = DELIMITERS.find((delimiter) => {
-    const cells = header.replaceAll('"', '').split(delimiter);
-    return needed.every(({ name }) => cells.includes(name));
-  });
-  return found ?? ',';
 }
 
 class CsvRows {
@@ -125,50 +114,9 @@ class CsvRows {
     if (end - this.#start > ROW_BYTES_MAX) throw createLongRowError(this.#line);
     if (this.#columns === undefined) this.#columns = parseHeader(cells);
     else if (cells.length > 1 || cells[0] !== '')
-      this.#rows.push(this.#parse(this.#columns, cells));
+      this.#rows.push(toCsvPetRow(this.#columns, this.#line, cells));
     this.#line += 1;
     for (const cell of cells) this.#line += countLineFeeds(cell);
     this.#start = end;
   }
-
-  #parse({ count, fields }: Columns, cells: string[]): PetRow {
-    if (cells.length !== count) {
-      return createLineError(
-        this.#line,
-        `must have ${count} cells, as the header, not ${cells.length}`,
-      );
-    }
-    const members = fields.map(({ name, kind, optional, index }) => {
-      const cell = cells[index] ?? '';
-      if (optional && cell === '') return [name, undefined];
-      return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
-    });
-    return toPetRow(this.#line, () => parseNewPet(Object.fromEntries(members)));
-  }
-}
-
-/** The number of columns, and the fields of a pet that have one, with its index. */
-interface Columns {
-  readonly count: number;
-  readonly fields: readonly (NewPetField & { readonly index: number })[];
-}
-
-function parseHeader(cells: string[]): Columns {
-  const seen = new Set<string>();
-  for (const cell of cells) {
-    // Spreadsheets may add columns without a name.
-    if (cell !== '' && seen.has(cell))
-      throw createLineError(1, `the column ${cell} is given twice`);
-    seen.add(cell);
-  }
-  for (const { name, optional } of NEW_PET_FIELDS) {
-    if (!optional && !seen.has(name)) {
-      throw createLineError(1, `the header must have the column ${name}`);
-    }
-  }
-  const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({
-    ...field,
-    index: cells.indexOf(field.name),
-  }));
-  return { count: cells.length, fields };
 }

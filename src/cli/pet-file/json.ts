@@ -2,14 +2,8 @@
 
 import { parseJson } from '../../json.ts';
 import { parseNewPet } from '../../pet.ts';
-import {
-  countLineFeeds,
-  createLineError,
-  createLongRowError,
-  type PetRow,
-  ROW_BYTES_MAX,
-  toPetRow,
-} from './text.ts';
+import { countLineFeeds, createLineError, type PetRow, toPetRow } from '../../pet-file.ts';
+import { createLongRowError, ROW_BYTES_MAX } from './text.ts';
 
 const NOT_BLANK = /[^ \t\r]/;
 const NOT_WHITE_SPACE = /[^ \t\r\n]/g;

@@ -8,10 +8,11 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
+import type { PetRow } from '../../pet-file.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { CSV_HEADER, readCsv, toCsvRow } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
-import { type PetRow, readUtf8, toFileError } from './text.ts';
+import { readUtf8, toFileError } from './text.ts';
 
 /** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {

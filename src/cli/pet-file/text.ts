@@ -1,15 +1,10 @@
-/** The bytes of a pet file: UTF-8 that is checked, and errors that name a line. */
+/** The bytes of a pet file: UTF-8 that is checked, in rows that are not too long. */
 
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
-import type { NewPet } from '../../pet.ts';
-
-/** Why a row is no pet; the message names the line where the row starts. */
-export class RowError extends PetstoreError {}
-
-export type PetRow = NewPet | RowError;
+import { countLineFeeds, createLineError, type RowError } from '../../pet-file.ts';
 
 /** The file that is standard input. */
 const STANDARD_INPUT = '-';
@@ -82,34 +77,11 @@ function countValidBytes(bytes: Buffer): number {
   }
 }
 
-export function countLineFeeds(text: string): number {
-  let count = 0;
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
-  return count;
-}
-
-/** An error of the row that starts at that line of the file; its message is a single line. */
-export function createLineError(line: number, reason: string, options?: ErrorOptions): RowError {
-  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
-  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-  return new RowError('bad_request', `line ${line}: ${words}`, options);
-}
-
 export function createLongRowError(line: number): RowError {
   return createLineError(
     line,
     `longer than ${ROW_BYTES_MAX} bytes; is a quote, a bracket or the end of a line missing?`,
   );
-}
-
-/** The row at that line, whose pet, or PetstoreError, comes from `parse`. */
-export function toPetRow(line: number, parse: () => NewPet): PetRow {
-  try {
-    return parse();
-  } catch (cause) {
-    if (!(cause instanceof PetstoreError)) throw cause;
-    return createLineError(line, cause.message, { cause });
-  }
 }
 
 /** A failure of the file system as a PetstoreError; any other failure as it is. */
