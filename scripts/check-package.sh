@@ -101,6 +101,10 @@ expect 'the paths of /openapi.json' \
   "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
   '/pets,/pets/{petId}'
 grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is no page'
+console=$(curl --silent --fail "$url/console/")
+expect 'the files of the console' "$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console" |
+  while read -r file; do curl --silent --fail --output /dev/null "$url/console/$file" && echo "${file##*.}"; done | sort | uniq -c | xargs)" \
+  '1 css 11 js'
 
 kill -TERM "$service"
 status=0

@@ -52,8 +52,8 @@ const RULES: Readonly<Record<string, (target: string, file: string) => boolean>>
     isPackage(target, FRAMEWORK) ||
     (isIn('storage', target) && !isIn('storage/sqlite', target)),
   service: (target) => !isIn('cli', target),
-  // What a browser can load, too.
-  client: (target) => /^(?:pet|error|json|int64)\.ts$/.test(target),
+  client: isBrowserFile,
+  console: (target) => /^(?:client|console)\//.test(target) || isBrowserFile(target),
   cli: () => true,
   'cli/commands': (target) => !isIn('cli/commands', target),
 };
@@ -80,6 +80,11 @@ function findImports({ file, code }: { file: string; code: string }) {
 
 function isRoot(target: string): boolean {
   return /^[^/:@.]+\.ts$/.test(target);
+}
+
+/** Of the root, what a browser can load, too. */
+function isBrowserFile(target: string): boolean {
+  return /^(?:pet|pet-file|error|json|int64)\.ts$/.test(target);
 }
 
 function isIn(folder: string, target: string): boolean {
@@ -135,9 +140,17 @@ test('src › read by this test › has files whose imports are seen', () => {
   assert.deepEqual(filesWhose(HIDDEN_IMPORT), []);
 });
 
-test('src › each folder › is the root or one of client, http, storage, service and cli', () => {
+test('src › each folder › is the root or one of client, console, http, storage, service and cli', () => {
   const folders = new Set(sources.map(({ file }) => file.split('/').slice(0, -1)[0] ?? ''));
-  assert.deepEqual([...folders].sort(), ['', 'cli', 'client', 'http', 'service', 'storage']);
+  assert.deepEqual([...folders].sort(), [
+    '',
+    'cli',
+    'client',
+    'console',
+    'http',
+    'service',
+    'storage',
+  ]);
 });
 
 test('src › each import › is one that the rules allow', () => {
@@ -174,6 +187,10 @@ for (const [file, target] of [
   ['cli/commands/pets.ts', 'cli/commands/pet-files.ts'],
   ['client/petstore-client.ts', 'api-key.ts'],
   ['client/petstore-client.ts', 'http/errors.ts'],
+  ['client/petstore-client.ts', 'console/page.ts'],
+  ['console/main.ts', 'api-key.ts'],
+  ['console/main.ts', 'http/errors.ts'],
+  ['http/routes/console.ts', 'console/main.ts'],
 ] as const) {
   test(`the rules › ${file} importing ${target} › is not allowed`, () => {
     assert.equal(isAllowed(file, target), false);
@@ -206,12 +223,12 @@ test('src › each package that is imported › is a dependency of package.json'
   );
 });
 
-test('client › the files that it loads › import nothing of Node', () => {
-  const files = new Set(['client/petstore-client.ts']);
+test('client and console › the files that they load › import nothing of Node', () => {
+  const files = new Set(['client/petstore-client.ts', 'console/main.ts']);
   for (const file of files) {
     for (const { target } of imports.filter((each) => each.file === file)) files.add(target);
   }
-  assert.ok(files.has('json.ts'));
+  assert.ok(files.has('json.ts') && files.has('pet-file.ts'));
   assert.deepEqual(
     [...files].filter((file) => file.startsWith('node:')),
     [],

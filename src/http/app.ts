@@ -23,6 +23,7 @@ import { answerParserError } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
+import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { petRoutes } from './routes/pets.ts';
@@ -109,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     { prefix: '/v1' },
   );
   addDocsRoutes(app, { environment, baseUrl });
+  addConsoleRoutes(app);
   addHealthRoutes(app, store, isStopping);
   addFallbackRoutes(app, routes);
   await app.ready();

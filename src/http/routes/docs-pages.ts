@@ -1,4 +1,4 @@
-/** The HTML of the two pages that people open in a browser. */
+/** The HTML of the start page and of the docs page, and what is in the head of every page. */
 
 /** Scalar's settings: nothing of the page is loaded from, or sent to, any other server. */
 const SCALAR = JSON.stringify({
@@ -16,7 +16,7 @@ const SCALAR = JSON.stringify({
 const PAW =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="#c2571a"><ellipse cx="16" cy="22" rx="8" ry="7"/><circle cx="5" cy="15" r="3.5"/><circle cx="12" cy="8" r="3.5"/><circle cx="20" cy="8" r="3.5"/><circle cx="27" cy="15" r="3.5"/></svg>';
 
-const HEAD = `<meta charset="utf-8">
+export const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
@@ -59,10 +59,10 @@ ${PAW.replace('<svg', '<svg aria-hidden="true"')}
 <dl>
 <dt><a href="docs/">Documentation</a></dt>
 <dd>How to get a key, every operation, and a form to try it.</dd>
+<dt><a href="console/">Console</a></dt>
+<dd>The pets themselves: list, look up and add them with a key, also many from a CSV file.</dd>
 <dt><a href="openapi.json">OpenAPI document</a></dt>
 <dd>The same for tools and generated clients.</dd>
-<dt><a href="v1/pets"><code>v1/pets</code></a></dt>
-<dd>The pets themselves, with a key.</dd>
 </dl>
 </main>
 </body>

@@ -1,0 +1,102 @@
+/** Adds the pets of a CSV file: all rows are checked first, and the same file again adds only what is missing. */
+
+import type { NewPet } from '../pet.ts';
+import { parseCsv } from './csv.ts';
+import { getElement, say } from './page.ts';
+import { createClient } from './service.ts';
+
+const FILE_MIB_MAX = 4;
+/** Creates that are sent at a time, which share a sync of the disk. */
+const AT_ONCE = 4;
+const ERRORS_SHOWN_MAX = 20;
+
+const FNV_OFFSET = 0xcbf29ce484222325n;
+const FNV_PRIME = 0x100000001b3n;
+
+let stop: AbortController | undefined;
+
+/** Resolves when all pets are added. */
+export async function addFile(file: File): Promise<void> {
+  if (stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
+  stop = new AbortController();
+  const progress = getElement('progress', HTMLElement);
+  try {
+    say('file-added', '');
+    const bytes = await readBytes(file);
+    const pets = parsePets(bytes);
+    progress.hidden = false;
+    say('file-added', await addPets(pets, hash(bytes), stop));
+  } finally {
+    progress.hidden = true;
+    stop = undefined;
+  }
+}
+
+export function stopAdding(): void {
+  stop?.abort(new Error('Stopped.'));
+}
+
+async function readBytes(file: File): Promise<Uint8Array> {
+  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
+    throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+  }
+  return new Uint8Array(await file.arrayBuffer());
+}
+
+function parsePets(bytes: Uint8Array): readonly NewPet[] {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error('The file is not valid UTF-8.', { cause });
+  }
+  const { pets, errors } = parseCsv(text);
+  if (errors.length === 0) return pets;
+  const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
+  if (errors.length > lines.length) lines.push(`and ${errors.length - lines.length} more`);
+  throw new Error(['Nothing was added, for some rows are wrong:', ...lines].join('\n'));
+}
+
+/** FNV-1a of 64 bits: browsers have SHA-256 on pages of HTTPS alone. */
+function hash(bytes: Uint8Array): string {
+  let value = FNV_OFFSET;
+  for (const byte of bytes) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * FNV_PRIME);
+  return value.toString(16);
+}
+
+/** Sends each pet until the service takes it, or refuses it for good; what was done, in words. */
+async function addPets(
+  pets: readonly NewPet[],
+  id: string,
+  controller: AbortController,
+): Promise<string> {
+  let added = 0;
+  let replayed = 0;
+  const show = (words = '') => {
+    getElement('progress-text', HTMLElement).textContent = `${added} of ${pets.length}${words}`;
+    getElement('progress-bar', HTMLProgressElement).value = added / pets.length;
+  };
+  const client = createClient((response) => {
+    if (response?.headers.get('idempotency-replayed') === 'true') replayed += 1;
+    if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
+  }, Number.POSITIVE_INFINITY);
+  // One for all workers: each takes the next one.
+  const entries = pets.entries();
+  const work = async () => {
+    for (const [index, pet] of entries) {
+      await client.create(pet, { idempotencyKey: `${id}-${index}`, signal: controller.signal });
+      added += 1;
+      show();
+    }
+  };
+  show();
+  const count = () => `${added} of ${pets.length} added`;
+  try {
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+  } catch (cause) {
+    controller.abort(cause);
+    const { message } = cause as Error;
+    throw new Error(`${message}\n${count()}. Add the same file again to go on.`, { cause });
+  }
+  return replayed === 0 ? `${count()}.` : `${count()}, ${replayed} of them by an earlier try.`;
+}

@@ -1,0 +1,43 @@
+/** What every part of the console does with the page: its elements, their texts, and the messages beside fields. */
+
+export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
+  const element = document.getElementById(id);
+  if (element instanceof type) return element;
+  throw new Error(`the page has no ${type.name} with the id ${id}`);
+}
+
+export function readField(form: HTMLFormElement, name: string): string {
+  return String(new FormData(form).get(name) ?? '');
+}
+
+/** Writes a text that a screen reader says, too. */
+export function say(id: string, text: string): void {
+  getElement(id, HTMLOutputElement).value = text;
+}
+
+export function createElement(tag: 'li' | 'td' | 'th', text: string): HTMLElement {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  return element;
+}
+
+/**
+ * Shows the message beside the field that its first word names, or the only one that can be wrong;
+ * else at the end of the form. An empty message takes the others away.
+ *
+ * @param isOfField whether a field can be the cause at all.
+ */
+export function showMessage(form: HTMLFormElement, message: string, isOfField = true): void {
+  // Each field that can be wrong is described by the place of its message.
+  const fields = [...form.querySelectorAll<HTMLInputElement>('[aria-describedby]')];
+  const [word] = message.split(' ', 1);
+  const named = fields.find(({ name }) => name === word) ?? (fields[1] ? undefined : fields[0]);
+  const wrong = isOfField && message !== '' ? named : undefined;
+  for (const field of fields) {
+    const place = getElement(field.getAttribute('aria-describedby') ?? '', HTMLElement);
+    place.textContent = field === wrong ? message : '';
+    field.setAttribute('aria-invalid', String(field === wrong));
+  }
+  form.querySelector('[role=alert]')?.replaceChildren(wrong ? '' : message);
+  wrong?.focus();
+}

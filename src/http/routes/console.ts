@@ -1,0 +1,62 @@
+/** The console at `/console/`: its page, and in a folder whose name changes with them the files that it loads. */
+
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { extname } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { CONSTANT_HEADERS } from '../headers.ts';
+import { NOTHING_HERE } from '../protocol/methods.ts';
+import { HEAD } from './docs-pages.ts';
+
+/** TypeScript in the checkout, JavaScript in the package. */
+const EXTENSION = extname(import.meta.url);
+const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
+
+/** The page may run its own scripts, and send requests to this service alone. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+let files: ReadonlyMap<string, string> | undefined;
+
+export function addConsoleRoutes(app: FastifyInstance): void {
+  // Relative, so that it also works behind a proxy that serves this under a path of its own.
+  app.get('/console', (_request, reply) => reply.redirect('console/', 301));
+  app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
+    const path = request.params['*'];
+    files ??= readFiles();
+    const text = files.get(path);
+    if (text === undefined) throw NOTHING_HERE;
+    const type = TYPES[extname(path)] ?? 'text/javascript';
+    reply.headers({ ...CONSTANT_HEADERS, 'content-security-policy': POLICY });
+    if (path !== '') reply.header('cache-control', 'public, max-age=31536000, immutable');
+    return reply.type(`${type}; charset=utf-8`).send(text);
+  });
+}
+
+/** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
+function readFiles(): ReadonlyMap<string, string> {
+  const page = read('console/index.html')
+    .replace('<head>', `<head>\n${HEAD}`)
+    .replaceAll('.ts"', `${EXTENSION}"`);
+  const names = [...page.matchAll(/"files\/([^"]+)"/g)].map(([, name = '']) => name);
+  const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
+  const folder = hash('sha256', texts.join()).slice(0, 16);
+  const found = names.map((name, index) => [`${folder}/${name}`, texts[index] ?? ''] as const);
+  return new Map([['', page.replaceAll('"files/', `"${folder}/`)], ...found]);
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+}
+
+/** Node warns that the function is experimental, which whoever runs the service can do nothing about. */
+function stripTypes(text: string): string {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return stripTypeScriptTypes(text);
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

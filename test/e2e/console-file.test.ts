@@ -1,0 +1,188 @@
+/** Adding many pets from a CSV file in the console, in a real browser, against the real program. */
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Page, Route } from 'playwright-core';
+import { launchBrowser, NO_BROWSER } from '../support/browser.ts';
+import { assertClean, listPets, openConsole, readColumn, toFile } from '../support/console.ts';
+import { type RunningService, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const INT64_MAX = '9223372036854775807';
+const UNAVAILABLE = { code: 'unavailable', message: 'try again', status: 503 };
+const skip = NO_BROWSER;
+
+const folder = createProcessFolder();
+let service: RunningService;
+let browser: Browser;
+
+before(async () => {
+  service = await startService([], { cwd: folder });
+  if (!skip) browser = await launchBrowser();
+});
+
+after(async () => {
+  await browser?.close();
+  await service?.[Symbol.asyncDispose]();
+});
+
+/** A CSV of so many pets, which no other test has. */
+function createCsv(prefix: string, count: number): string {
+  const rows = Array.from({ length: count }, (_, index) => `${prefix} ${index},${index}`);
+  return ['name,categoryId', ...rows, ''].join('\n');
+}
+
+/** The names of the pets of the service that begin so, sorted. */
+async function listNames(prefix: string): Promise<string[]> {
+  const names = (await listPets(service)).map((json) => /"name":"([^"]*)"/.exec(json)?.[1] ?? '');
+  return names.filter((name) => name.startsWith(prefix)).sort();
+}
+
+function expectNames(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix} ${index}`).sort();
+}
+
+function chooseFile(page: Page, content: string | Buffer): Promise<void> {
+  return page.getByLabel('CSV file').setInputFiles(toFile(content));
+}
+
+describe('console, add many', { skip }, () => {
+  test('console, add many › files with something wrong › are refused whole, with the lines', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page, requests } = opened;
+    const long = createCsv('x', 25).replaceAll(/,\d+/g, ',1.5');
+    for (const [content, ...messages] of [
+      [
+        'name,categoryId,status\nRex,1,\n,2,\n"Mia\nX",3,gone\n',
+        'some rows are wrong:',
+        'line 3: name must be a string',
+        'line 4: status must be one of',
+      ],
+      [long, 'line 21: categoryId must be', 'and 5 more'],
+      ['name,status\nRex,sold\n', 'line 1: the header must have the column categoryId'],
+      ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
+      [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
+      [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
+    ] as const) {
+      await chooseFile(page, content);
+      for (const message of messages) await page.getByText(message).waitFor();
+    }
+    const sent = requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
+    assert.deepEqual(sent, []);
+    assertClean(opened, service.url);
+  });
+
+  test('console, add many › a file that is dropped, and then chosen again › is added once, exactly', async () => {
+    const file = join(folder, 'pets.csv');
+    const csv = `\uFEFFname;categoryId;status\r\n"Drop ""1"", 1";${INT64_MAX};sold\r\nDrop 2;-${INT64_MAX};\r\nDrop 2;-${INT64_MAX};\r\n`;
+    writeFileSync(file, csv);
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    await dropFile(page, file);
+    await page.getByText('3 of 3 added.').waitFor();
+    const added = await listPets(service);
+    const second = `"name":"Drop 2","categoryId":-${INT64_MAX}`;
+    for (const [members, count] of [
+      [`"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"`, 1],
+      [second, 2],
+    ] as const) {
+      assert.equal(added.filter((pet) => pet.includes(members)).length, count, members);
+    }
+    await page.reload();
+    await page.getByText('Page 1:').waitFor();
+    await page.getByLabel('CSV file').setInputFiles(file);
+    await page.getByText('3 of 3 added, 3 of them by an earlier try.').waitFor();
+    assert.deepEqual(await listPets(service), added);
+    // Another file, though some rows are the same.
+    await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
+    await page.getByText('1 of 1 added.').waitFor();
+    assert.equal((await listPets(service)).filter((pet) => pet.includes(second)).length, 3);
+    assertClean(opened, service.url);
+  });
+
+  test('console, add many › above the rate limit › goes on until all are added', async () => {
+    const args = ['--rate-limit', '1', '--rate-limit-burst', '1'];
+    await using own = await startService(args, { cwd: createProcessFolder() });
+    await using opened = await openConsole(browser, own);
+    const { page } = opened;
+    // All three are sent at a time.
+    const limited = page.waitForResponse((response) => response.status() === 429);
+    await chooseFile(page, createCsv('Limited', 3));
+    await limited;
+    await page.getByText('3 of 3 added.').waitFor();
+    const shown = (await readColumn(page, 'Page 1: 3 pets', 2)).sort();
+    assert.deepEqual(shown, expectNames('Limited', 3));
+    assertClean(opened, own.url, /status of 429/);
+  });
+
+  test('console, add many › 503 and lost answers › sends each pet until it is added, once', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const tries = new Map<string, number>();
+    await page.route('**/v1/pets', async (route: Route) => {
+      const body = route.request().postData() ?? '';
+      const count = (tries.get(body) ?? 0) + 1;
+      tries.set(body, count);
+      if (count === 1) await route.fulfill({ status: 503, json: UNAVAILABLE });
+      else if (count === 2) {
+        await route.fetch();
+        await route.abort();
+      } else await route.continue();
+    });
+    await chooseFile(page, createCsv('Lost', 6));
+    await page.getByText('trying again').waitFor();
+    await page.getByText('6 of 6 added, 6 of them by an earlier try.').waitFor();
+    assert.deepEqual(await listNames('Lost'), expectNames('Lost', 6));
+  });
+
+  test('console, add many › stopped and then chosen again › adds the rest', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    let passed = 0;
+    await page.route('**/v1/pets', async (route: Route) => {
+      passed += 1;
+      if (passed <= 5) await route.continue();
+    });
+    await chooseFile(page, createCsv('Stopped', 12));
+    // Four are sent at a time, so the fifth answer has come.
+    await until(() => passed === 9);
+    await page.getByText('5 of 12').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('Stopped. 5 of 12 added.').waitFor();
+    assert.equal(await page.evaluate('document.activeElement.id'), 'file');
+    await page.unrouteAll();
+    await chooseFile(page, createCsv('Stopped', 12));
+    await page.getByText('12 of 12 added, 5 of them by an earlier try.').waitFor();
+    assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
+  });
+
+  test('console, add many › a key that is refused meanwhile › is told beside the key, and how far it came', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    let passed = 0;
+    const refusal = { code: 'unauthorized', message: 'the API key is not known', status: 401 };
+    await page.route('**/v1/pets', async (route: Route) => {
+      passed += 1;
+      if (passed <= 2) await route.continue();
+      else await route.fulfill({ status: 401, json: refusal });
+    });
+    await chooseFile(page, createCsv('Refused', 8));
+    await page
+      .locator('#key-error', { hasText: /the API key is not known\n\d of 8 added/ })
+      .waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  });
+});
+
+/** Drops it as a person does: the browser opens a file that the page does not take. */
+async function dropFile(page: Page, file: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const at = { x: 20, y: 20 };
+  const data = { items: [], files: [file], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+    await session.send('Input.dispatchDragEvent', { type, ...at, data });
+  }
+}

@@ -1,0 +1,76 @@
+/** What the tests of the console do with its page. */
+
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { openPage, type WatchedPage } from './browser.ts';
+import type { ServiceTarget } from './path-proxy.ts';
+
+/** The console with the key of the service, once it shows the first page. */
+export async function openConsole(
+  browser: Browser,
+  { url, key }: ServiceTarget,
+  options?: BrowserContextOptions,
+): Promise<WatchedPage> {
+  const opened = await openPage(browser, options);
+  await opened.page.goto(`${url}/console`);
+  await opened.page.getByLabel('API key').fill(key);
+  await opened.page.getByRole('button', { name: 'Open' }).click();
+  await opened.page.getByText('Page 1:').waitFor();
+  return opened;
+}
+
+/** That the message stands beside the field, which has the focus, and that a screen reader says so. */
+export async function assertFieldMessage(
+  page: Page,
+  label: string,
+  message: RegExp,
+): Promise<void> {
+  await page.locator('.field .error', { hasText: message }).waitFor();
+  const field = page.getByLabel(label, { exact: true }).last();
+  assert.equal(await field.getAttribute('aria-invalid'), 'true');
+  const place = page.locator(`[id="${await field.getAttribute('aria-describedby')}"]`);
+  assert.match((await place.textContent()) ?? '', message);
+  assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), label);
+}
+
+/** The cells of a column, once the page says what it shows. */
+export async function readColumn(page: Page, shown: string, column: number): Promise<string[]> {
+  await page.getByText(shown).waitFor();
+  return page.locator(`tbody tr > :nth-child(${column})`).allTextContents();
+}
+
+/** That the page asked only this service, and that nothing is amiss but the statuses that the browser tells of itself. */
+export function assertClean(
+  { requests, complaints }: WatchedPage,
+  origin: string,
+  statuses = /^$/,
+): void {
+  const foreign = requests.filter((url) => !/^data:/.test(url) && !url.startsWith(`${origin}/`));
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(
+    complaints.filter((text) => !statuses.test(text)),
+    [],
+  );
+}
+
+export async function addPet({ url, key }: ServiceTarget, pet: object): Promise<void> {
+  const response = await fetch(`${url}/v1/pets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(pet),
+  });
+  assert.equal(response.status, 201);
+}
+
+/** A CSV file, as a file field takes it. */
+export function toFile(text: string | Buffer) {
+  return { name: 'pets.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
+}
+
+/** The first hundred pets of the service, as it answers them. */
+export async function listPets({ url, key }: ServiceTarget): Promise<string[]> {
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${url}/v1/pets?limit=100`, { headers });
+  // Split and not parsed, which would round.
+  return (await response.text()).match(/\{[^}]+\}/g) ?? [];
+}

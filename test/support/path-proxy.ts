@@ -1,0 +1,43 @@
+/** A proxy that serves the service under a path. */
+
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startService } from './program.ts';
+import { createProcessFolder } from './temporary-folder.ts';
+
+export interface ServiceTarget {
+  /** Up to and without `/v1`. */
+  readonly url: string;
+  readonly key: string;
+}
+
+/**
+ * A service of its own behind a proxy that takes the path away, as one shop's site would have it.
+ *
+ * @param isTold whether `--base-url` tells the service its path.
+ */
+export async function startProxied(
+  path: string,
+  isTold = true,
+): Promise<ServiceTarget & AsyncDisposable> {
+  let port = 0;
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers, url = '' } = incoming;
+    const target = { host: '127.0.0.1', port, method, headers, path: url.slice(path.length) };
+    const onward = request(target, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onward);
+  });
+  await using stack = new AsyncDisposableStack();
+  stack.use(proxy);
+  stack.defer(() => proxy.closeAllConnections());
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
+  const cwd = createProcessFolder();
+  const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
+  port = behind.port;
+  const started = stack.move();
+  return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
