@@ -1,37 +1,41 @@
 /**
  * Prints the creates a second that the queue at the counter lets through, for docs/scaling.md: simulated,
- * by the closed form, and as they were measured. Always the same for the same seed.
+ * by the closed form, and as they were measured: once, or, with `--measure`, now. The simulation is always the
+ * same for the same seed. `--measure` needs what the bench needs, and a machine without other work.
  *
- * Usage: npm run scaling [-- SEED]
+ * Usage: npm run scaling [-- [--measure] [SEED]]
  */
 
+import { parseArgs } from 'node:util';
 import { type CounterQueue, simulate } from './counter-queue.ts';
+import { type Measured, measureQueue } from './counter-trial.ts';
 
-const seed = Number(process.argv[2] ?? 1);
+const { values, positionals } = parseArgs({
+  options: { measure: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+const seed = Number(positionals[0] ?? 1);
 const SECONDS = 10;
 
-/**
- * A synchronous standby; commits of 9.5 ms. What a commit holds the counter for beyond that is chosen so that
- * one replica with 64 clients comes out as measured; the other rows are then predictions.
- */
-const STANDBY = { commitMs: 11.05, petMs: 0.008, petsMax: 500, returnMs: 1 };
-const MEASURED: readonly (readonly [clients: number, replicas: number, perSecond: string])[] = [
-  [64, 1, '2,835'],
-  [64, 2, '1,447'],
-  [64, 4, '779'],
-  [64, 8, '338'],
-  [256, 1, ''],
-  [256, 2, ''],
-  [256, 4, ''],
-  [256, 8, ''],
+/** With a synchronous standby and commits of 9.5 ms. */
+const MEASURED: readonly Measured[] = [
+  { clients: 64, replicas: 1, perSecond: 2_835 },
+  { clients: 64, replicas: 2, perSecond: 1_447 },
+  { clients: 64, replicas: 4, perSecond: 779 },
+  { clients: 64, replicas: 8, perSecond: 338 },
 ];
+const PET = { petMs: 0.008, petsMax: 500 };
 
+const trials = values.measure ? await measureQueue() : MEASURED;
+const commitMs = fit(trials);
+console.log(`A commit holds the counter for ${commitMs.toFixed(2)} ms, by the first row.\n`);
 console.log('| clients | replicas | measured | simulated | clients ÷ 2 × replicas × commit |');
 console.log('|--:|--:|--:|--:|--:|');
-for (const [clients, replicas, measured] of MEASURED) {
-  const { perSecond } = simulate({ ...STANDBY, clients, replicas }, { seconds: SECONDS, seed });
-  const closed = clients / (2 * replicas * toHeldSeconds({ ...STANDBY, clients, replicas }));
-  print(clients, replicas, measured, perSecond, closed);
+for (const { clients, replicas, perSecond } of trials) {
+  const queue = { ...PET, clients, replicas, commitMs, returnMs: 1 };
+  const simulated = simulate(queue, { seconds: SECONDS, seed });
+  const computed = clients / (2 * replicas * toHeldSeconds(queue));
+  print(clients, replicas, perSecond, simulated.perSecond, computed);
 }
 
 /** Clients that send a create each second, once the last one is answered. */
@@ -43,11 +47,18 @@ console.log('|---|--:|--:|--:|--:|--:|');
 for (const [to, commitMs] of Object.entries(COMMITS)) {
   for (const clients of [1_000, 10_000, 100_000]) {
     for (const replicas of [2, 9, 40]) {
-      const queue = { ...STANDBY, replicas, clients, commitMs, returnMs: RETURN_MS };
+      const queue = { ...PET, replicas, clients, commitMs, returnMs: RETURN_MS };
       const { perSecond, petsOfCommit, waitMs } = simulate(queue, { seconds: SECONDS, seed });
       print(to, replicas, clients, perSecond, petsOfCommit, waitMs.p99);
     }
   }
+}
+
+/** The time that makes the formula true of the first trial; the others are then predictions. */
+function fit([first]: readonly Measured[]): number {
+  if (first === undefined) throw new Error('there is no trial');
+  const petsOfCommit = first.clients / first.replicas / 2;
+  return petsOfCommit * (1_000 / first.perSecond - PET.petMs);
 }
 
 /** A commit of half of a replica's clients: while it holds the counter the other half gathers. */
