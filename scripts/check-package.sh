@@ -100,6 +100,8 @@ expect "petstore/client" "$(KEY=$key node --input-type=module --eval '
 expect 'the paths of /openapi.json' \
   "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
   '/pets,/pets/{petId}'
+curl --silent --fail "$url/docs/recipes/python.py" | cmp - "$package/docs/recipes/python.py" ||
+  fail '/docs/recipes/python.py is no recipe'
 grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is no page'
 console=$(curl --silent --fail "$url/console/")
 expect 'the files of the console' "$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console" |

@@ -31,7 +31,11 @@ const FRAMEWORK = /^(?:@?fastify|@scalar|node:http)/;
  */
 const RULES: Readonly<Record<string, (target: string, file: string) => boolean>> = {
   '': (target) => isRoot(target) || target === 'node:crypto' || target === 'node:zlib',
-  http: (target) => isRoot(target) || isIn('http', target) || isPackage(target, DRIVERS),
+  http: (target) =>
+    isRoot(target) ||
+    isIn('http', target) ||
+    isPackage(target, DRIVERS) ||
+    target === '../package.json',
   'http/protocol': (target) =>
     RULES.http?.(target, '') === true &&
     !isIn('http/routes', target) &&

@@ -1,6 +1,6 @@
 /**
  * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run abuse`, `npm run crash`,
- * `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`, `npm run recipes`; with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.
@@ -71,6 +71,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
+  },
+  recipes: {
+    files: ['test/recipes/*.recipe.ts'],
+    concurrency: 1,
+    testSecondsMax: 120,
+    runMinutesMax: 5,
+    hasServer: false,
   },
   fuzz: {
     files: ['test/fuzz/*.fuzz.ts'],

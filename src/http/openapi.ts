@@ -9,6 +9,7 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
+import { RECIPES } from './recipes.ts';
 import { COMPONENTS } from './schemas/components.ts';
 import { PATHS } from './schemas/operations.ts';
 
@@ -34,6 +35,13 @@ Every operation needs an API key. The operator of the service makes one with
     Authorization: Bearer <API_KEY>
 
 A key of staging does not open production, and a key of production does not open staging.
+
+## Write a client
+
+Small ones to copy, which read every page, send a request again without adding a pet twice, and keep every
+int64 exact; \`/docs/recipes/\` of this service has them:
+
+${[...RECIPES].map(([name, title]) => `- [${title}](recipes/${name})`).join('\n')}
 
 ## Read every page
 

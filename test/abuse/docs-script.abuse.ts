@@ -17,7 +17,7 @@ const { port } = service;
 let path = '';
 before(async () => {
   const { body } = await send(port, { path: '/docs/' });
-  path = `/docs/${/js\/scalar-\w+\.js/.exec(body)?.[0]}`;
+  path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
 });
 
 /** What the kernel keeps for all TCP sockets of this machine. */

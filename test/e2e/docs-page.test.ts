@@ -1,6 +1,7 @@
 /** The pages that need no key, in a real browser. */
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
@@ -9,6 +10,7 @@ import { launchBrowser, NO_BROWSER, openPage, type WatchedPage } from '../suppor
 import { type RunningService, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
 
@@ -40,7 +42,9 @@ describe('start page', { skip }, () => {
       assert.equal(await page.title(), 'Petstore');
       await page.getByRole('link', { name: 'Documentation' }).click();
       await page.waitForURL(`${service.url}/docs/`);
-      assert.match(await page.content(), /<noscript>This page needs JavaScript/);
+      await page.getByText('Without JavaScript, the OpenAPI document has them.').waitFor();
+      await page.getByRole('link', { name: 'Python' }).click();
+      await page.getByText('A client of the petstore in Python').waitFor();
       assert.deepEqual(complaints, []);
     });
   }
@@ -67,7 +71,13 @@ describe('docs page', { skip }, () => {
   test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
     const { page, requests, complaints } = opened;
     await page.goto(`${service.url}/docs`);
-    for (const name of ['Get a key', 'Read every page', 'Handle errors', 'Deprecated']) {
+    for (const name of [
+      'Get a key',
+      'Write a client',
+      'Read every page',
+      'Handle errors',
+      'Deprecated',
+    ]) {
       await page.getByRole('heading', { name }).waitFor();
     }
     for (const name of ['List animals', 'Add an animal', 'Get an animal']) {
@@ -82,7 +92,10 @@ describe('docs page', { skip }, () => {
   test('docs page › its policy › lets only its own script run and only this service be asked', async () => {
     const { headers } = await fetch(`${service.url}/docs/`);
     const policy = headers.get('content-security-policy') ?? '';
-    assert.match(policy, /^default-src 'none'; script-src 'self';/);
+    assert.match(
+      policy,
+      /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'unsafe-inline'; img-src data:;/,
+    );
     assert.match(policy, /; connect-src 'self';/);
   });
 
@@ -92,6 +105,9 @@ describe('docs page', { skip }, () => {
     await sendForm(client, '200 OK');
     await client.getByText('"Rex"').waitFor();
     await close(page);
+    // No optional parameter is sent that the reader has not chosen.
+    const listed = requests.filter((url) => url.includes('/v1/'));
+    assert.deepEqual(listed, [`${service.url}/v1/pets`]);
     assertOwn(requests, service.url);
     assert.deepEqual(complaints, []);
   });
@@ -128,20 +144,48 @@ describe('docs page', { skip }, () => {
 });
 
 /** After the page of the others is closed, which would go on drawing meanwhile. */
-test('docs page › behind a proxy that serves it under a path › is found and tries the service there', {
+test('docs page › a token that is to be kept › is there after a reload, and until it is not to be kept', {
   skip,
 }, async () => {
-  await using proxied = await startProxied('/petstore');
   await using opened = await openPage(browser);
-  const { page, requests, complaints } = opened;
-  await page.goto(`${proxied.url}/docs`);
-  await page.waitForURL(`${proxied.url}/docs/`);
-  const client = await openClient(page, proxied, 'GET', 'List animals');
-  await sendForm(client, '200 OK');
-  assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
-  assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
-  assert.deepEqual(complaints, []);
+  const { page } = opened;
+  const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
+  const keep = page.getByRole('checkbox', { name: 'Keep the token in this browser' });
+  const countStored = () => page.evaluate<number>('localStorage.length');
+  await page.goto(`${service.url}/docs/`);
+  await token.fill(service.key);
+  assert.equal(await keep.isChecked(), false);
+  await keep.check();
+  await until(async () =>
+    (await page.evaluate<string>('JSON.stringify(localStorage)')).includes(service.key),
+  );
+  await page.reload();
+  await until(async () => (await token.inputValue()) === service.key);
+  assert.equal(await keep.isChecked(), true);
+  await keep.uncheck();
+  assert.equal(await countStored(), 0);
+  await page.reload();
+  assert.equal(await token.inputValue(), '');
+  assert.equal(await keep.isChecked(), false);
 });
+
+for (const isTold of [false, true]) {
+  test(`docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`, {
+    skip,
+  }, async () => {
+    await using proxied = await startProxied('/petstore', isTold);
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
+    await page.goto(`${proxied.url}/docs`);
+    await page.waitForURL(`${proxied.url}/docs/`);
+    await page.getByText(`${proxied.url}/v1`, { exact: true }).first().waitFor();
+    const client = await openClient(page, proxied, 'GET', 'List animals');
+    await sendForm(client, '200 OK');
+    assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
+    assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
+    assert.deepEqual(complaints, []);
+  });
+}
 
 describe('docs paths', () => {
   test('docs paths › /docs › redirects to a relative address', async () => {
@@ -150,11 +194,30 @@ describe('docs paths', () => {
     assert.equal(response.headers.get('location'), 'docs/');
   });
 
-  for (const what of ['/', '/docs', '/docs/', 'the script', '/openapi.json']) {
+  test('docs paths › each recipe › is the file, as a text', async () => {
+    const page = await send(service.port, { path: '/docs/' });
+    const names = [...page.body.matchAll(/"(recipes\/[^"]+)"/g)].map(([, name = '']) => name);
+    assert.equal(names.length, 5);
+    for (const name of names) {
+      const { status, headers, body } = await send(service.port, { path: `/docs/${name}` });
+      assert.equal(status, 200);
+      assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
+      assert.equal(body, await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'));
+    }
+  });
+
+  for (const what of [
+    '/',
+    '/docs',
+    '/docs/',
+    '/docs/recipes/curl.sh',
+    'the script',
+    '/openapi.json',
+  ]) {
     test(`docs paths › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
       const { port } = service;
       const page = await send(port, { path: '/docs/' });
-      const script = `/docs/${/js\/scalar-\w+\.js/.exec(page.body)?.[0]}`;
+      const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(page.body)?.[0]}`;
       const path = what === 'the script' ? script : what;
       const get = await send(port, { path });
       const head = await send(port, { method: 'HEAD', path });
@@ -228,7 +291,7 @@ async function addPet(pet: object): Promise<void> {
 }
 
 /** A service of its own behind a proxy that takes the path away, as one shop's site would have it. */
-async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable> {
+async function startProxied(path: string, isTold: boolean): Promise<DocsTarget & AsyncDisposable> {
   let port = 0;
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '' } = incoming;
@@ -245,7 +308,7 @@ async function startProxied(path: string): Promise<DocsTarget & AsyncDisposable>
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
   const cwd = createProcessFolder();
-  const behind = stack.use(await startService(['--base-url', `${url}/v1`], { cwd }));
+  const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
   port = behind.port;
   const started = stack.move();
   return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };

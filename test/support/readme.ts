@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { runCurl } from './curl.ts';
 
-const CLIENT = new URL('../../src/client/petstore-client.ts', import.meta.url);
+/** What `petstore/client` is in the checkout. */
+export const CLIENT = new URL('../../src/client/petstore-client.ts', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 /** A program that uses the client, and what is shown below it. */
 const PROGRAM = /```js\n([\s\S]*?)```\n\n```\n([\s\S]*?)```/;

@@ -1,17 +1,4 @@
-/** The HTML of the start page and of the docs page, and what is in the head of every page. */
-
-/** Scalar's settings: nothing of the page is loaded from, or sent to, any other server. */
-const SCALAR = JSON.stringify({
-  url: '../openapi.json',
-  orderSchemaPropertiesBy: 'preserve',
-  documentDownloadType: 'direct',
-  withDefaultFonts: false,
-  telemetry: false,
-  showDeveloperTools: 'never',
-  hideClientButton: true,
-  agent: { disabled: true },
-  mcp: { disabled: true },
-});
+/** The HTML of the start page, and what is in the head of every page. */
 
 const PAW =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="#c2571a"><ellipse cx="16" cy="22" rx="8" ry="7"/><circle cx="5" cy="15" r="3.5"/><circle cx="12" cy="8" r="3.5"/><circle cx="20" cy="8" r="3.5"/><circle cx="27" cy="15" r="3.5"/></svg>';
@@ -19,21 +6,6 @@ const PAW =
 export const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
-
-/** At `/docs/`. Scalar reads its settings from the element `api-reference`, so no script is inline. */
-export const createDocsPage = (script: string) => `<!doctype html>
-<html lang="en">
-<head>
-${HEAD}
-<title>Petstore: documentation</title>
-</head>
-<body>
-<noscript>This page needs JavaScript. The <a href="../openapi.json">OpenAPI document</a> has the same content.</noscript>
-<script id="api-reference" data-configuration='${SCALAR}'></script>
-<script src="js/${script}"></script>
-</body>
-</html>
-`;
 
 /** At `/`. */
 export const START_PAGE = `<!doctype html>

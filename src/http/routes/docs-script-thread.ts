@@ -1,6 +1,5 @@
 /** The thread that loads the script of the docs page and compresses it: the plug-in's module takes 60 MiB, which are freed with the thread. */
 
-import { hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import scalar from '@scalar/fastify-api-reference';
@@ -14,6 +13,7 @@ await app.register(scalar, { routePrefix: '/docs', configuration: { url: '../ope
 const { rawPayload: identity } = await app.inject('/docs/js/scalar.js');
 const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY };
 parentPort?.postMessage({
-  name: `scalar-${hash('sha256', identity).slice(0, 16)}.js`,
-  bodies: { br: brotliCompressSync(identity, { params }), gzip: gzipSync(identity), identity },
+  br: brotliCompressSync(identity, { params }),
+  gzip: gzipSync(identity),
+  identity,
 });

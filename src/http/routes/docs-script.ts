@@ -1,6 +1,7 @@
 /** The script of the docs page: compressed once, under a name that changes with it, and sent to a few clients at a time. */
 
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -13,17 +14,20 @@ import { NOTHING_HERE } from '../protocol/methods.ts';
 /** TypeScript in the checkout, JavaScript in the package. */
 const THREAD = new URL(`./docs-script-thread${extname(import.meta.url)}`, import.meta.url);
 
-interface DocsScript {
-  /** Has a hash of the content. */
-  readonly name: string;
-  /** By content coding. */
-  readonly bodies: Readonly<Record<'br' | 'gzip' | 'identity', Uint8Array>>;
-}
+const { dependencies } = JSON.parse(
+  readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
+);
+
+/** Has the exact version of the plug-in, which is known before the script is loaded. */
+export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
+
+/** By content coding. */
+type DocsScript = Readonly<Record<'br' | 'gzip' | 'identity', Uint8Array>>;
 
 let loading: Promise<DocsScript> | undefined;
 
 /** Loaded at the first call, which takes about a second. */
-export function getDocsScript(): Promise<DocsScript> {
+function getDocsScript(): Promise<DocsScript> {
   loading ??= once(new Worker(THREAD), 'message').then(
     ([script]) => script,
     (error) => {
@@ -61,8 +65,8 @@ export function addDocsScript(app: FastifyInstance): void {
   }
 
   app.get<{ Params: { name: string } }>('/docs/js/:name', { onSend }, async (request, reply) => {
-    const { name, bodies } = await getDocsScript();
-    if (request.params.name !== name) throw NOTHING_HERE;
+    if (request.params.name !== SCRIPT_NAME) throw NOTHING_HERE;
+    const bodies = await getDocsScript();
     if (request.method === 'GET') admit(request.socket);
     const coding = chooseCoding(request.headers['accept-encoding'] ?? '');
     const vary = reply.getHeader('vary');
@@ -78,7 +82,7 @@ export function addDocsScript(app: FastifyInstance): void {
 }
 
 /** The smallest of the codings that an Accept-Encoding names with a weight above 0 (RFC 9110 section 12.5.3). */
-function chooseCoding(accepted: string): keyof DocsScript['bodies'] {
+function chooseCoding(accepted: string): keyof DocsScript {
   const names = accepted
     .split(',')
     .filter((part) => !/;\s*q=0(?:\.0*)?\s*$/i.test(part))

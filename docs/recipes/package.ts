@@ -1,0 +1,28 @@
+/**
+ * A client of the petstore in TypeScript, with the client of its package, which the operator of the
+ * service has: npm install ./petstore-1.0.0.tgz, then KEY=… node package.ts http://127.0.0.1:8080/v1
+ *
+ * Its ids are bigint, exact over int64; it follows Link, and sends a request again, a create with its
+ * Idempotency-Key, when an answer is lost, and when Retry-After says.
+ */
+
+import { PetstoreClient, PetstoreClientError } from 'petstore/client';
+
+const [baseUrl = ''] = process.argv.slice(2);
+const client = new PetstoreClient({ baseUrl, apiKey: process.env.KEY ?? '', retries: 9 });
+
+const idempotencyKey = crypto.randomUUID();
+const rex = { name: 'Rex', categoryId: 9223372036854775807n };
+const added = await client.create(rex, { idempotencyKey });
+console.log(`added ${added.id}, category ${added.categoryId}`);
+const again = await client.create(rex, { idempotencyKey });
+console.log(`sent again: ${again.id}`);
+
+for await (const { id, name } of client.list({ limit: 100 })) console.log(`${id} ${name}`);
+
+try {
+  await client.list({ limit: 0 }).next();
+} catch (error) {
+  if (!(error instanceof PetstoreClientError)) throw error;
+  console.log(`${error.status} ${error.code}: ${error.message}`);
+}

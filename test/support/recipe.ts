@@ -1,0 +1,104 @@
+/** A recipe of `docs/recipes`, run against the real service on a bad day. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createRateLimiter } from '../../src/service/rate-limiter.ts';
+import { startTestApp } from './app.ts';
+
+/** Where the recipes are. */
+export const RECIPES = fileURLToPath(new URL('../../docs/recipes/', import.meta.url));
+
+/** Three pages of 100, with the one that a recipe adds. */
+const PETS = 205;
+/** A little less than the 1 s that every Retry-After says, since timers may be early. */
+const PAUSE_MS_MIN = 990;
+const RUN_MS_MAX = 50_000;
+
+interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The names of the pets, in the order of their ids, from 1 on. */
+  readonly names: readonly string[];
+}
+
+/**
+ * Runs a recipe. The answer to its first create is lost after the pet was added, its second request is
+ * answered 503, and two requests are answered 429 by the rate limit. It must send them again, when
+ * Retry-After says, and the pet must be there once.
+ */
+export async function runRecipe(command: string, args: readonly string[]): Promise<Ran> {
+  await using stack = new AsyncDisposableStack();
+  let now = 0;
+  const rateLimiter = createRateLimiter({ rateLimit: 3, rateLimitBurst: 3, workers: 1 }, () => now);
+  const service = stack.use(await startTestApp({ rateLimiter }));
+  const seeds = Array.from({ length: PETS }, (_, index) => `Pet ${index + 1}`);
+  for (const name of seeds) await service.store.pets.add({ name, categoryId: 7n });
+
+  const statuses: (number | 'lost' | 'early')[] = [];
+  let retryAt = 0;
+  const refuse = () => {
+    retryAt = performance.now() + PAUSE_MS_MIN;
+  };
+  const proxy = createServer((incoming, outgoing) => {
+    if (performance.now() < retryAt) statuses.push('early');
+    if (statuses.length === 1) {
+      statuses.push(503);
+      refuse();
+      outgoing.writeHead(503, { 'retry-after': '1', 'content-type': 'application/json' });
+      outgoing.end('{"code":"unavailable","message":"try again","status":503}');
+      return;
+    }
+    const { method, headers, url } = incoming;
+    const onward = request({ port: service.port, method, headers, path: url }, (answer) => {
+      if (statuses.length === 0) {
+        statuses.push('lost');
+        outgoing.destroy();
+        return;
+      }
+      statuses.push(answer.statusCode ?? 0);
+      if (answer.statusCode === 429) {
+        refuse();
+        // So that the rate limit refuses by the number of requests, and not by the speed of the machine.
+        now += 1_000;
+      }
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(onward);
+  });
+  stack.use(proxy);
+  stack.defer(() => proxy.closeAllConnections());
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
+
+  const ran = await promisify(execFile)(command, [...args, base], {
+    cwd: RECIPES,
+    env: { ...process.env, KEY: service.key },
+    timeout: RUN_MS_MAX,
+    killSignal: 'SIGKILL',
+  });
+  assert.deepEqual(statuses, ['lost', 503, 201, 201, 429, 200, 200, 200, 429, 400]);
+  const names = [];
+  for (let id = 1n; id <= PETS + 2; id += 1n) names.push((await service.store.pets.find(id))?.name);
+  return { ...ran, names: names.filter((name) => name !== undefined) };
+}
+
+/** Runs a recipe whose lines are the same in each language. */
+export async function assertRecipe(
+  command: string,
+  args: readonly string[],
+  replayed = ', replayed',
+): Promise<void> {
+  const { stdout, names } = await runRecipe(command, args);
+  assert.equal(names.length, PETS + 1);
+  assert.deepEqual(stdout.trimEnd().split('\n'), [
+    `added ${names.length}, category 9223372036854775807`,
+    `sent again: ${names.length}${replayed}`,
+    ...names.map((name, index) => `${index + 1} ${name}`),
+    '400 bad_request: limit must be given once, a whole number from 1 to 100',
+  ]);
+}
