@@ -10,7 +10,7 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The most of one commit: while it lasts, it locks out those of other processes. */
 const GROUP_MAX = 500;
-/** So many commits in a row are slow, or fail, before creates are refused for it: one may be slow by chance. */
+/** So many commits in a row are slow before writes are refused for it: one may be slow by chance. */
 const RECENT_COMMITS = 3;
 
 interface Waiting<Write, Result> {
@@ -52,7 +52,7 @@ class Queue<Write, Result> {
   readonly #statistics: Statistics;
   readonly #waitMsMax: number;
   readonly #waiting: Waiting<Write, Result>[] = [];
-  /** The times of the last commits; that of one that failed is Infinity. */
+  /** The times of the last commits, of those that failed too. */
   readonly #recentMs = Array.from({ length: RECENT_COMMITS }, () => 0);
   #bytes = 0;
   #isCommitting = false;
@@ -85,10 +85,10 @@ class Queue<Write, Result> {
       const group = this.#take(GROUP_MAX);
       const startedAt = performance.now();
       this.#startedAt = startedAt;
-      const isDone = await this.#commitGroup(group);
+      await this.#commitGroup(group);
       const ms = performance.now() - startedAt;
       this.#recentMs.shift();
-      this.#recentMs.push(isDone ? ms : Infinity);
+      this.#recentMs.push(ms);
       this.#statistics.commits += 1;
       this.#statistics.committedWrites += group.length;
       this.#statistics.commitSeconds += ms / 1_000;
@@ -98,14 +98,12 @@ class Queue<Write, Result> {
     this.#isCommitting = false;
   }
 
-  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<boolean> {
+  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<void> {
     try {
       settle(group, await this.#commit(group.map(({ write }) => write)));
-      return true;
     } catch (error) {
       // The commit of what gathered meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...this.#take(WAITING_MAX)]) reject(error);
-      return false;
     }
   }
 

@@ -230,28 +230,6 @@ test(`groupCommit › more than ${GROUP_MAX} writes that wait › are several co
   assert.ok(seen.every((result, index) => result === 2 * index));
 });
 
-test('groupCommit › three commits in a row that failed › refuses at once what comes during the next, until one succeeds', async () => {
-  const { write, commits } = create(() => 1, WAIT_MS_MAX);
-  for (let failed = 0; failed < 3; failed += 1) {
-    const seen = watch([write(1)]);
-    await nextTurn();
-    const waiting = watch([write(2)]);
-    await commits.at(-1)?.fail(new Error('away'));
-    assert.deepEqual([...seen, ...waiting], ['away', 'away']);
-  }
-  const tried = watch([write(3), write(4)]);
-  await nextTurn();
-  await assertTooSlow(write(5));
-  await commits[3]?.end();
-  assert.deepEqual(tried, [6, 8]);
-  watch([write(6)]);
-  await nextTurn();
-  const waiting = watch([write(7)]);
-  await commits[4]?.end();
-  await commits[5]?.end();
-  assert.deepEqual(waiting, [14]);
-});
-
 test('groupCommit › three slow commits in a row › refuses at once what would wait for too long', async (t) => {
   const clock = createClock(t);
   const { write, commits } = create(() => 1, WAIT_MS_MAX);
