@@ -12,20 +12,27 @@ import { runProgram, startService } from '../test/support/program.ts';
 import { createFolder } from '../test/support/temporary-folder.ts';
 import { installNode, installPython, ROOT, run } from './run.ts';
 
-const clients = join(ROOT, '.ci/clients');
+/** A folder for each tool: its packages, and the scenario. */
+export const CLIENTS = join(ROOT, '.ci/clients');
 
 export async function checkClients(): Promise<void> {
   await using folder = await createFolder();
-  const document = join(folder.path, 'openapi.json');
-  await using service = await startService([], { cwd: folder.path });
-  await writeFile(document, await (await fetch(`${service.url}/openapi.json`)).text());
+  const document = await saveDocument(folder.path);
   await checkTypeScript(document);
   await checkPython(document);
   await checkGo(document);
 }
 
+/** Saves the document that a service serves into that folder; its path. */
+export async function saveDocument(folder: string): Promise<string> {
+  const path = join(folder, 'openapi.json');
+  await using service = await startService([], { cwd: folder });
+  await writeFile(path, await (await fetch(`${service.url}/openapi.json`)).text());
+  return path;
+}
+
 async function checkTypeScript(document: string): Promise<void> {
-  const cwd = join(clients, 'typescript');
+  const cwd = join(CLIENTS, 'typescript');
   const node = process.execPath;
   await installNode(cwd);
   const modules = join(cwd, 'node_modules');
@@ -47,11 +54,11 @@ async function checkTypeScript(document: string): Promise<void> {
 
 /** Installs the generator of Python, mypy and openapi-spec-validator; the path of their commands. */
 export function installPythonTools(): Promise<string> {
-  return installPython('clients-python', join(clients, 'python/requirements.txt'));
+  return installPython('clients-python', join(CLIENTS, 'python/requirements.txt'));
 }
 
 async function checkPython(document: string): Promise<void> {
-  const cwd = join(clients, 'python');
+  const cwd = join(CLIENTS, 'python');
   const bin = await installPythonTools();
   const output = ['--meta', 'none', '--output-path', 'generated/petstore', '--overwrite'];
   const input = ['--config', 'config.yml', '--path', document];
@@ -62,8 +69,8 @@ async function checkPython(document: string): Promise<void> {
 }
 
 async function checkGo(document: string): Promise<void> {
-  const cwd = join(clients, 'go');
-  const bin = await installPython('clients-go', join(clients, 'go/requirements.txt'));
+  const cwd = join(CLIENTS, 'go');
+  const bin = await installPython('clients-go', join(CLIENTS, 'go/requirements.txt'));
   const go = join(bin, 'go');
   const env = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
   const options = ['-generate', 'types,client', '-package', 'petstore'];
@@ -74,7 +81,7 @@ async function checkGo(document: string): Promise<void> {
 }
 
 /** Runs a scenario on a service of its own, whose store has 250 sample pets. */
-async function runScenario(
+export async function runScenario(
   command: string,
   args: readonly string[],
   cwd: string,

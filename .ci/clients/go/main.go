@@ -50,16 +50,16 @@ func main() {
 	mia := petstore.NewPet{Name: "Mia", CategoryId: 7}
 	blank := petstore.NewPet{Name: " ", CategoryId: 7}
 
-	assertEqual(*must(client.CreatePetWithResponse(background, nil, rex)).JSON201, pet)
+	assertEqual(must(client.CreatePetWithResponse(background, nil, rex)).JSON201, &pet)
 
 	order := &petstore.CreatePetParams{IdempotencyKey: pointer("order-1")}
 	first := must(client.CreatePetWithResponse(background, order, rex))
 	second := must(client.CreatePetWithResponse(background, order, rex))
 	assertEqual(second.JSON201, first.JSON201)
-	assertEqual(*second.Headers201.IdempotencyReplayed, true)
+	assertEqual(second.Headers201.IdempotencyReplayed, pointer(true))
 	assertError(must(client.CreatePetWithResponse(background, order, mia)).JSONDefault, 422, "idempotency_key_reused")
 
-	assertEqual(*must(client.GetPetWithResponse(background, 251)).JSON200, pet)
+	assertEqual(must(client.GetPetWithResponse(background, 251)).JSON200, &pet)
 	assertError(must(client.GetPetWithResponse(background, 999)).JSON404, 404, "not_found")
 
 	five := &petstore.ListPetsParams{Limit: pointer(5), Status: pointer(petstore.Sold)}
