@@ -1,6 +1,7 @@
 /** Adds the pets of a CSV file: all rows are checked first, and the same file again adds only what is missing. */
 
 import type { NewPet } from '../pet.ts';
+import { RowError } from '../pet-file.ts';
 import { parseCsv } from './csv.ts';
 import { getElement, say } from './page.ts';
 import { createClient } from './service.ts';
@@ -18,11 +19,14 @@ let stop: AbortController | undefined;
 /** Resolves when all pets are added. */
 export async function addFile(file: File): Promise<void> {
   if (stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
+  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
+    throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+  }
   stop = new AbortController();
   const progress = getElement('progress', HTMLElement);
   try {
     say('file-added', '');
-    const bytes = await readBytes(file);
+    const bytes = new Uint8Array(await file.arrayBuffer());
     const pets = parsePets(bytes);
     progress.hidden = false;
     say('file-added', await addPets(pets, hash(bytes), stop));
@@ -36,13 +40,7 @@ export function stopAdding(): void {
   stop?.abort(new Error('Stopped.'));
 }
 
-async function readBytes(file: File): Promise<Uint8Array> {
-  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
-    throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
-  }
-  return new Uint8Array(await file.arrayBuffer());
-}
-
+/** The pets of the file, when every row is one. */
 function parsePets(bytes: Uint8Array): readonly NewPet[] {
   let text: string;
   try {
@@ -50,8 +48,9 @@ function parsePets(bytes: Uint8Array): readonly NewPet[] {
   } catch (cause) {
     throw new Error('The file is not valid UTF-8.', { cause });
   }
-  const { pets, errors } = parseCsv(text);
-  if (errors.length === 0) return pets;
+  const rows = parseCsv(text);
+  const errors = rows.filter((row) => row instanceof RowError);
+  if (errors.length === 0) return rows as NewPet[];
   const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
   if (errors.length > lines.length) lines.push(`and ${errors.length - lines.length} more`);
   throw new Error(['Nothing was added, for some rows are wrong:', ...lines].join('\n'));

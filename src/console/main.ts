@@ -36,18 +36,13 @@ let addKey = createIdempotencyKey();
 /** Runs it; what goes wrong is told in the form, or beside the key when that is refused. */
 function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
   showMessage(form, '');
-  form.ariaBusy = 'true';
-  const fail = (error: Error) => {
+  act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
     const refused = [error, error.cause].find((each) => each instanceof PetstoreClientError);
     const isOfField = refused === undefined || FIELD_STATUSES.includes(refused.status);
     if (refused?.status === 401) closeWork();
     showMessage(refused?.status === 401 ? keyForm : form, error.message, isOfField);
-  };
-  const end = () => {
-    form.ariaBusy = null;
-  };
-  act().catch(fail).finally(end);
+  });
 }
 
 function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {

@@ -243,7 +243,7 @@ describe('console', { skip }, () => {
   });
 
   test('console › behind a proxy that serves it under a path › lists and adds there', async () => {
-    await using proxied = await startProxied('/petstore');
+    await using proxied = await startProxied('/petstore', false);
     await using opened = await openConsole(browser, proxied);
     const { page } = opened;
     await page.getByLabel('Name').fill('Rex');

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { launchBrowser, NO_BROWSER, openPage, type WatchedPage } from '../support/browser.ts';
+import { type ServiceTarget, startProxied } from '../support/path-proxy.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -234,16 +233,10 @@ describe('docs paths', () => {
   }
 });
 
-interface DocsTarget {
-  /** Up to and without `/v1`. */
-  readonly url: string;
-  readonly key: string;
-}
-
 /** Gives the page the key, and opens its form for an operation. */
 async function openClient(
   page: Page,
-  { url, key }: DocsTarget,
+  { url, key }: ServiceTarget,
   method: string,
   title: string,
 ): Promise<Locator> {
@@ -288,28 +281,4 @@ async function addPet(pet: object): Promise<void> {
     body: JSON.stringify(pet),
   });
   assert.equal(response.status, 201);
-}
-
-/** A service of its own behind a proxy that takes the path away, as one shop's site would have it. */
-async function startProxied(path: string, isTold: boolean): Promise<DocsTarget & AsyncDisposable> {
-  let port = 0;
-  const proxy = createServer((incoming, outgoing) => {
-    const { method, headers, url = '' } = incoming;
-    const target = { host: '127.0.0.1', port, method, headers, path: url.slice(path.length) };
-    const onward = request(target, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-    });
-    incoming.pipe(onward);
-  });
-  await using stack = new AsyncDisposableStack();
-  stack.use(proxy);
-  stack.defer(() => proxy.closeAllConnections());
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
-  const cwd = createProcessFolder();
-  const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
-  port = behind.port;
-  const started = stack.move();
-  return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

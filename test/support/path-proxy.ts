@@ -18,7 +18,7 @@ export interface ServiceTarget {
  */
 export async function startProxied(
   path: string,
-  isTold = true,
+  isTold: boolean,
 ): Promise<ServiceTarget & AsyncDisposable> {
   let port = 0;
   const proxy = createServer((incoming, outgoing) => {
