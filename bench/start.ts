@@ -33,8 +33,7 @@ export function toMemory(pets: number): Scenario {
     name: 'memory',
     title: `Resident memory with ${pets.toLocaleString('en')} pets`,
     unit: 'MiB',
-    // Without a threshold for the memory under load, which depends on when Node collects its garbage.
-    thresholds: [{ of: 'after the start', atMost: MEMORY_MIB_MAX }],
+    thresholds: ['after the start', 'after load'].map((of) => ({ of, atMost: MEMORY_MIB_MAX })),
     run: (bench) => runMemory(pets, bench),
   };
 }
