@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type OutgoingHttpHeaders, request } from 'node:http';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type ApiKey, createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
@@ -91,13 +91,47 @@ for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
   });
 }
 
-test('Authorization › a key that is revoked while the service runs › is refused within a second', async () => {
-  const late = await addKey(store, { environment: 'staging' });
-  const sent = { path: '/v1/pets', headers: { authorization: `Bearer ${late}` } };
-  assertJson(await send(port, sent), 200);
-  await store.keys.revoke((await store.keys.find(digestApiKey(late)))?.id ?? 0, Date.now());
-  await setTimeout(1_000);
-  assertError(await send(port, sent), 'unauthorized', /API key/);
+// They wait for a cached key to expire, both at once.
+describe('Authorization, revoked', { concurrency: true }, () => {
+  test('Authorization › a key that is revoked while the service runs › is refused within a second', async () => {
+    const late = await addKey(store, { environment: 'staging' });
+    const sent = { path: '/v1/pets', headers: { authorization: `Bearer ${late}` } };
+    assertJson(await send(port, sent), 200);
+    await store.keys.revoke((await store.keys.find(digestApiKey(late)))?.id ?? 0, Date.now());
+    await setTimeout(1_000);
+    assertError(await send(port, sent), 'unauthorized', /API key/);
+  });
+
+  test('Authorization › a key that is revoked while its body is still coming › is refused, and nothing is added', async () => {
+    const late = await addKey(store, { environment: 'staging' });
+    const { id = 0 } = (await store.keys.find(digestApiKey(late))) ?? {};
+    const body = '{"name":"Late","categoryId":3}';
+    const open = () => {
+      const headers = { authorization: `Bearer ${late}`, 'content-length': body.length };
+      const upload = request({
+        host: '127.0.0.1',
+        port,
+        method: 'POST',
+        path: '/v1/pets',
+        headers,
+      });
+      upload.flushHeaders();
+      return upload;
+    };
+    const uploads = [open(), open()] as const;
+    await setTimeout(1_000);
+    const [kept, refused] = uploads.map((upload) => once(upload, 'response'));
+    uploads[0].end(body);
+    const [answer] = (await kept) ?? [];
+    assert.equal(answer.resume().statusCode, 201);
+    await store.keys.revoke(id, Date.now());
+    await setTimeout(1_000);
+    uploads[1].end(body);
+    const [later] = (await refused) ?? [];
+    assert.equal(later.resume().statusCode, 401);
+    const pets = await store.pets.list({ limit: 100 });
+    assert.equal(pets.pets.filter(({ name }) => name === 'Late').length, 1);
+  });
 });
 
 /** The service on a store that counts how often it is asked for a key; `find` may take its time. */
@@ -152,31 +186,6 @@ test('Authorization › more than 1,000 keys at once › are not all kept', asyn
   await ask(keys.slice(1_000));
   await ask([first]);
   assert.equal(counted.finds, 1_002);
-});
-
-test('Authorization › a key that is revoked while its body is still coming › is refused, and nothing is added', async () => {
-  const late = await addKey(store, { environment: 'staging' });
-  const { id = 0 } = (await store.keys.find(digestApiKey(late))) ?? {};
-  const body = '{"name":"Late","categoryId":3}';
-  const open = () => {
-    const headers = { authorization: `Bearer ${late}`, 'content-length': body.length };
-    const upload = request({ host: '127.0.0.1', port, method: 'POST', path: '/v1/pets', headers });
-    upload.flushHeaders();
-    return upload;
-  };
-  const uploads = [open(), open()] as const;
-  await setTimeout(1_000);
-  const [kept, refused] = uploads.map((upload) => once(upload, 'response'));
-  uploads[0].end(body);
-  const [answer] = (await kept) ?? [];
-  assert.equal(answer.resume().statusCode, 201);
-  await store.keys.revoke(id, Date.now());
-  await setTimeout(1_000);
-  uploads[1].end(body);
-  const [later] = (await refused) ?? [];
-  assert.equal(later.resume().statusCode, 401);
-  const pets = await store.pets.list({ limit: 100 });
-  assert.equal(pets.pets.filter(({ name }) => name === 'Late').length, 1);
 });
 
 test('Authorization › the moment that a key expires › is the first that it is refused', async () => {

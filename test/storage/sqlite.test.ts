@@ -32,8 +32,13 @@ async function* repeat(rows: number): AsyncGenerator<NewPet> {
 /** A petstore's database of many pages, closed. */
 async function createDatabase(rows = 3_000): Promise<string> {
   const file = join(createProcessFolder(), 'store.db');
-  await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
-  await store.pets.addAll(repeat(rows));
+  await (await openStore(`sqlite:${file}`, { create: true })).close();
+  // By SQLite itself: the store takes ten times as long for them.
+  alter(
+    file,
+    `with recursive rows (i) as (select 0 union all select i + 1 from rows where i < ${rows - 1})
+      insert into pets (name, category_id, status) select 'Rex ' || i, 1, 'sold' from rows`,
+  );
   return file;
 }
 
