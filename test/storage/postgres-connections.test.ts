@@ -1,7 +1,7 @@
 /** What becomes of the connections to PostgreSQL: which are kept, which are closed, and when. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
@@ -20,6 +20,11 @@ const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const IDLE_MS_MAX = 60_000;
 /** For a close that waits a second for a server that is silent. */
 const CLOSE_MS_MAX = 5_000;
+
+/** The driver warns once, of statements that are sent while another one is under way. */
+const warnings: Error[] = [];
+process.on('warning', (warning) => warnings.push(warning));
+after(() => assert.deepEqual(warnings, []));
 
 interface Watched extends AsyncDisposable {
   readonly store: Store;

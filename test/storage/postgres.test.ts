@@ -569,7 +569,8 @@ describe('limits of time', () => {
   test('limits of time › more calls than connections, all blocked › are unavailable within a second', async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open({ databaseConnections: 2 });
-    await using other = await lockPets(database);
+    const sql = 'lock table pets, api_keys in access exclusive mode';
+    await using other = await holdInSession(database, sql);
     await assertUnavailable([
       ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
       ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),

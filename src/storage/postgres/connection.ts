@@ -82,9 +82,9 @@ export class Connection extends pg.Client {
       statement = { name, text: toText(sql) };
       this.#statements.set(sql, statement);
     }
-    return this.#hasLimit && !this.#isInTransaction
-      ? this.#runAlone(statement, values)
-      : this.#query(statement, values);
+    const query = () => this.#query(statement, values);
+    if (this.#isInTransaction || !this.#hasLimit) return query();
+    return this.#isPooled ? this.#runAlone(query) : this.transact('read committed', query);
   }
 
   /** The time that is left for the next call; a wait for the connection may have taken some of it. */
@@ -99,10 +99,10 @@ export class Connection extends pg.Client {
   }
 
   /** Behind a pooler all three are sent at once, in one round trip; after a failure the commit is a rollback. */
-  async #runAlone(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
+  async #runAlone(query: () => Promise<Row[]>): Promise<Row[]> {
     const [, rows] = await Promise.all([
       this.#begin('read committed'),
-      this.#query(statement, values),
+      query(),
       this.runUnprepared('commit'),
     ]);
     return rows;
