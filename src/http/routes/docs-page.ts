@@ -35,6 +35,11 @@ for (const parameter of Object.values(content.paths).flatMap(Object.values).flat
   const { required, example: value = parameter.schema.default } = parameter;
   if (!required) parameter.examples = { default: { value, 'x-disabled': true } };
 }
+// Scalar writes a while after a change, which may be when the token is no longer to be kept.
+const { setItem } = Storage.prototype;
+Storage.prototype.setItem = function (name, value) {
+  if (name !== STORED || keep.checked) setItem.call(this, name, value);
+};
 const getSettings = () => ({ ...${SETTINGS}, content, persistAuth: keep.checked });
 reference.replaceChildren();
 const { updateConfiguration } = Scalar.createApiReference(reference, getSettings());
