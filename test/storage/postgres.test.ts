@@ -634,6 +634,18 @@ describe('long work', { concurrency: true }, () => {
     assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
   });
 
+  test('long work › an import while another locks the table for more than a second › waits for it', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await using other = await lockPets(database);
+    const adding = pets.addAll(ReadableStream.from([REX, REX]));
+    await setTimeout(ANSWER_MS_MAX + 100);
+    await other.end('rollback');
+    assert.equal(await adding, 2);
+  });
+
   test('long work › a copy whose insert takes more than a second › is done', {
     skip: NO_SESSIONS,
   }, async () => {

@@ -171,21 +171,23 @@ class PostgresEngine implements Engine {
     // is unique, since a pooler may share one session between clients.
     const stageAndMove = async (connection: Connection) => {
       const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
-      await connection.runUnprepared(
-        `create temporary table ${staged} (like ${table} including defaults)`,
+      const run = <T>(work: () => Promise<T>) => transactLong(connection, 'read committed', work);
+      await run(() =>
+        connection.runUnprepared(
+          `create temporary table ${staged} (like ${table} including defaults)`,
+        ),
       );
       try {
         const all = ['id', ...columns];
         const stage = `insert into ${staged} (${all}) select ${all} from ${recordsOf(table)}`;
         let count = 0;
         for await (const batch of toBatches(rows, LOAD_ROWS_AT_ONCE)) {
-          await connection.run(stage, [toRecords(all, toNumbered(batch, count))]);
+          const records = toRecords(all, toNumbered(batch, count));
+          await run(() => connection.run(stage, [records]));
           count += batch.length;
         }
         const move = toInsertFrom(staged, table, columns);
-        await transactLong(connection, 'read committed', () =>
-          connection.runUnprepared(move, count, count),
-        );
+        await run(() => connection.runUnprepared(move, count, count));
         return count;
       } finally {
         // A connection that broke has dropped its temporary tables already.
