@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
@@ -40,6 +42,11 @@ async function createDatabase(rows = 3_000): Promise<string> {
       insert into pets (name, category_id, status) select 'Rex ' || i, 1, 'sold' from rows`,
   );
   return file;
+}
+
+/** Resolves when the event loop has looked for requests once more. */
+async function nextTurn(): Promise<void> {
+  for (let phase = 0; phase < 2; phase += 1) await setImmediate();
 }
 
 /** Runs SQL on the file with SQLite itself. */
@@ -395,7 +402,70 @@ describe('files', { concurrency: true }, () => {
       other.exec('commit');
       assert.equal((await store.pets.add(REX)).id, 2n);
     });
+
+    test('pets.add › more than one commit takes, while another holds the lock for too long › all fail with the first', async () => {
+      const file = await createDatabase(1);
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      using other = new DatabaseSync(file);
+      other.exec('begin immediate');
+      let failed = 0;
+      const adding = Array.from({ length: 2_000 }, () =>
+        store.pets.add(REX).catch(() => {
+          failed += 1;
+        }),
+      );
+      await Promise.race(adding);
+      await nextTurn();
+      assert.equal(failed, adding.length);
+      other.exec('rollback');
+    });
   });
+});
+
+test('store.close › after a write that was refused › ends once those that were accepted are on the disk', async () => {
+  const file = await createDatabase(1);
+  const store = await openStore(`sqlite:${file}`, { create: false });
+  let added = 0;
+  const adding = Array.from({ length: 12_000 }, () =>
+    store.pets.add(REX).then(
+      () => {
+        added += 1;
+      },
+      (error) => assert.match(error.message, /too many writes/),
+    ),
+  );
+  await nextTurn();
+  await store.close();
+  const atClose = added;
+  await Promise.all(adding);
+  using reader = new DatabaseSync(file);
+  const rows = reader.prepare('select count(*) as count from pets').get()?.count;
+  assert.deepEqual({ atClose, rows }, { atClose: added, rows: added + 1 });
+  assert.ok(added > 0 && added < adding.length);
+});
+
+test('pets.find › another process commits after a get at the end of a turn › is the pet of the commit for a request that then comes', async (t) => {
+  const file = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  const { id } = await store.pets.add(REX);
+  let answer = (): void => undefined;
+  const server = createServer((socket) => socket.on('data', () => answer())).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  t.after(() => client.destroy());
+  await once(client, 'connect');
+  await store.pets.find(id);
+  await nextTurn();
+  const found = new Promise((resolve) => {
+    answer = () => resolve(store.pets.find(id));
+  });
+  // Here the store is read for a request whose key was not cached.
+  await setImmediate();
+  await store.pets.find(id);
+  alter(file, "update pets set name = 'Mia'");
+  client.write('a request');
+  assert.deepEqual(await found, { id, ...REX, name: 'Mia' });
 });
 
 describe('SqliteWriter', () => {

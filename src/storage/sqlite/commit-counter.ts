@@ -7,36 +7,36 @@ export class CommitCounter {
   readonly #dataVersion: StatementSync;
   /** Commits of this process: `data_version` leaves out those of this connection, and is read once in a turn. */
   #ownCommits = 0;
-  /** What `data_version` was in this turn of the event loop. */
-  #turnVersion: number | undefined;
+  #version = 0;
+  /** The turn of the event loop in which it was read. */
+  #turn: number | undefined;
 
   constructor(connection: SqliteConnection) {
     this.#dataVersion = connection.prepare('pragma data_version');
   }
 
   /**
-   * The counter. A commit of this process changes it at once, one of another process by the next turn
-   * of the event loop. NaN, which equals nothing, when it cannot be read: the read that follows then
+   * The counter. A commit of this process changes it at once, one of another process before the event loop
+   * next looks for requests: only then does it count a turn. NaN, which equals nothing, when it cannot be read: the read that follows then
    * reports the error.
    */
   read(): number {
-    if (this.#turnVersion === undefined) {
+    const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
+    if (turn !== this.#turn) {
       try {
-        this.#turnVersion = Number(this.#dataVersion.get()?.data_version);
+        this.#version = Number(this.#dataVersion.get()?.data_version);
       } catch {
         return Number.NaN;
       }
-      setImmediate(() => {
-        this.#turnVersion = undefined;
-      });
+      this.#turn = turn;
     }
     // Neither ever decreases, so the sum changes whenever one of them does.
-    return this.#turnVersion + this.#ownCommits;
+    return this.#version + this.#ownCommits;
   }
 
   /** To be called after a commit of this process, before it is acknowledged. */
   increment(): void {
     this.#ownCommits += 1;
-    this.#turnVersion = undefined;
+    this.#turn = undefined;
   }
 }

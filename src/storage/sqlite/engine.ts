@@ -18,7 +18,7 @@ import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './schema.ts';
 import { SqliteWriter } from './writer.ts';
-import { type Write, writeAll } from './writer-thread.ts';
+import { type Failure, type Write, writeAll } from './writer-thread.ts';
 
 /** Rows that are staged in one transaction, without a turn of the event loop between them. */
 const STAGED_AT_ONCE = 1_000;
@@ -114,7 +114,9 @@ class SqliteEngine implements Engine {
     toBytes,
     this.statistics,
   );
-  #lastWrite: Promise<unknown> = Promise.resolve();
+  #unsettledWrites = 0;
+  /** Is called when no write is unsettled. */
+  #onSettled: () => void = () => undefined;
   #identifiedAt = 0;
   #loads = 0;
 
@@ -148,9 +150,13 @@ class SqliteEngine implements Engine {
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkIdentity();
-    const written = this.#groupedWrite(statements);
-    this.#lastWrite = written.catch(() => undefined);
-    return written;
+    this.#unsettledWrites += 1;
+    try {
+      return await this.#groupedWrite(statements);
+    } finally {
+      this.#unsettledWrites -= 1;
+      if (this.#unsettledWrites === 0) this.#onSettled();
+    }
   }
 
   async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
@@ -251,8 +257,11 @@ class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    // Writes are committed in their order, so after the last one all are settled.
-    await this.#lastWrite;
+    if (this.#unsettledWrites > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onSettled = resolve;
+      });
+    }
     await this.#writer?.close();
     this.#connection.close();
   }
@@ -281,6 +290,7 @@ class SqliteEngine implements Engine {
       const written = this.#writer
         ? await this.#writer.commit(writes)
         : writeAll(this.#connection, writes);
+      if ('failure' in written) throw toError(written);
       return written.map((one) =>
         'failure' in one ? { error: explain(toError(one), this.#file) } : { result: one },
       );
@@ -324,7 +334,7 @@ function toBytes(write: Write): number {
   return write.reduce((bytes, { values }) => bytes + toRowBytes(values), 0);
 }
 
-function toError({ failure, errcode }: { failure: string; errcode: number | undefined }): Error {
+function toError({ failure, errcode }: Failure): Error {
   return Object.assign(new Error(failure), errcode !== undefined && { errcode });
 }
 

@@ -11,7 +11,7 @@ export type Write = readonly Statement[];
 /** The outcome of a write as it is sent between threads, where an Error would lose its `errcode`. */
 export type Written = Row[][] | Failure;
 
-interface Failure {
+export interface Failure {
   readonly failure: string;
   readonly errcode: number | undefined;
 }
@@ -46,11 +46,11 @@ if (!isMainThread) {
   const connection = new SqliteConnection(workerData, BUSY_MS_MAX);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
-    let written: readonly Written[];
+    let written: readonly Written[] | Failure;
     try {
       written = writeAll(connection, writes);
     } catch (error) {
-      written = writes.map(() => toFailure(error));
+      written = toFailure(error);
     }
     parentPort?.postMessage(written);
   });

@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { PetstoreError } from '../../error.ts';
-import type { Write, Written } from './writer-thread.ts';
+import type { Failure, Write, Written } from './writer-thread.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
@@ -19,8 +19,8 @@ export class SqliteWriter {
     this.#file = file;
   }
 
-  /** The outcomes of the writes of one transaction. To be called again only once it is settled. */
-  commit(writes: readonly Write[]): Promise<readonly Written[]> {
+  /** The outcomes of the writes of one transaction, or why it failed. To be called again only once it is settled. */
+  commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
     this.#thread ??= this.#start();
     const thread = this.#thread;
     return new Promise((resolve, reject) => {

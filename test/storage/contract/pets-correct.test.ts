@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
@@ -22,6 +23,11 @@ async function getPet(pets: PetStore, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
   assert.ok(pet);
   return pet;
+}
+
+/** Resolves when the event loop has looked for requests once more. */
+async function nextTurn(): Promise<void> {
+  for (let phase = 0; phase < 2; phase += 1) await setImmediate();
 }
 
 /** The ids of the page as JSON text, which is what the cache holds. */
@@ -65,14 +71,16 @@ for (const engine of ENGINES) {
       );
     });
 
-    test(`pets.update ${on} › by another process › is on a page that was read before`, async () => {
+    test(`pets.update ${on} › by another process › is what is read, also what was read before`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
       const { pets: others } = await openOther(opened);
       const old = await pets.add(REX);
       assert.match((await pets.listAsJson({ limit: 2 })).json, /"Rex"/);
+      assert.equal((await pets.find(1n))?.name, 'Rex');
       await others.update(old, { ...REX, name: 'Mia' });
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
+      assert.equal((await pets.find(1n))?.name, 'Mia');
       assert.equal(
         (await pets.listAsJson({ limit: 2 })).json,
         '[{"id":1,"name":"Mia","categoryId":1}]',
@@ -186,14 +194,16 @@ for (const engine of ENGINES) {
       assert.equal((await pets.add(REX)).id, 2n);
     });
 
-    test(`pets.remove ${on} › by another process › is not on a page that was read before`, async () => {
+    test(`pets.remove ${on} › by another process › is not what is read, also what was read before`, async () => {
       await using opened = await openNewStore(engine);
       const { pets } = opened.store;
       const { pets: others } = await openOther(opened);
       for (let count = 0; count < 3; count += 1) await pets.add(REX);
       assert.deepEqual(await listIds(pets, 2), [1, 2]);
+      assert.equal((await pets.find(2n))?.id, 2n);
       await others.remove(2n);
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
+      assert.equal(await pets.find(2n), undefined);
       assert.deepEqual(await listIds(pets, 2), [1, 3]);
       assert.equal((await pets.listAsJson({ limit: 2 })).next, undefined);
     });
