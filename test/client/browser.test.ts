@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { stripTypeScriptTypes } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { stripTypes } from '../../src/http/routes/console.ts';
 import { startTestApp } from '../support/app.ts';
 import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
 
@@ -39,7 +39,7 @@ test('client › in a browser, from another origin › creates, lists all pages 
     response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
     response.end(
       isScript
-        ? stripTypeScriptTypes(await readFile(new URL(`.${request.url}`, SOURCE), 'utf8'))
+        ? stripTypes(await readFile(new URL(`.${request.url}`, SOURCE), 'utf8'))
         : '<!doctype html><link rel="icon" href="data:,"><title>shop</title>',
     );
   });

@@ -53,7 +53,8 @@ test('pgbouncer=true › all that a store does › leaves nothing in the session
     pooled,
     `select count(*)::int as statements, current_setting('statement_timeout') as timeout,
       current_setting('default_transaction_isolation') as isolation,
-      (select count(*)::int from pg_locks where locktype = 'advisory') as locks,
+      (select count(*)::int from pg_locks join pg_database on oid = database
+        where locktype = 'advisory' and datname = current_database()) as locks,
       (select count(*)::int from pg_class where relpersistence = 't') as tables
     from pg_prepared_statements`,
   );

@@ -51,7 +51,7 @@ function read(name: string): string {
 }
 
 /** Node warns that the function is experimental, which whoever runs the service can do nothing about. */
-function stripTypes(text: string): string {
+export function stripTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};
   try {
