@@ -5,7 +5,9 @@
 # 2^53 before version 1.7.
 set -euo pipefail
 
-base=$1
+usage='usage: KEY=… bash curl.sh http://127.0.0.1:8080/v1'
+: "${KEY:?$usage}"
+base=${1:?$usage}
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 
@@ -28,9 +30,11 @@ create() {
   grep --quiet --ignore-case '^Idempotency-Replayed: true' "$folder/headers" && echo ' (replayed)' || echo
 }
 
-# Prints every page of a query: list limit=100. The address of the next one is relative to this one's.
+# Prints every page of a query: list limit=100. The address of the next one is relative to this one's; the
+# key is sent to this service alone.
 list() {
-  local url="$base/pets?$1" next
+  local url="$base/pets?$1" origin next
+  origin=$(sed -E 's|^(https?://[^/]*).*|\1|' <<<"$base")
   while [ -n "$url" ]; do
     send "$url" || return
     cat "$folder/body"
@@ -38,8 +42,9 @@ list() {
     next=$(sed -nE 's/^[Ll]ink: <([^>]*)>; rel="next".*/\1/p' "$folder/headers" | tail -n 1)
     case $next in
       '') url= ;;
-      http*) url=$next ;;
-      *) url=$(sed -E 's|^(https?://[^/]*).*|\1|' <<<"$base")$next ;;
+      "$origin"/*) url=$next ;;
+      /*) url=$origin$next ;;
+      *) echo "the next page is at another origin: $next" >&2; return 1 ;;
     esac
   done
 }

@@ -1,8 +1,9 @@
 /**
- * A client of the petstore in TypeScript without a package: KEY=… node fetch.ts http://127.0.0.1:8080/v1
+ * A client of the petstore in TypeScript without a package, for Node 22.18 or newer: save it as client.mts,
+ * then KEY=… node client.mts http://127.0.0.1:8080/v1
  *
  * A number of JavaScript is exact to 2^53 alone. JSON.parse hands the digits to its reviver, and
- * JSON.rawJSON writes them, so every int64 is a bigint here: Node 22, Chrome 114, Firefox 135, Safari 18.4.
+ * JSON.rawJSON writes them, so every int64 is a bigint here; in browsers from Chrome 114, Firefox 135, Safari 18.4 on.
  */
 
 interface NewPet {
@@ -27,10 +28,14 @@ const readJson = (text: string) =>
 
 const TRIES_MAX = 10;
 const [base = ''] = process.argv.slice(2);
+const { KEY = '' } = process.env;
+if (base === '' || KEY === '') {
+  console.error('usage: KEY=… node client.mts http://127.0.0.1:8080/v1');
+  process.exit(2);
+}
+
 /** The service has refused a request, and would refuse it again. */
 class Refused extends Error {}
-
-const authorization = `Bearer ${process.env.KEY}`;
 
 /**
  * Sends a request until it is answered: again when the answer is lost, and after 429, 502, 503 and 504
@@ -38,18 +43,17 @@ const authorization = `Bearer ${process.env.KEY}`;
  */
 async function send(url: string, init: { headers?: object; method?: string; body?: string } = {}) {
   for (let tries = 1; ; tries += 1) {
-    const headers = { Authorization: authorization, ...init.headers };
+    const headers = { Authorization: `Bearer ${KEY}`, ...init.headers };
     const signal = AbortSignal.timeout(10_000);
     let seconds = 0;
     try {
       const response = await fetch(url, { ...init, headers, signal });
       const text = await response.text();
-      if (response.ok) return { response, body: readJson(text) };
+      if (response.ok) return { response, text };
       if (tries === TRIES_MAX || ![429, 502, 503, 504].includes(response.status)) {
-        const { code, message } = JSON.parse(text);
-        throw new Refused(`${response.status} ${code}: ${message}`);
+        throw new Refused(`${response.status}: ${text.slice(0, 200)}`);
       }
-      seconds = Number(response.headers.get('retry-after'));
+      seconds = Number(response.headers.get('retry-after')) || 0;
     } catch (error) {
       if (tries === TRIES_MAX || error instanceof Refused) throw error;
     }
@@ -62,22 +66,28 @@ async function send(url: string, init: { headers?: object; method?: string; body
 /** Adds a pet once, however often it is sent with the same key. */
 async function create(pet: NewPet, idempotencyKey: string) {
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': idempotencyKey };
-  const { response, body } = await send(`${base}/pets`, {
+  const { response, text } = await send(`${base}/pets`, {
     method: 'POST',
     headers,
     body: writeJson(pet),
   });
-  return { pet: body as Pet, replayed: response.headers.get('idempotency-replayed') === 'true' };
+  return {
+    pet: readJson(text) as Pet,
+    replayed: response.headers.get('idempotency-replayed') === 'true',
+  };
 }
 
 /** Every pet of a query, page by page: `list('limit=100&status=sold')`. */
 async function* list(query = ''): AsyncGenerator<Pet> {
   for (let url: string | undefined = `${base}/pets?${query}`; url !== undefined; ) {
-    const { response, body } = await send(url);
-    yield* body as Pet[];
+    const { response, text } = await send(url);
+    yield* readJson(text) as Pet[];
     const next = /<([^>]*)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
-    // Its address is relative to this one's.
+    // Its address is relative to this one's; the key is sent to this service alone.
     url = next === undefined ? undefined : new URL(next, url).href;
+    if (url !== undefined && new URL(url).origin !== new URL(base).origin) {
+      throw new Error(`the next page is at another origin: ${url}`);
+    }
   }
 }
 

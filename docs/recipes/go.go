@@ -41,12 +41,11 @@ type Pet struct {
 
 // Refused is an answer that would be the same again.
 type Refused struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Status  int    `json:"status"`
+	Status int
+	Text   string
 }
 
-func (r *Refused) Error() string { return fmt.Sprintf("%d %s: %s", r.Status, r.Code, r.Message) }
+func (r *Refused) Error() string { return fmt.Sprintf("%d: %.200s", r.Status, r.Text) }
 
 // send sends a request until it is answered, and reads the JSON into value: again when the answer is
 // lost, and after 429, 502, 503 and 504 when Retry-After says. So a create needs its Idempotency-Key.
@@ -63,9 +62,7 @@ func send(method, url, idempotencyKey string, body []byte, value any) (*http.Res
 				seconds, _ = strconv.Atoi(response.Header.Get("Retry-After"))
 				err = fmt.Errorf("still %s", response.Status)
 			default:
-				refused := &Refused{Status: response.StatusCode}
-				json.Unmarshal(text, refused)
-				return nil, refused
+				return nil, &Refused{response.StatusCode, string(text)}
 			}
 		}
 		if tries == triesMax {
@@ -121,16 +118,23 @@ func list(base, query string, use func(Pet)) error {
 		if found == nil {
 			return nil
 		}
-		// Its address is relative to this one's.
-		address, err := response.Request.URL.Parse(found[1])
+		// Its address is relative to this one's; the key is sent to this service alone.
+		here := response.Request.URL
+		address, err := here.Parse(found[1])
 		if err != nil {
 			return err
+		}
+		if address.Scheme != here.Scheme || address.Host != here.Host {
+			return fmt.Errorf("the next page is at another origin: %s", address)
 		}
 		url = address.String()
 	}
 }
 
 func main() {
+	if len(os.Args) != 2 || os.Getenv("KEY") == "" {
+		log.Fatal("usage: KEY=… go run go.go http://127.0.0.1:8080/v1")
+	}
 	base := os.Args[1]
 	random := make([]byte, 16)
 	if _, err := rand.Read(random); err != nil {

@@ -1,6 +1,7 @@
 /**
  * A client of the petstore in TypeScript, with the client of its package, which the operator of the
- * service has: npm install ./petstore-1.0.0.tgz, then KEY=… node package.ts http://127.0.0.1:8080/v1
+ * service has, for Node 24 or newer: npm install ./petstore-1.0.0.tgz, save this as client.mts, then
+ * KEY=… node client.mts http://127.0.0.1:8080/v1
  *
  * Its ids are bigint, exact over int64; it follows Link, and sends a request again, a create with its
  * Idempotency-Key, when an answer is lost, and when Retry-After says.
@@ -9,7 +10,12 @@
 import { PetstoreClient, PetstoreClientError } from 'petstore/client';
 
 const [baseUrl = ''] = process.argv.slice(2);
-const client = new PetstoreClient({ baseUrl, apiKey: process.env.KEY ?? '', retries: 9 });
+const { KEY: apiKey = '' } = process.env;
+if (baseUrl === '' || apiKey === '') {
+  console.error('usage: KEY=… node client.mts http://127.0.0.1:8080/v1');
+  process.exit(2);
+}
+const client = new PetstoreClient({ baseUrl, apiKey, retries: 9 });
 
 const idempotencyKey = crypto.randomUUID();
 const rex = { name: 'Rex', categoryId: 9223372036854775807n };

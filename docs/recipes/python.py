@@ -12,7 +12,7 @@ import time
 import uuid
 from http.client import HTTPException
 from urllib.error import HTTPError
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import Request, urlopen
 
 TRIES_MAX = 10
@@ -40,9 +40,10 @@ def send(url, pet=None, idempotency_key=None):
                 return json.load(answer), answer.headers
         except HTTPError as error:
             if error.code not in (429, 502, 503, 504) or tries == TRIES_MAX:
-                problem = json.load(error)
-                raise Refused(f"{error.code} {problem['code']}: {problem['message']}") from error
-            seconds = int(error.headers.get("Retry-After", 0))
+                text = error.read().decode(errors="replace")
+                raise Refused(f"{error.code}: {text[:200]}") from error
+            after = error.headers.get("Retry-After", "")
+            seconds = int(after) if after.isdigit() else 0
         except (OSError, HTTPException):
             if tries == TRIES_MAX:
                 raise
@@ -63,11 +64,15 @@ def list_pets(**query):
         pets, headers = send(url)
         yield from pets
         following = re.search('<([^>]*)>; rel="next"', headers.get("Link", ""))
-        # Its address is relative to this one's.
+        # Its address is relative to this one's; the key is sent to this service alone.
         url = following and urljoin(url, following[1])
+        if url and urlsplit(url)[:2] != urlsplit(BASE)[:2]:
+            raise ValueError(f"the next page is at another origin: {url}")
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or not os.environ.get("KEY"):
+        sys.exit("usage: KEY=… python3 python.py http://127.0.0.1:8080/v1")
     BASE, KEY = sys.argv[1], os.environ["KEY"]
     rex = {"name": "Rex", "categoryId": 9223372036854775807}
     name_of_create = str(uuid.uuid4())

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRecipe, runRecipe } from '../support/recipe.ts';
+import { assertFailures, assertRecipe, assertUsage, runRecipe } from '../support/recipe.ts';
 
-test('recipe in curl › on a bad day › adds a pet once, and prints every page and why it was refused', async () => {
+test('recipe in curl › with lost, refused and late answers › adds a pet once, and prints every page and why it was refused', async () => {
   const { stdout, stderr, names } = await runRecipe('bash', ['curl.sh']);
   const added = `{"id":${names.length},"name":"Rex","categoryId":9223372036854775807}`;
   const [first, second, ...pages] = stdout.trimEnd().split('\n');
@@ -20,8 +20,20 @@ test('recipe in curl › on a bad day › adds a pet once, and prints every page
   assert.match(stderr, /^\{"code":"bad_request","message":"limit must be given once, /);
 });
 
-test('recipe in Python › on a bad day › adds a pet once, and reads every page exactly', () =>
+test('recipe in Python › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
   assertRecipe('python3', ['python.py']));
 
-test('recipe in Go › on a bad day › adds a pet once, and reads every page exactly', () =>
+test('recipe in Go › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
   assertRecipe('go', ['run', 'go.go']));
+
+for (const [language, command, ...args] of [
+  ['curl', 'bash', 'curl.sh'],
+  ['Python', 'python3', 'python.py'],
+  ['Go', 'go', 'run', 'go.go'],
+] as const) {
+  test(`recipe in ${language} › an answer of another server, or a next page there › ends it`, () =>
+    assertFailures(command, args));
+
+  test(`recipe in ${language} › without a key or an address › says how it is started`, () =>
+    assertUsage(command, args));
+}

@@ -1,8 +1,8 @@
-/** A recipe of `docs/recipes`, run against the real service on a bad day. */
+/** A recipe of `docs/recipes`, run against the real service, with lost, refused and late answers, or against a server of something else. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createServer, request } from 'node:http';
+import { createServer, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -87,11 +87,14 @@ export async function runRecipe(command: string, args: readonly string[]): Promi
   return { ...ran, names: names.filter((name) => name !== undefined) };
 }
 
-/** Runs a recipe whose lines are the same in each language. */
+export const LIMIT_MESSAGE = 'limit must be given once, a whole number from 1 to 100';
+
+/** Runs a recipe whose lines are the same in each language, but for what the package has of its own. */
 export async function assertRecipe(
   command: string,
   args: readonly string[],
   replayed = ', replayed',
+  refusal = `400: {"code":"bad_request","message":"${LIMIT_MESSAGE}","status":400}`,
 ): Promise<void> {
   const { stdout, names } = await runRecipe(command, args);
   assert.equal(names.length, PETS + 1);
@@ -99,6 +102,69 @@ export async function assertRecipe(
     `added ${names.length}, category 9223372036854775807`,
     `sent again: ${names.length}${replayed}`,
     ...names.map((name, index) => `${index + 1} ${name}`),
-    '400 bad_request: limit must be given once, a whole number from 1 to 100',
+    refusal,
   ]);
+}
+
+/** Asserts that a recipe without its arguments says how it is started. */
+export async function assertUsage(command: string, args: readonly string[]): Promise<void> {
+  for (const [key, address] of [
+    ['', ['http://127.0.0.1:1/v1']],
+    ['petstore_stag_x', []],
+  ] as const) {
+    const { stderr } = await runFailing(command, [...args, ...address], key);
+    assert.match(stderr, /usage: KEY=… .*http:\/\/127\.0\.0\.1:8080\/v1/);
+  }
+}
+
+/** What a recipe must not go on after, with what it says then and the requests that it has sent. */
+const FAILURES: readonly {
+  says: RegExp;
+  requests: number;
+  answer: (port: number) => RequestListener;
+}[] = [
+  {
+    says: /no such page/,
+    requests: 1,
+    answer: () => (_request, response) => response.writeHead(404).end('<p>no such page</p>'),
+  },
+  {
+    says: /next page is at another origin: http:\/\/localhost:/,
+    requests: 3,
+    answer: (port) => (incoming, response) => {
+      const link = `<http://localhost:${port}/v1/pets?cursor=a>; rel="next"`;
+      if (incoming.method === 'GET') response.writeHead(200, { link }).end('[]');
+      else response.writeHead(201).end('{"id":1,"name":"Rex","categoryId":3}');
+    },
+  },
+];
+
+/** Asserts that a recipe ends when an answer is no error of the service, and sends its key nowhere else. */
+export async function assertFailures(command: string, args: readonly string[]): Promise<void> {
+  for (const { says, requests, answer } of FAILURES) {
+    await using server = createServer();
+    let count = 0;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    server.on('request', () => {
+      count += 1;
+    });
+    server.on('request', answer(port));
+    const { stderr } = await runFailing(command, [...args, `http://127.0.0.1:${port}/v1`], 'x');
+    server.closeAllConnections();
+    assert.match(stderr, says);
+    assert.equal(count, requests);
+  }
+}
+
+function runFailing(
+  command: string,
+  args: readonly string[],
+  KEY: string,
+): Promise<{ stderr: string }> {
+  const options = { cwd: RECIPES, env: { ...process.env, KEY }, timeout: RUN_MS_MAX };
+  return promisify(execFile)(command, args, options).then(
+    ({ stdout }) => assert.fail(`it succeeded: ${stdout}`),
+    (error) => error,
+  );
 }
