@@ -39,9 +39,9 @@ A key of staging does not open production, and a key of production does not open
 ## Write a client
 
 Small ones to copy, which read every page, send a request again without adding a pet twice, and keep every
-int64 exact; \`/docs/recipes/\` of this service has them:
+int64 exact:
 
-${[...RECIPES].map(([name, title]) => `- [${title}](recipes/${name})`).join('\n')}
+${[...RECIPES].map(([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`).join('\n')}
 
 ## Read every page
 

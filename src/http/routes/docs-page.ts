@@ -33,6 +33,8 @@ for (const server of content.servers) {
 }
 for (const parameter of Object.values(content.paths).flatMap(Object.values).flatMap((operation) => operation.parameters ?? [])) {
   const { required, example: value = parameter.schema.default } = parameter;
+  // It would be shown as a double, which is rounded.
+  if (!Number.isSafeInteger(parameter.schema.maximum)) delete parameter.schema.maximum;
   if (!required) parameter.examples = { default: { value, 'x-disabled': true } };
 }
 // Scalar writes a while after a change, which may be when the token is no longer to be kept.
@@ -76,6 +78,7 @@ body { margin: 0 }
 header { position: sticky; top: 0; z-index: 20; box-sizing: border-box; height: 3rem; padding: 0 1rem; display: flex; align-items: center; gap: 1.2rem; overflow-x: auto; white-space: nowrap; font-size: .9rem; background: var(--scalar-background-1, Canvas); color: var(--scalar-color-1, CanvasText); border-bottom: 1px solid var(--scalar-border-color, GrayText) }
 header a { color: inherit; text-underline-offset: .2em }
 header label { margin-left: auto }
+@media (width < 60rem) { header { gap: .8rem; white-space: normal; line-height: 1.2 } header span { display: none } }
 .text { max-width: 36rem; margin: 4rem auto; padding: 0 1.5rem }
 </style>
 </head>
@@ -85,13 +88,14 @@ header label { margin-left: auto }
 <a href="../console/">Console</a>
 <a href="../openapi.json">OpenAPI document</a>
 <span>Write a client: ${LINKS.join(', ')}</span>
-<label><input id="keep" type="checkbox" disabled> Keep the token in this browser</label>
+<label><input id="keep" type="checkbox" disabled> Keep the key in this browser</label>
 </header>
 <div id="reference">
 <div class="text">
 <h1>Petstore</h1>
 <p>Keeps the pets of a store: list them, add one, get one. Every operation needs an API key, which the operator of the service makes.</p>
 <p>Its operations, with forms to try them, are shown here once the script of this page is loaded. Without JavaScript, the OpenAPI document has them.</p>
+<p>Clients to copy: ${LINKS.join(', ')}.</p>
 </div>
 </div>
 <script type="module">${SCRIPT}</script>

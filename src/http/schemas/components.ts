@@ -42,7 +42,7 @@ export const COMPONENTS = {
   PetStatus: {
     type: 'string',
     enum: PET_STATUSES,
-    description: 'Whether the pet can be bought. Absent when the client gave none.',
+    description: 'Whether the pet can be bought.',
   },
   NewPet: {
     type: 'object',
@@ -58,7 +58,7 @@ export const COMPONENTS = {
       id: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
       ...FIELD_SCHEMAS,
     },
-    description: 'A pet of the store.',
+    description: 'A pet of the store. `status` is absent when the client gave none.',
     examples: [EXAMPLE_PET],
   },
   Pets: {
