@@ -57,12 +57,12 @@ export function parseHeader(cells: readonly string[]): Columns {
   for (const cell of cells) {
     // Spreadsheets may add columns without a name.
     if (cell !== '' && seen.has(cell))
-      throw createLineError(1, `the column ${cell} is given twice`);
+      throw createLineError(1, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
   for (const { name, optional } of NEW_PET_FIELDS) {
     if (!optional && !seen.has(name)) {
-      throw createLineError(1, `the header must have the column ${name}`);
+      throw createLineError(1, `the header must have the column "${name}"`);
     }
   }
   const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({

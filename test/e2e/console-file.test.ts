@@ -62,7 +62,7 @@ describe('console, add many', { skip }, () => {
         'line 4: status must be one of',
       ],
       [long, 'line 21: categoryId must be', 'and 5 more'],
-      ['name,status\nRex,sold\n', 'line 1: the header must have the column categoryId'],
+      ['name,status\nRex,sold\n', 'line 1: the header must have the column "categoryId"'],
       ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
       [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
       [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
