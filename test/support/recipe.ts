@@ -133,8 +133,8 @@ const FAILURES: readonly {
     requests: 3,
     answer: (port) => (incoming, response) => {
       const link = `<http://localhost:${port}/v1/pets?cursor=a>; rel="next"`;
-      if (incoming.method === 'GET') response.writeHead(200, { link }).end('[]');
-      else response.writeHead(201).end('{"id":1,"name":"Rex","categoryId":3}');
+      if (incoming.method === 'POST') response.writeHead(201).end('{"id":1,"categoryId":3}');
+      else response.writeHead(200, incoming.url?.includes('cursor') ? {} : { link }).end('[]');
     },
   },
 ];
