@@ -28,8 +28,8 @@ type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Outc
 
 /**
  * A function that collects writes during a turn of the event loop, and for as long as a commit is
- * under way, and commits them as one group. Each write gets its own outcome, after the whole group is
- * on the disk.
+ * under way, and commits them in groups of `GROUP_MAX` at most, one after the other. Each write gets its
+ * own outcome, after its whole group is on the disk.
  *
  * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
  * @param toBytes about how much memory a write takes while it waits.

@@ -11,7 +11,10 @@ import type { Hosts } from './hosts.ts';
 export const ANSWER_MS_MAX = 900;
 /** Half of it, so that there is time to try a second host. */
 export const CONNECT_MS_MAX = ANSWER_MS_MAX / 2;
-/** The server ends a statement so long before its call fails: no statement goes on after a 503, and its connection is kept. */
+/**
+ * The server ends a statement so long before its call fails: no statement goes on after a 503, and its connection
+ * is kept, but for the wait for a synchronous standby, which no limit ends.
+ */
 const ENDED_MS_BEFORE = 100;
 const STATEMENT_MS_MAX = ANSWER_MS_MAX - ENDED_MS_BEFORE;
 
