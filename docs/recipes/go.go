@@ -15,6 +15,7 @@ import (
 	"math"
 	mathrand "math/rand"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -105,6 +106,10 @@ func create(base string, pet NewPet, idempotencyKey string) (added Pet, replayed
 
 // list calls use with every pet of a query, page by page: list(base, "limit=100&status=sold", use).
 func list(base, query string, use func(Pet)) error {
+	home, err := neturl.Parse(base)
+	if err != nil {
+		return err
+	}
 	for url := base + "/pets?" + query; ; {
 		var pets []Pet
 		response, err := send("GET", url, "", nil, &pets)
@@ -119,12 +124,11 @@ func list(base, query string, use func(Pet)) error {
 			return nil
 		}
 		// Its address is relative to this one's; the key is sent to this service alone.
-		here := response.Request.URL
-		address, err := here.Parse(found[1])
+		address, err := response.Request.URL.Parse(found[1])
 		if err != nil {
 			return err
 		}
-		if address.Scheme != here.Scheme || address.Host != here.Host {
+		if address.Scheme != home.Scheme || address.Host != home.Host {
 			return fmt.Errorf("the next page is at another origin: %s", address)
 		}
 		url = address.String()

@@ -28,15 +28,17 @@ def send(url, pet=None, idempotency_key=None):
     Again when the answer is lost, and after 429, 502, 503 and 504 when Retry-After says. So a create
     needs its Idempotency-Key.
     """
-    headers = {"Authorization": f"Bearer {KEY}"}
-    body = None
+    request = Request(url)
+    # Of a redirect, which may lead elsewhere, urllib would send every other header too.
+    request.add_unredirected_header("Authorization", f"Bearer {KEY}")
     if pet is not None:
-        headers.update({"Content-Type": "application/json", "Idempotency-Key": idempotency_key})
-        body = json.dumps(pet).encode()
+        request.add_header("Content-Type", "application/json")
+        request.add_header("Idempotency-Key", idempotency_key)
+        request.data = json.dumps(pet).encode()
     for tries in range(1, TRIES_MAX + 1):
         seconds = 0
         try:
-            with urlopen(Request(url, body, headers), timeout=10) as answer:
+            with urlopen(request, timeout=10) as answer:
                 return json.load(answer), answer.headers
         except HTTPError as error:
             if error.code not in (429, 502, 503, 504) or tries == TRIES_MAX:
