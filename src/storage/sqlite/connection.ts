@@ -42,8 +42,8 @@ export class SqliteConnection extends DatabaseSync {
     return results;
   }
 
-  transact<T>(kind: 'deferred' | 'immediate', work: () => T): T {
-    this.exec(`begin ${kind}`);
+  transact<T>(begin: 'begin' | 'begin immediate', work: () => T): T {
+    this.exec(begin);
     try {
       const result = work();
       this.exec('commit');

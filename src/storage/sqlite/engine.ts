@@ -44,7 +44,7 @@ export async function openSqlite(
       throw new PetstoreError('unavailable', `there is no database ${file}`);
     }
     checkFile(file);
-    if (create) createIfMissing(file);
+    createIfMissing(file);
   }
   let connection: SqliteConnection | undefined;
   try {
@@ -71,11 +71,13 @@ function createIfMissing(file: string): void {
 async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
   await retryWhileBusy(() => checkVersion(connection));
   // In one transaction: another process may be migrating just now.
-  await retryWhileBusy(() => connection.transact('deferred', () => checkSchema(connection, file)));
+  await retryWhileBusy(() => connection.transact('begin', () => checkSchema(connection, file)));
   await retryWhileBusy(() => checkPages(connection, file));
   await retryWhileBusy(() => connection.exec('pragma journal_mode = wal'));
   await retryWhileBusy(() => connection.exec(SETTINGS));
-  return retryWhileBusy(() => connection.transact('immediate', () => migrate(connection, file)));
+  return retryWhileBusy(() =>
+    connection.transact('begin immediate', () => migrate(connection, file)),
+  );
 }
 
 /**
@@ -168,7 +170,7 @@ class SqliteEngine implements Engine {
       const places = columns.map(() => '?');
       const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
       const stage = (batch: readonly Row[]) =>
-        this.#connection.transact('deferred', () => {
+        this.#connection.transact('begin', () => {
           for (const row of batch) insert.run(...row);
         });
       let batch: Row[] = [];
@@ -197,7 +199,7 @@ class SqliteEngine implements Engine {
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
-    const begin = kind === 'snapshot' ? 'begin deferred' : 'begin immediate';
+    const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
     try {
       await retryWhileBusy(() => this.#connection.exec(begin));
       const result = await work({
@@ -271,7 +273,7 @@ class SqliteEngine implements Engine {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
     const end = performance.now() + SLICE_MS_MAX;
     try {
-      return this.#connection.transact('deferred', () => {
+      return this.#connection.transact('begin', () => {
         const results: Row[][] = [];
         for (const one of reads) {
           results.push(read(one));
@@ -315,13 +317,7 @@ class SqliteEngine implements Engine {
     this.#identifiedAt = now;
   }
 
-  /** The work's result, without a timer when no other process holds the lock. */
   async #retryWhileBusy<T>(work: () => T): Promise<T> {
-    try {
-      return work();
-    } catch (error) {
-      if (!isBusy(error)) throw explain(error, this.#file);
-    }
     try {
       return await retryWhileBusy(work);
     } catch (error) {
@@ -335,7 +331,7 @@ function toBytes(write: Write): number {
 }
 
 function toError({ failure, errcode }: Failure): Error {
-  return Object.assign(new Error(failure), errcode !== undefined && { errcode });
+  return Object.assign(new Error(failure), { errcode });
 }
 
 /** What distinguishes this file from any other of the same name; undefined when there is none. */

@@ -33,26 +33,25 @@ export async function retryWhileBusy<T>(work: () => T): Promise<T> {
   }
 }
 
-/** The primary result code of an error of SQLite; undefined for any other error. */
-export function findResultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error && 'errcode' in error)) return undefined;
-  return Number(error.errcode) & 0xff;
+/** The primary result code of an error of SQLite; 0, its code of success, for any other error. */
+export function toResultCode(error: unknown): number {
+  return Number(Object(error).errcode) & 0xff;
 }
 
 /** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
-  const code = findResultCode(error);
+  const code = toResultCode(error);
   return code === BUSY || code === LOCKED;
 }
 
 /** Whether SQLite found its file corrupt. */
 export function isDamage(error: unknown): boolean {
-  return findResultCode(error) === CORRUPT;
+  return toResultCode(error) === CORRUPT;
 }
 
 /** A PetstoreError for what the operator can do something about; any other error as it is. */
 export function explain(error: unknown, file: string): unknown {
-  const message = EXPLANATIONS.get(findResultCode(error) ?? -1);
+  const message = EXPLANATIONS.get(toResultCode(error));
   if (message === undefined) return error;
   return new PetstoreError('unavailable', `the database ${file} ${message}`, { cause: error });
 }

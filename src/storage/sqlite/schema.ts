@@ -3,6 +3,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
+import { MEMORY_FILE } from '../address.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
@@ -61,7 +62,7 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
       `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
     );
   }
-  if (!isEmpty) checkObjects(connection, file, version);
+  checkObjects(connection, file, version);
 }
 
 /**
@@ -71,10 +72,9 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
  * @throws PetstoreError `unavailable` when an object is foreign, missing or changed.
  */
 function checkObjects(connection: DatabaseSync, file: string, version: number): void {
-  const pristine = new DatabaseSync(':memory:');
+  using pristine = new DatabaseSync(MEMORY_FILE);
   for (const step of MIGRATIONS.slice(0, version)) pristine.exec(step);
   const expected = listObjects(pristine);
-  pristine.close();
   const actual = listObjects(connection);
   const differing = [...actual.keys(), ...expected.keys()].find(
     (name) => actual.get(name) !== expected.get(name),

@@ -3,7 +3,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import type { Row, Statement } from '../engine.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { BUSY_MS_MAX, findResultCode } from './errors.ts';
+import { BUSY_MS_MAX, toResultCode } from './errors.ts';
 
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
@@ -13,12 +13,14 @@ export type Written = Row[][] | Failure;
 
 export interface Failure {
   readonly failure: string;
-  readonly errcode: number | undefined;
+  readonly errcode: number;
 }
 
 /** Executes all the writes in one transaction. One that fails is undone alone. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
-  return connection.transact('immediate', () => writes.map((write) => writeOne(connection, write)));
+  return connection.transact('begin immediate', () =>
+    writes.map((write) => writeOne(connection, write)),
+  );
 }
 
 function writeOne(connection: SqliteConnection, write: Write): Written {
@@ -38,7 +40,7 @@ function writeOne(connection: SqliteConnection, write: Write): Written {
 }
 
 function toFailure(error: unknown): Failure {
-  return { failure: String(error), errcode: findResultCode(error) };
+  return { failure: String(error), errcode: toResultCode(error) };
 }
 
 if (!isMainThread) {
