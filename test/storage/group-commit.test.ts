@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
+import { Statistics } from '../../src/storage/statistics.ts';
 
 /** The most that may wait. */
 const WAITING_MAX = 10_000;
@@ -26,11 +27,13 @@ interface Grouped {
   readonly write: (write: number) => Promise<number>;
   /** The commits that were begun so far; each is under way until it is ended. */
   readonly commits: readonly Commit[];
+  readonly statistics: Statistics;
 }
 
 /** Writes of numbers, whose result is the double unless `end` gives other outcomes. */
 function create(toBytes: (write: number) => number = () => 1, waitMsMax?: number): Grouped {
   const commits: Commit[] = [];
+  const statistics = new Statistics();
   const write = groupCommit<number, number>(
     (writes) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
@@ -48,10 +51,10 @@ function create(toBytes: (write: number) => number = () => 1, waitMsMax?: number
       return promise;
     },
     toBytes,
-    undefined,
+    statistics,
     waitMsMax,
   );
-  return { write, commits };
+  return { write, commits, statistics };
 }
 
 /** Ends commits until none is under way. */
@@ -270,6 +273,23 @@ test('groupCommit › full groups that wait › count as long as their commits w
   const waiting = watch(Array.from({ length: 2 * GROUP_MAX }, (_, index) => write(index)));
   await assertTooSlow(write(3));
   assert.ok(waiting.every((result) => result === 'waits'));
+});
+
+test('groupCommit › two commits of a second each › are counted, their writes too, and those that wait', async (t) => {
+  const clock = createClock(t);
+  const { write, commits, statistics } = create();
+  clock.pass(5_000);
+  watch([write(1)]);
+  await nextTurn();
+  watch([write(2), write(3)]);
+  const none = { ...new Statistics() };
+  assert.deepEqual({ ...statistics }, { ...none, waitingWrites: 2 });
+  for (const commit of [0, 1]) {
+    clock.pass(1_000);
+    await commits[commit]?.end();
+  }
+  const counted = { commits: 2, committedWrites: 3, commitSeconds: 2 };
+  assert.deepEqual({ ...statistics }, { ...none, ...counted });
 });
 
 test('groupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {

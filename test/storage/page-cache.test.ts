@@ -216,6 +216,12 @@ describe('createPageCache, many pages', () => {
     assert.ok(most > 1 && most <= 16, `${most} pages`);
   });
 
+  test('createPageCache › pages that take the limit to the unit › are all cached', async () => {
+    // Each page costs 128 units beside its text.
+    const half = 'x'.repeat(UNITS_MAX / 2 - 128);
+    assert.deepEqual([await countCached(half, 2), await countCached(`${half}x`, 2)], [2, 1]);
+  });
+
   test('createPageCache › a page larger than the limit › replaces the others', async () => {
     const cached = await countCached('x'.repeat(UNITS_MAX + 1), 5);
     assert.ok(cached <= 1, `${cached} pages`);

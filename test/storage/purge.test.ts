@@ -1,14 +1,15 @@
 /** The purge of idempotency keys: what it takes away and keeps, step by step, on every engine that keeps data. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { describe, type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import type { Engine } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
+import { disposable } from '../support/disposable.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 import { ENGINES, openNewStore, runBeside } from './contract/engines.ts';
 
@@ -162,3 +163,83 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
     });
   });
 }
+
+/** The purge of a database in memory by a clock of its own, whose time passes when it is told to. */
+async function purgeByClock(t: TestContext) {
+  const engine = disposable(await openSqlite(':memory:', { create: true }));
+  t.after(() => engine.close());
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  // How long the process runs, and what its operating system takes for the time.
+  const clock = { runs: 5_000_000, wall: NOW };
+  t.mock.method(performance, 'now', () => clock.runs);
+  let steps = 0;
+  const write: Engine['write'] = (...statements) => {
+    steps += 1;
+    return engine.write(...statements);
+  };
+  const stop = startPurge({ write, skipLocked: '' }, () => clock.wall, 1_000);
+  return {
+    clock,
+    stop,
+    reserve: (count: number, at: number) =>
+      engine.write({
+        sql: `with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)
+          insert into idempotency_keys (api_key_id, name, created_at) select 7, ?2 || '-' || n, ?2 from numbers`,
+        values: [count, at],
+      }),
+    listTimes: async () => {
+      const rows = await engine.read('select created_at from idempotency_keys order by created_at');
+      return rows.map(([at]) => Number(at) - NOW);
+    },
+    /** The steps that were begun within that time. */
+    async pass(ms: number): Promise<number> {
+      const before = steps;
+      Object.assign(clock, { runs: clock.runs + ms, wall: clock.wall + ms });
+      t.mock.timers.tick(ms);
+      for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+      return steps - before;
+    },
+  };
+}
+
+describe('startPurge', () => {
+  test('startPurge › 201 old keys › are taken away in two steps, the next is an interval later', async (t) => {
+    const { pass, reserve, listTimes } = await purgeByClock(t);
+    await reserve(ROWS_MAX + 1, NOW + 20 - IDEMPOTENCY_MS);
+    await reserve(1, NOW + 21 - IDEMPOTENCY_MS);
+    assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
+    assert.equal((await listTimes()).length, 2);
+    assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
+    assert.deepEqual([await pass(999), await pass(1)], [0, 1]);
+    assert.deepEqual(await listTimes(), []);
+  });
+
+  test('startPurge › keys of the future › count from now on, unless the clock was set back meanwhile', async (t) => {
+    const { clock, pass, reserve, listTimes } = await purgeByClock(t);
+    const live = 20 + IDEMPOTENCY_MS;
+    await reserve(ROWS_MAX, NOW + TEN_YEARS_MS);
+    await reserve(1, NOW + live + 1);
+    await reserve(1, NOW + live);
+    assert.deepEqual([await pass(20), await pass(20)], [1, 1]);
+    const dated = [...Array(ROWS_MAX).fill(20), 40, live];
+    assert.deepEqual(await listTimes(), dated);
+    // What is live by either of the two times is kept as it is.
+    await reserve(1, NOW - IDEMPOTENCY_MS + 60_000);
+    for (const jump of [100_000, -200_000]) {
+      clock.wall += jump;
+      assert.equal(await pass(1_000), 1);
+      assert.deepEqual(await listTimes(), [60_000 - IDEMPOTENCY_MS, ...dated]);
+    }
+  });
+
+  test('startPurge › stopped, also within a step › takes no other', async (t) => {
+    for (const ms of [0, 20]) {
+      t.mock.timers.reset();
+      const { pass, stop } = await purgeByClock(t);
+      t.mock.timers.tick(ms);
+      stop();
+      // The step that is under way ends first.
+      assert.deepEqual([await pass(0), await pass(10_000)], [0, 0]);
+    }
+  });
+});

@@ -49,11 +49,13 @@ describe('a changed SQLite file', () => {
     });
   }
 
-  test('openStore › a file of a release with other comments in its migrations › is opened', async () => {
-    const file = join(folder, 'older.db');
-    const steps = MIGRATIONS.map((step) => step.replace(/--.*/g, '-- said otherwise\n'));
-    change(file, `${steps.join('')}; pragma user_version = ${steps.length}`);
-    await (await openStore(`sqlite:${file}`, { create: false })).close();
+  test('openStore › a file of a release with other comments in its migrations, or none › is opened', async () => {
+    for (const [index, comment] of ['-- said otherwise\n', ''].entries()) {
+      const file = join(folder, `older-${index}.db`);
+      const steps = MIGRATIONS.map((step) => step.replace(/--.*/g, comment));
+      change(file, `${steps.join('')}; pragma user_version = ${steps.length}`);
+      await (await openStore(`sqlite:${file}`, { create: false })).close();
+    }
   });
 
   test('openStore › a file that was analyzed › is opened', async () => {

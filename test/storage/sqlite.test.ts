@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,7 +16,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/sqlite/migrations.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
-import { isOlder } from '../../src/storage/sqlite/schema.ts';
+import { checkPages, isOlder, migrate } from '../../src/storage/sqlite/schema.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
@@ -32,14 +32,14 @@ async function* repeat(rows: number): AsyncGenerator<NewPet> {
 }
 
 /** A petstore's database of many pages, closed. */
-async function createDatabase(rows = 3_000): Promise<string> {
+async function createDatabase(rows = 3_000, nameUnits = 3): Promise<string> {
   const file = join(createProcessFolder(), 'store.db');
   await (await openStore(`sqlite:${file}`, { create: true })).close();
   // By SQLite itself: the store takes ten times as long for them.
   alter(
     file,
     `with recursive rows (i) as (select 0 union all select i + 1 from rows where i < ${rows - 1})
-      insert into pets (name, category_id, status) select 'Rex ' || i, 1, 'sold' from rows`,
+      insert into pets (name, category_id, status) select printf('%.*c', ${nameUnits}, 'x') || i, 1, 'sold' from rows`,
   );
   return file;
 }
@@ -55,12 +55,19 @@ function alter(file: string, sql: string): void {
   connection.exec(sql);
 }
 
+/** Writes random bytes into the middle of the file. */
+async function damage(file: string): Promise<void> {
+  await using handle = await open(file, 'r+');
+  await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
+}
+
 describe('backup', () => {
   /** More than one step of the copy, and more than SQLite keeps in memory. */
-  const PETS = 200_000;
+  const PETS = 2_000;
+  const NAME_UNITS = 4_000;
 
   test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
-    const file = await createDatabase(PETS);
+    const file = await createDatabase(PETS, NAME_UNITS);
     await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
     using other = new DatabaseSync(file);
     const parts: number[] = [];
@@ -77,12 +84,9 @@ describe('backup', () => {
   });
 
   test('store.backup on sqlite › of a database that is damaged meanwhile › fails and makes no file', async () => {
-    const file = await createDatabase(PETS);
+    const file = await createDatabase(PETS, NAME_UNITS);
     await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
-    {
-      await using handle = await open(file, 'r+');
-      await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
-    }
+    await damage(file);
     await assert.rejects(store.backup(`${file}.backup`), {
       name: 'PetstoreError',
       message: `the database ${file} is damaged: restore it from a backup`,
@@ -244,6 +248,7 @@ describe('files', { concurrency: true }, () => {
         insert into idempotency_keys values (1, 'once', 5, 7)`,
       );
       await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+      assert.equal(store.isNew, false);
       const request = { keyId: 1, key: 'once', at: 6 };
       const rex = await addOnce(store.pets, REX, request);
       assert.deepEqual(rex, { ...REX, id: 7n });
@@ -259,7 +264,9 @@ describe('files', { concurrency: true }, () => {
           alter(file, `pragma user_version = ${MIGRATIONS.length + 1}`);
           return file;
         },
-        /is of a newer petstore: its schema is \d+, this program knows up to \d+/,
+        new RegExp(
+          `is of a newer petstore: its schema is ${MIGRATIONS.length + 1}, this program knows up to ${MIGRATIONS.length}`,
+        ),
       ],
       [
         'of another program',
@@ -281,6 +288,27 @@ describe('files', { concurrency: true }, () => {
           return file;
         },
         /belongs to another program/,
+      ],
+      [
+        'that another program has only numbered',
+        async () => {
+          const file = join(createProcessFolder(), 'other.db');
+          alter(file, 'pragma user_version = 1');
+          return file;
+        },
+        /belongs to another program/,
+      ],
+      [
+        'without its tables',
+        async () => {
+          const file = join(createProcessFolder(), 'store.db');
+          alter(
+            file,
+            `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
+          );
+          return file;
+        },
+        /is not as a petstore made it: see its table pets, and restore it from a backup/,
       ],
       [
         'that another program has only marked as its own',
@@ -313,8 +341,7 @@ describe('files', { concurrency: true }, () => {
         'with random bytes in its middle',
         async () => {
           const file = await createDatabase();
-          await using handle = await open(file, 'r+');
-          await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
+          await damage(file);
           return file;
         },
         /is damaged: restore it from a backup/,
@@ -339,20 +366,80 @@ describe('files', { concurrency: true }, () => {
       ],
     ];
     for (const [what, create, reason] of refused) {
-      test(`petstore › a database ${what} › is refused in one line and left as it was`, async () => {
+      test(`openStore › a database ${what} › is refused and left as it was`, async () => {
         const file = await create();
         const bytes = await readFile(file);
-        const args = ['keys', 'create', '--name', 'ci', '--database', `sqlite:${file}`];
-        const { status, stdout, stderr } = await runProgram(args, { cwd: dirname(file) });
-        assert.match(
-          stderr,
-          new RegExp(`^petstore: the database ${file} ${reason.source}[^\n]*\n$`),
-        );
-        assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+        for (const mayCreate of [true, false]) {
+          await assert.rejects(openStore(`sqlite:${file}`, { create: mayCreate }), {
+            ...{ name: 'PetstoreError', code: 'unavailable' },
+            message: new RegExp(`^the database ${file} ${reason.source}$`),
+          });
+        }
         assert.deepEqual(await readFile(file), bytes);
-        assert.equal((await readdir(join(file, '..'))).length, 1);
+        assert.equal((await readdir(dirname(file))).length, 1);
       });
     }
+
+    test('openStore › a folder, or no file and none to be made › is refused', async () => {
+      const folder = createProcessFolder();
+      const refusal = { name: 'PetstoreError', code: 'unavailable' };
+      await assert.rejects(openStore(`sqlite:${folder}`, { create: true }), {
+        ...refusal,
+        message: `the database ${folder} is not a file`,
+      });
+      const file = join(folder, 'store.db');
+      await assert.rejects(openStore(`sqlite:${file}`, { create: false }), {
+        ...refusal,
+        message: `there is no database ${file}`,
+      });
+      assert.deepEqual(await readdir(folder), []);
+      // One in memory has no file that could be missing.
+      await (await openStore('sqlite::memory:', { create: false })).close();
+    });
+
+    test('openStore › an SQLite that can lose commits › is refused', async (t) => {
+      const { prepare } = DatabaseSync.prototype;
+      t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+        const old = "select '3.51.2' as version";
+        return prepare.call(this, sql.includes('sqlite_version()') ? old : sql);
+      });
+      await assert.rejects(openStore('sqlite::memory:', { create: true }), {
+        ...{ name: 'PetstoreError', code: 'unavailable' },
+        message: 'SQLite 3.51.2 is too old: it must be 3.51.3 or newer, which a newer Node brings',
+      });
+    });
+
+    test('openStore › a new database, and again › is new once, private, and then not written', async () => {
+      const file = join(createProcessFolder(), 'store.db');
+      const open = async () => {
+        await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+        return store.isNew;
+      };
+      assert.equal(await open(), true);
+      if (process.platform !== 'win32') assert.equal((await stat(file)).mode & 0o777, 0o600);
+      const bytes = await readFile(file);
+      assert.equal(await open(), false);
+      assert.deepEqual(await readFile(file), bytes);
+    });
+
+    test('checkPages › a damaged database › is refused up to the bytes that are checked', async () => {
+      const file = await createDatabase();
+      await damage(file);
+      using connection = new DatabaseSync(file);
+      const { size } = await stat(file);
+      assert.throws(() => checkPages(connection, 'store.db', size), {
+        ...{ name: 'PetstoreError', code: 'unavailable' },
+        message: 'the database store.db is damaged: restore it from a backup',
+      });
+      checkPages(connection, 'store.db', size - 1);
+    });
+
+    test('migrate › a database that a newer petstore has just migrated › is refused', async () => {
+      const file = await createDatabase(1);
+      alter(file, `pragma user_version = ${MIGRATIONS.length + 1}`);
+      using connection = new DatabaseSync(file);
+      assert.throws(() => migrate(connection, file), /is of a newer petstore/);
+    });
 
     test('petstore › a database that is a folder › is refused in one line', async () => {
       const cwd = createProcessFolder();
@@ -546,13 +633,17 @@ test('sqlite › a file that is removed or replaced while it is open › is writ
   await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
 });
 
-test('sqlite › a file that is removed after a write › is written no more from a second later on', async () => {
+test('sqlite › a file that is removed after a write › is written no more from a second later on', async (t) => {
   const path = await createDatabase(1);
   await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  let now = 2_000;
+  t.mock.method(performance, 'now', () => now);
+  await store.pets.add(REX);
+  await rm(path);
+  now += 999;
   await store.pets.add(REX);
   await store.check();
-  await rm(path);
-  await setTimeout(1_000);
+  now += 1;
   const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
   await assert.rejects(store.pets.add(REX), gone);
   await assert.rejects(store.check(), gone);

@@ -1,0 +1,352 @@
+/** The engine on SQLite, which the stores have between them and node:sqlite: outcomes, locks, transactions and copies. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, statSync } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { PetstoreError } from '../../src/error.ts';
+import { writeBackup } from '../../src/storage/backup.ts';
+import type { Engine, Row } from '../../src/storage/engine.ts';
+import { copyStore, openStore } from '../../src/storage/open.ts';
+import { createPetStore } from '../../src/storage/pet-store.ts';
+import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { BUSY_MS_MAX } from '../../src/storage/sqlite/errors.ts';
+import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
+import { disposable } from '../support/disposable.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { addOnce, createNewKey, listAll, REQUEST, REX } from './contract/data.ts';
+
+const PET = ['name', 'category_id'];
+const PAGE_BYTES = 4_096;
+const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
+
+const createFile = () => join(createProcessFolder(), 'store.db');
+
+async function openNew(file = ':memory:') {
+  return disposable(await openSqlite(file, { create: true }));
+}
+
+async function* rowsOf(...rows: readonly Row[]): AsyncGenerator<Row> {
+  yield* rows;
+}
+
+function unavailable(file: string, message: string) {
+  return { name: 'PetstoreError', code: 'unavailable', message: `the database ${file} ${message}` };
+}
+
+describe('outcomes', () => {
+  test('engine.write › one that breaks a rule of the table › fails with its reason, the others stand', async () => {
+    for (const file of [createFile(), ':memory:']) {
+      await using engine = await openNew(file);
+      const settled = await Promise.allSettled([
+        engine.write({ sql: `${ADD} returning id`, values: [] }),
+        engine.write({ sql: 'insert into pets (name) values (?)', values: ['Mia'] }),
+        engine.write({ sql: `${ADD} returning id`, values: [] }),
+      ]);
+      assert.deepEqual(
+        settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+        [[[[1n]]], 'Error: Error: NOT NULL constraint failed: pets.category_id', [[[2n]]]],
+      );
+    }
+  });
+
+  test('engine.write › a file that cannot grow, or be written › says so', async () => {
+    for (const file of [createFile(), ':memory:']) {
+      await using engine = await openNew(file);
+      const pets = createPetStore(engine);
+      await engine.write({ sql: 'pragma max_page_count = 1', values: [] });
+      const large = { ...REX, name: 'x'.repeat(40 * PAGE_BYTES) };
+      await assert.rejects(pets.add(large), unavailable(file, 'cannot grow: the disk is full'));
+      await engine.write({ sql: 'pragma query_only = on', values: [] });
+      await assert.rejects(
+        pets.add(REX),
+        unavailable(file, 'cannot be written: its file and its folder must be writable'),
+      );
+      assert.deepEqual(await engine.read('select * from pets'), []);
+    }
+  });
+
+  test('engine.write › one whose failure undoes the whole transaction › fails with its reason', async () => {
+    await using engine = await openNew();
+    await engine.write({
+      sql: "create trigger refuse before insert on pets begin select raise(rollback, 'no'); end",
+      values: [],
+    });
+    await assert.rejects(engine.write({ sql: ADD, values: [] }), /Error: no$/);
+    const adding = engine.transact('exclusive', ({ insert }) => insert('pets', PET, [['Rex', 1n]]));
+    await assert.rejects(adding, /^Error: no$/);
+    await assert.rejects(engine.load('pets', PET, rowsOf(['Rex', 1n])), /^Error: no$/);
+    assert.deepEqual(await engine.read('select * from pets'), []);
+  });
+
+  test('engine.write › more than 8 MiB of text › is refused at once', async () => {
+    await using engine = await openNew();
+    const values = ['x'.repeat(4 * 1024 * 1024), 'x'];
+    await assert.rejects(engine.write({ sql: 'select ?, ?', values }), {
+      ...{ name: 'PetstoreError', code: 'unavailable' },
+      message: 'too many writes wait for the disk',
+    });
+  });
+
+  test('engine.load › a row that breaks a rule of the table › fails with its reason and adds nothing', async () => {
+    await using engine = await openNew();
+    await assert.rejects(
+      engine.load('pets', PET, rowsOf(['Rex', 1n], [null, 1n])),
+      /^Error: NOT NULL constraint failed: pets.name$/,
+    );
+    assert.deepEqual(await engine.read('select * from pets'), []);
+  });
+
+  test('SqliteWriter › many writes one after the other › leave no listener behind', async (t) => {
+    const warnings: string[] = [];
+    const warn = ({ message }: Error) => warnings.push(message);
+    process.on('warning', warn);
+    t.after(() => process.off('warning', warn));
+    await using writer = disposable(new SqliteWriter(createFile()));
+    for (let count = 0; count < 12; count += 1) {
+      assert.deepEqual(await writer.commit([[{ sql: 'select 1', values: [] }]]), [[[[1n]]]]);
+    }
+    assert.deepEqual(warnings, []);
+  });
+
+  test('addOnce › a key that is purged before its pet is found › is unavailable', async () => {
+    await using engine = await openNew();
+    const pets = createPetStore({
+      ...{ petQueries: engine.petQueries, insertPet: async () => undefined },
+      findAdded: async () => undefined,
+    } as Partial<Engine> as Engine);
+    await assert.rejects(addOnce(pets, REX, REQUEST), {
+      ...{ name: 'PetstoreError', code: 'unavailable' },
+      message: 'the earlier request is forgotten',
+    });
+  });
+
+  test('readStatistics › pages with and without a commit between, of this process and another › says which were read', async () => {
+    const file = createFile();
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+    using other = new DatabaseSync(file);
+    const list = async () => {
+      await setTimeout(1);
+      await store.pets.listAsJson({ limit: 1 });
+      const { readPages, cachedPages } = store.readStatistics();
+      return [readPages, cachedPages];
+    };
+    assert.deepEqual(
+      [await list(), await list()],
+      [
+        [1, 0],
+        [1, 1],
+      ],
+    );
+    other.exec(ADD);
+    assert.deepEqual(
+      [await list(), await list()],
+      [
+        [2, 1],
+        [2, 2],
+      ],
+    );
+    await store.pets.add(REX);
+    assert.deepEqual(
+      [await list(), await list()],
+      [
+        [3, 2],
+        [3, 3],
+      ],
+    );
+    const { commits, committedWrites } = store.readStatistics();
+    assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
+  });
+});
+
+describe('locks', () => {
+  test('engine.load › while another holds the lock › waits for it, for four seconds at most', async (t) => {
+    const file = createFile();
+    await using engine = await openNew(file);
+    using other = new DatabaseSync(file);
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    const load = () => {
+      let isDone = false;
+      const loading = engine.load('pets', PET, rowsOf(['Rex', 1n])).finally(() => {
+        isDone = true;
+      });
+      loading.catch(() => undefined);
+      const waits = async () => {
+        await setTimeout(30);
+        return !isDone;
+      };
+      return { loading, waits };
+    };
+
+    other.exec('begin immediate');
+    const early = load();
+    assert.ok(await early.waits());
+    now = BUSY_MS_MAX;
+    assert.ok(await early.waits());
+    other.exec('commit');
+    assert.equal(await early.loading, 1);
+
+    other.exec('begin immediate');
+    const late = load();
+    assert.ok(await late.waits());
+    now = 2 * BUSY_MS_MAX + 1;
+    for (let tries = 0; tries < 300 && (await late.waits()); tries += 1);
+    assert.ok(!(await late.waits()));
+    await assert.rejects(late.loading, unavailable(file, 'is held by another process'));
+    other.exec('rollback');
+  });
+
+  test('engine.transact › a snapshot while another writes › reads as of its beginning', async () => {
+    const file = createFile();
+    await using engine = await openNew(file);
+    using other = new DatabaseSync(file);
+    const pets = createPetStore(engine);
+    other.exec(`begin immediate; ${ADD}`);
+    assert.equal(await pets.count(), 0);
+    const counts = await engine.transact('snapshot', async ({ read }) => {
+      const before = await read('select count(*) from pets');
+      other.exec('commit');
+      return [before, await read('select count(*) from pets')];
+    });
+    assert.deepEqual(counts, [[[0n]], [[0n]]]);
+    assert.equal(await pets.count(), 1);
+  });
+
+  test('engine.transact › an exclusive one › keeps others out, and is undone when its work fails', async () => {
+    const file = createFile();
+    await using engine = await openNew(file);
+    using other = new DatabaseSync(file, { timeout: 0 });
+    const page = async () => (await engine.petQueries.listAsJson({ limit: 9 })).json;
+    assert.equal(await page(), '[]');
+    const add = (error?: Error) =>
+      engine.transact('exclusive', async ({ insert, readLastId, writeLastId }) => {
+        assert.throws(() => other.exec(ADD), /database is locked/);
+        assert.equal(await readLastId('pets'), 0n);
+        await insert('pets', ['id', ...PET], [[7n, 'Rex', 1n]]);
+        await writeLastId('pets', 9n);
+        if (error) throw error;
+        return readLastId('pets');
+      });
+    const wrong = new Error('row 7 is wrong');
+    await assert.rejects(add(wrong), wrong);
+    assert.equal(await page(), '[]');
+    assert.equal(await add(), 9n);
+    assert.equal(await page(), '[{"id":7,"name":"Rex","categoryId":1}]');
+    other.exec(ADD);
+    assert.equal(other.prepare('select max(id) as id from pets').get()?.id, 10);
+  });
+});
+
+describe('copies', () => {
+  test('copyStore › from one file to another › has all of it, and the next ids', async () => {
+    const [from, to] = [`sqlite:${createFile()}`, `sqlite:${createFile()}`];
+    const newKey = createNewKey();
+    const copy = () => copyStore({ from, to }, () => undefined);
+    await assert.rejects(copy(), { name: 'PetstoreError', message: /^there is no database / });
+    await using source = disposable(await openStore(from, { create: true }));
+    await addOnce(source.pets, REX, REQUEST);
+    await source.pets.remove((await source.pets.add(REX)).id);
+    await source.keys.add(newKey);
+    assert.equal((await copy()).keys, 1);
+    await assert.rejects(copy(), { name: 'PetstoreError', code: 'bad_request' });
+    await using target = disposable(await openStore(to, { create: false }));
+    assert.deepEqual(await listAll(target), await listAll(source));
+    assert.deepEqual(await target.keys.find(newKey.digest), (await source.keys.list())[0]);
+    assert.equal((await addOnce(target.pets, REX, REQUEST)).id, 1n);
+    assert.equal((await target.pets.add(REX)).id, 3n);
+  });
+
+  test('copyStore › an error of the progress › closes both', async () => {
+    const [from, to] = [createFile(), createFile()];
+    await using source = await openNew(from);
+    await source.load('pets', PET, rowsOf(['Rex', 1n]));
+    await source.close();
+    const copying = copyStore({ from: `sqlite:${from}`, to: `sqlite:${to}` }, () => {
+      throw new Error('enough');
+    });
+    await assert.rejects(copying, /enough/);
+    // The last connection that is closed removes the log.
+    for (const file of [from, to]) assert.deepEqual(await readdir(dirname(file)), ['store.db']);
+  });
+
+  /** Where a backup goes, and the names that it has there so far. */
+  function createTarget() {
+    const file = join(createProcessFolder(), 'backup.db');
+    return { file, list: () => readdirSync(dirname(file)) };
+  }
+
+  for (const isCopied of [true, false]) {
+    const what = isCopied ? 'SQLite' : 'another kind';
+
+    /** A backup of one pet; an engine of another kind has no copy of its own. */
+    const backUp = async (file: string, onProgress: (phase: string, part?: number) => void) => {
+      await using engine = await openNew(createFile());
+      await engine.load('pets', PET, rowsOf(['Rex', 1n]));
+      const { isNewer } = engine;
+      const other = { isNewer, transact: engine.transact.bind(engine) } as Partial<Engine>;
+      await writeBackup(
+        isCopied ? engine : (other as Engine),
+        file,
+        (copy) => openSqlite(copy, { create: true }),
+        finishCopy,
+        onProgress,
+      );
+    };
+
+    test(`writeBackup › of an engine of ${what} › is a private file that is checked at last`, async () => {
+      const { file, list } = createTarget();
+      const phases: (readonly [string, number | undefined])[] = [];
+      await backUp(file, (phase, part) => phases.push([phase, part]));
+      assert.deepEqual(phases.at(-1), ['checking', undefined]);
+      if (!isCopied) assert.deepEqual(phases[0], ['copied', 1]);
+      assert.deepEqual(list(), ['backup.db']);
+      if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o777, 0o600);
+      using copy = new DatabaseSync(file, { readOnly: true });
+      assert.equal(copy.prepare('select name from pets').get()?.name, 'Rex');
+      assert.equal(copy.prepare('pragma journal_mode').get()?.journal_mode, 'delete');
+    });
+
+    test(`writeBackup › of an engine of ${what}, that is interrupted › leaves nothing`, async () => {
+      const { file, list } = createTarget();
+      const cause = new Error('interrupted');
+      const backingUp = backUp(file, () => {
+        assert.equal(list().filter((name) => name.endsWith('.partial')).length, 1);
+        throw cause;
+      });
+      await assert.rejects(backingUp, {
+        ...{ name: 'PetstoreError', code: 'bad_request', cause },
+        message: `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
+      });
+      assert.deepEqual(list(), []);
+    });
+  }
+
+  test('finishCopy › a page that is damaged › is told of the database that was copied', async () => {
+    const file = createFile();
+    {
+      await using engine = await openNew(file);
+      const names = Array.from({ length: 100 }, (): Row => ['x'.repeat(PAGE_BYTES / 2), 1n]);
+      await engine.load('pets', PET, rowsOf(...names));
+    }
+    {
+      await using handle = await open(file, 'r+');
+      await handle.write(randomBytes(PAGE_BYTES), 0, PAGE_BYTES, 20 * PAGE_BYTES);
+    }
+    assert.throws(
+      () => finishCopy(file, 'other.db'),
+      unavailable('other.db', 'is damaged: restore it from a backup'),
+    );
+  });
+
+  test('engine.copyTo › a folder that is not there › is not taken for an error of the database', async () => {
+    await using engine = await openNew();
+    const copying = engine.copyTo(join(createProcessFolder(), 'no', 'copy.db'), () => undefined);
+    await assert.rejects(copying, (error) => !(error instanceof PetstoreError));
+    await engine.load('pets', PET, rowsOf(['Rex', 1n]));
+  });
+});
