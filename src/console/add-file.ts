@@ -4,7 +4,7 @@ import type { NewPet } from '../pet.ts';
 import { RowError } from '../pet-file.ts';
 import { parseCsv } from './csv.ts';
 import { getElement, say } from './page.ts';
-import { createClient } from './service.ts';
+import { createClient, findKey } from './service.ts';
 
 const FILE_MIB_MAX = 4;
 /** Creates that are sent at a time, which share a sync of the disk. */
@@ -16,8 +16,9 @@ const FNV_PRIME = 0x100000001b3n;
 
 let stop: AbortController | undefined;
 
-/** Resolves when all pets are added. */
+/** Resolves when all pets are added, or it was stopped. */
 export async function addFile(file: File): Promise<void> {
+  say('file-added', '');
   if (stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
   if (file.size > FILE_MIB_MAX * 1024 * 1024) {
     throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
@@ -25,10 +26,13 @@ export async function addFile(file: File): Promise<void> {
   stop = new AbortController();
   const progress = getElement('progress', HTMLElement);
   try {
-    say('file-added', '');
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const pets = parsePets(bytes);
+    getElement('progress-text', HTMLElement).textContent = 'reading the file';
+    getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
     progress.hidden = false;
+    // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    const pets = parsePets(bytes);
     say('file-added', await addPets(pets, hash(bytes), stop));
   } finally {
     progress.hidden = true;
@@ -49,6 +53,7 @@ function parsePets(bytes: Uint8Array): readonly NewPet[] {
     throw new Error('The file is not valid UTF-8.', { cause });
   }
   const rows = parseCsv(text);
+  if (rows.length === 0) throw new Error('The file has no pets.');
   const errors = rows.filter((row) => row instanceof RowError);
   if (errors.length === 0) return rows as NewPet[];
   const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
@@ -75,10 +80,14 @@ async function addPets(
     getElement('progress-text', HTMLElement).textContent = `${added} of ${pets.length}${words}`;
     getElement('progress-bar', HTMLProgressElement).value = added / pets.length;
   };
-  const client = createClient((response) => {
-    if (response?.headers.get('idempotency-replayed') === 'true') replayed += 1;
-    if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
-  }, Number.POSITIVE_INFINITY);
+  const client = createClient(
+    findKey(),
+    (response) => {
+      if (response?.headers.get('idempotency-replayed') === 'true') replayed += 1;
+      if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
+    },
+    Number.POSITIVE_INFINITY,
+  );
   // One for all workers: each takes the next one.
   const entries = pets.entries();
   const work = async () => {
@@ -93,9 +102,10 @@ async function addPets(
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (cause) {
+    const words = `${(cause as Error).message}\n${count()}. Add the same file again to go on.`;
+    if (controller.signal.aborted) return words;
     controller.abort(cause);
-    const { message } = cause as Error;
-    throw new Error(`${message}\n${count()}. Add the same file again to go on.`, { cause });
+    throw new Error(words, { cause });
   }
   return replayed === 0 ? `${count()}.` : `${count()}, ${replayed} of them by an earlier try.`;
 }

@@ -6,15 +6,17 @@ import {
   type PetStatus,
   PetstoreClientError,
 } from '../client/petstore-client.ts';
-import { findCanonicalInt64 } from '../int64.ts';
+import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
 import { JsonNumber } from '../json.ts';
 import { NEW_PET_FIELDS, PET_STATUSES } from '../pet.ts';
 import { addFile, stopAdding } from './add-file.ts';
-import { createElement, getElement, readField, say, showMessage } from './page.ts';
+import { createElement, getElement, readField, readLabel, say, showMessage } from './page.ts';
 import { createClient, findKey, forgetKey, keepKey } from './service.ts';
 
 /** What tells that a field is wrong, and not that the service could not look at it. */
-const FIELD_STATUSES = [400, 401, 404];
+const FIELD_STATUSES = [400, 401];
+const KEY_REFUSED =
+  'The service does not accept this key: it may be mistyped, expired, revoked, or of another environment.';
 
 const keyForm = getElement('key-form', HTMLFormElement);
 const listForm = getElement('list-form', HTMLFormElement);
@@ -22,11 +24,12 @@ const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
 const fileInput = getElement('file', HTMLInputElement);
+const forget = getElement('forget', HTMLElement);
 const work = getElement('work', HTMLElement);
 const previous = getElement('previous', HTMLElement);
 const following = getElement('next', HTMLElement);
 
-let client = createClient();
+let client = createClient(findKey());
 /** The cursors of the pages up to the one that is shown; the first page has none. */
 let cursors: readonly (string | undefined)[] = [undefined];
 let next: string | undefined;
@@ -40,8 +43,10 @@ function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
     if (error.name === 'AbortError') return;
     const refused = [error, error.cause].find((each) => each instanceof PetstoreClientError);
     const isOfField = refused === undefined || FIELD_STATUSES.includes(refused.status);
-    if (refused?.status === 401) closeWork();
-    showMessage(refused?.status === 401 ? keyForm : form, error.message, isOfField);
+    if (refused?.status !== 401) return showMessage(form, error.message, isOfField);
+    closeWork();
+    // The next lines say what was done with the key before.
+    showMessage(keyForm, error.message.replace(/.*/, KEY_REFUSED));
   });
 }
 
@@ -52,9 +57,11 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
   });
 }
 
-async function openWork(): Promise<void> {
-  client = createClient();
+async function openWork(key: string): Promise<void> {
+  client = createClient(key);
   await list([undefined]);
+  keepKey(key);
+  forget.hidden = false;
   keyForm.reset();
   keyForm.hidden = true;
   work.hidden = false;
@@ -62,6 +69,7 @@ async function openWork(): Promise<void> {
 
 function closeWork(): void {
   forgetKey();
+  forget.hidden = true;
   keyForm.hidden = false;
   work.hidden = true;
 }
@@ -107,39 +115,50 @@ async function add(): Promise<void> {
   for (const { name, kind, optional, parse } of NEW_PET_FIELDS) {
     const text = readField(addForm, name);
     if (text === '' && optional) continue;
+    if (text === '') throw new Error(`${readLabel(addForm, name)} is missing`);
     // A bigint can be made of an int64 alone; all else the service judges.
     members[name] = kind === 'int64' ? parse(new JsonNumber(text.trim())) : text;
   }
-  const pet = await client.create(members as unknown as NewPet, { idempotencyKey: addKey });
-  addKey = createIdempotencyKey();
-  addForm.reset();
+  const idempotencyKey = addKey;
+  const pet = await client.create(members as unknown as NewPet, { idempotencyKey });
+  // Else something was typed meanwhile, which is another pet.
+  if (addKey === idempotencyKey) {
+    addKey = createIdempotencyKey();
+    addForm.reset();
+  }
   say('added', `${pet.name} was added with the id ${pet.id}.`);
   run(listForm, list);
 }
 
 async function find(): Promise<void> {
   const id = findCanonicalInt64(readField(findForm, 'id').trim());
-  if (id === undefined) throw new Error('id must be a whole number, like 12');
+  if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
   listing.abort();
-  const pet = await client.get(id);
+  listing = new AbortController();
+  const found = await client.get(id, { signal: listing.signal }).catch((error) => {
+    if (error.code !== 'not_found') throw error;
+  });
   cursors = [undefined];
   next = undefined;
-  showPets([pet], `The pet with the id ${pet.id}`);
+  showPets(found ? [found] : [], found ? `The pet with the id ${id}` : '');
+  if (!found) throw new Error(`There is no pet with the id ${id}.`);
 }
 
 function takeFile(file: File | undefined): void {
   if (file === undefined || work.hidden) return;
   run(fileForm, async () => {
     await addFile(file);
+    showMessage(fileForm, '');
     run(listForm, list);
   });
 }
 
 onSubmit(keyForm, async () => {
-  const key = readField(keyForm, 'key').trim();
+  const key = readField(keyForm, 'key')
+    .trim()
+    .replace(/^Bearer +/i, '');
   if (!/^[!-~]+$/.test(key)) throw new Error('Paste a key, as petstore keys create prints it.');
-  keepKey(key);
-  await openWork();
+  await openWork(key);
   getElement('list-status', HTMLElement).focus();
 });
 onSubmit(listForm, () => list([undefined]));
@@ -173,7 +192,7 @@ getElement('stop', HTMLElement).addEventListener('click', () => {
   stopAdding();
   fileInput.focus();
 });
-getElement('forget', HTMLElement).addEventListener('click', () => {
+forget.addEventListener('click', () => {
   forgetKey();
   location.reload();
 });
@@ -181,4 +200,5 @@ getElement('forget', HTMLElement).addEventListener('click', () => {
 for (const id of ['list-status', 'status']) {
   getElement(id, HTMLSelectElement).append(...PET_STATUSES.map((status) => new Option(status)));
 }
-if (findKey() !== null) run(keyForm, openWork);
+forget.hidden = findKey() === '';
+if (!forget.hidden) run(keyForm, () => openWork(findKey()));

@@ -10,6 +10,12 @@ export function readField(form: HTMLFormElement, name: string): string {
   return String(new FormData(form).get(name) ?? '');
 }
 
+/** What the label of a field says. */
+export function readLabel(form: HTMLFormElement, name: string): string {
+  const field = form.querySelector<HTMLInputElement>(`[name="${name}"]`);
+  return field?.labels?.[0]?.textContent ?? '';
+}
+
 /** Writes a text that a screen reader says, too. */
 export function say(id: string, text: string): void {
   getElement(id, HTMLOutputElement).value = text;
@@ -22,7 +28,7 @@ export function createElement(tag: 'li' | 'td' | 'th', text: string): HTMLElemen
 }
 
 /**
- * Shows the message beside the field that its first word names, or the only one that can be wrong;
+ * Shows the message beside the field that its first word, or words, name, or the only one that can be wrong;
  * else at the end of the form. An empty message takes the others away.
  *
  * @param isOfField whether a field can be the cause at all.
@@ -31,7 +37,9 @@ export function showMessage(form: HTMLFormElement, message: string, isOfField = 
   // Each field that can be wrong is described by the place of its message.
   const fields = [...form.querySelectorAll<HTMLInputElement>('[aria-describedby]')];
   const [word] = message.split(' ', 1);
-  const named = fields.find(({ name }) => name === word) ?? (fields[1] ? undefined : fields[0]);
+  const named =
+    fields.find(({ name }) => name === word || message.startsWith(readLabel(form, name))) ??
+    (fields[1] ? undefined : fields[0]);
   const wrong = isOfField && message !== '' ? named : undefined;
   for (const field of fields) {
     const place = getElement(field.getAttribute('aria-describedby') ?? '', HTMLElement);

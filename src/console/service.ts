@@ -6,23 +6,25 @@ import { createElement, getElement } from './page.ts';
 const KEY_ITEM = 'petstore-api-key';
 const ANSWERS_MAX = 20;
 
-export const findKey = () => sessionStorage.getItem(KEY_ITEM);
+/** Empty when there is none. */
+export const findKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
 export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
 /**
- * A client with the key of the tab.
+ * A client with that key.
  *
  * @param onAnswer is called with each answer, or without one when none came.
  */
 export function createClient(
+  apiKey: string,
   onAnswer: (response?: Response) => void = () => {},
   retries?: number,
 ): PetstoreClient {
   return new PetstoreClient({
     // Below the path that a proxy may have put in front.
     baseUrl: new URL('../v1', document.baseURI).href,
-    apiKey: findKey() ?? '',
+    apiKey,
     ...(retries !== undefined && { retries }),
     async fetch(input, init) {
       const startedAt = performance.now();

@@ -64,6 +64,7 @@ describe('console, add many', { skip }, () => {
       [long, 'line 21: categoryId must be', 'and 5 more'],
       ['name,status\nRex,sold\n', 'line 1: the header must have the column "categoryId"'],
       ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
+      ['name,categoryId\n\n', 'The file has no pets.'],
       [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
       [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
     ] as const) {
@@ -151,12 +152,57 @@ describe('console, add many', { skip }, () => {
     await until(() => passed === 9);
     await page.getByText('5 of 12').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await page.getByText('Stopped. 5 of 12 added.').waitFor();
+    // In the colour of what went well.
+    await page.locator('#file-added', { hasText: /^Stopped\.\n5 of 12 added\./ }).waitFor();
+    assert.equal(await page.locator('#file-form [role=alert]').textContent(), '');
     assert.equal(await page.evaluate('document.activeElement.id'), 'file');
     await page.unrouteAll();
     await chooseFile(page, createCsv('Stopped', 12));
     await page.getByText('12 of 12 added, 5 of them by an earlier try.').waitFor();
     assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
+  });
+
+  test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const done = page.locator('#file-added');
+    const wrong = page.locator('#file-form [role=alert]');
+    await chooseFile(page, createCsv('First', 1));
+    await done.getByText('1 of 1 added.').waitFor();
+    await chooseFile(page, ' '.repeat(4 * 1024 * 1024 + 1));
+    await wrong.getByText('has over 4 MiB').waitFor();
+    assert.equal(await done.textContent(), '');
+    const held: Route[] = [];
+    await page.route('**/v1/pets', (route) => held.push(route));
+    await chooseFile(page, createCsv('Held', 1));
+    await until(() => held.length === 1);
+    await chooseFile(page, createCsv('Meanwhile', 1));
+    await wrong.getByText('Another file is being added').waitFor();
+    await held[0]?.continue();
+    await done.getByText('1 of 1 added.').waitFor();
+    assert.equal(await wrong.textContent(), '');
+    assertClean(opened, service.url);
+  });
+
+  test('console, add many › a file › is parsed once a frame has shown the progress', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    await page.evaluate(`{
+      const count = () => {
+        if (!document.getElementById('progress').hidden) window.frames_shown += 1;
+        requestAnimationFrame(count);
+      };
+      window.frames_shown = 0;
+      count();
+      const { decode } = TextDecoder.prototype;
+      TextDecoder.prototype.decode = function (...parameters) {
+        window.frames_before ??= window.frames_shown;
+        return decode.apply(this, parameters);
+      };
+    }`);
+    await chooseFile(page, createCsv('Frame', 1));
+    await page.getByText('1 of 1 added.').waitFor();
+    assert.ok(Number(await page.evaluate('window.frames_before')) > 0);
   });
 
   test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async () => {
@@ -177,7 +223,9 @@ describe('console, add many', { skip }, () => {
     });
     await chooseFile(page, createCsv('Refused', 8));
     await page
-      .locator('#key-error', { hasText: /the API key is not known\n\d of 8 added/ })
+      .locator('#key-error', {
+        hasText: /^The service does not accept this key: .+\n\d of 8 added/,
+      })
       .waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     // Those that were under way have no answer.

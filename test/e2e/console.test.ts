@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request, Route } from 'playwright-core';
 import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
 import {
   addPet,
@@ -21,11 +21,18 @@ import { startProxied } from '../support/path-proxy.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
 /** 2 ** 53, up to which a double has every integer. */
 const LAST_ID = 9007199254740992n;
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+/** An answer after which the client does not try again by itself. */
+const UNAVAILABLE = {
+  status: 503,
+  headers: { 'retry-after': '61' },
+  json: { code: 'unavailable', message: 'try again later', status: 503 },
+};
 const skip = NO_BROWSER;
 
 const folder = createProcessFolder();
@@ -113,13 +120,36 @@ describe('console', { skip }, () => {
     await page.goto(`${service.url}/console/`);
     for (const [key, message] of [
       ['petstore_stag_…', /^Paste a key/],
-      ['petstore_stag_x', /API key/],
+      ['petstore_stag_x', /^The service does not accept this key: it may be mistyped/],
     ] as const) {
       await page.getByLabel('API key').fill(key);
       await page.getByRole('button', { name: 'Open' }).click();
       await assertFieldMessage(page, 'API key', message);
       assert.equal(await page.evaluate('sessionStorage.length'), 0);
     }
+    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('try again later').waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
+  });
+
+  test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', async () => {
+    await using opened = await openPage(browser);
+    const { page } = opened;
+    await page.goto(`${service.url}/console/`);
+    const forget = page.getByRole('button', { name: 'Forget the key' });
+    assert.equal(await forget.isVisible(), false);
+    await page.getByLabel('API key').fill(` Bearer ${service.key}`);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('Page 1:').waitFor();
+    assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), service.key);
+    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await page.reload();
+    await page.getByText('try again later').waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 1);
+    await forget.click();
+    await forget.waitFor({ state: 'hidden' });
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
   });
 
   test('console › a key › is kept for the tab until it is forgotten', async () => {
@@ -171,13 +201,16 @@ describe('console', { skip }, () => {
     await using opened = await openConsole(browser, service);
     const { page } = opened;
     for (const [id, message] of [
-      ['9007199254740992', /no pet/],
+      ['', /^id must be a whole number/],
       ['1.5', /^id must be a whole number/],
+      [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
+      ['9007199254740992', /^There is no pet with the id 9007199254740992\.$/],
     ] as const) {
       await page.getByLabel('Id', { exact: true }).fill(id);
       await page.getByRole('button', { name: 'Look up' }).click();
       await assertFieldMessage(page, 'Id', message);
     }
+    assert.deepEqual(await readColumn(page, 'There is no pet', 1), []);
     await page.getByLabel('Id', { exact: true }).fill(`${LAST_ID + 1n}`);
     await page.keyboard.press('Enter');
     const shown = `The pet with the id ${LAST_ID + 1n}`;
@@ -188,14 +221,20 @@ describe('console', { skip }, () => {
   test('console › a pet with wrong fields › is added once each is corrected', async () => {
     await using opened = await openConsole(browser, service);
     const { page } = opened;
-    await page.getByLabel('Category id').fill('1.5');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await assertFieldMessage(page, 'Name', /^Name is missing$/);
+    await page.keyboard.type(' ');
+    await page.keyboard.press('Enter');
+    await assertFieldMessage(page, 'Category id', /^Category id is missing$/);
+    await page.keyboard.type('1.5');
+    await page.keyboard.press('Enter');
     await assertFieldMessage(page, 'Category id', /^categoryId must be a whole number from -9223/);
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.type(INT64_MAX);
     await page.keyboard.press('Enter');
     // As the service has it.
     await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
+    await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.type('Mia');
     await page.keyboard.press('Enter');
     const words = /^Mia was added with the id (\d+)\.$/;
@@ -207,6 +246,48 @@ describe('console', { skip }, () => {
     assert.deepEqual(cells, [INT64_MAX]);
     assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
     assertClean(opened, service.url, /status of 400/);
+  });
+
+  test('console › a look-up that is late › does not take the place of a newer list', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const held: Route[] = [];
+    const ended: Request[] = [];
+    const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
+    page.on('requestfailed', note);
+    page.on('requestfinished', note);
+    await page.route('**/v1/pets/*', (route) => held.push(route));
+    await page.getByLabel('Id', { exact: true }).fill('1');
+    await page.keyboard.press('Enter');
+    await until(() => held.length === 1);
+    await page.getByLabel('Pets on a page').selectOption('10');
+    await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
+    const json = { id: 1, name: 'Late', categoryId: 1 };
+    // It cannot be answered any more.
+    await held[0]?.fulfill({ json }).catch(() => {});
+    await until(() => ended.length === 1);
+    assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
+    await page.getByText('Page 1:').waitFor();
+    assert.equal(await page.getByText('Late').count(), 0);
+  });
+
+  test('console › what is typed while a pet is added › stays, and is another pet', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const held: Route[] = [];
+    await page.route('**/v1/pets', (route) => held.push(route), { times: 1 });
+    await page.getByLabel('Name').fill('Slow');
+    await page.getByLabel('Category id').fill('3');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await until(() => held.length === 1);
+    await page.getByLabel('Name').fill('Next');
+    await held[0]?.continue();
+    await page.getByText('Slow was added').waitFor();
+    assert.equal(await page.getByLabel('Name').inputValue(), 'Next');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('Next was added').waitFor();
+    assert.equal(await page.getByLabel('Name').inputValue(), '');
+    assertClean(opened, service.url);
   });
 
   test('console › a pet whose answers are lost › is added once when it is sent again', async () => {
@@ -256,7 +337,7 @@ describe('console', { skip }, () => {
   });
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [size, width] of Object.entries({ phone: 360, desktop: 1280 })) {
+    for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
       test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, async () => {
         const viewport = { width, height: 800 };
         await using opened = await openPage(browser, { colorScheme, viewport });
@@ -269,6 +350,8 @@ describe('console', { skip }, () => {
         await page.getByLabel('API key').fill(service.key);
         await page.getByRole('button', { name: 'Open' }).click();
         await page.getByText('Page 1:').waitFor();
+        await page.getByLabel('Name').fill('Rex');
+        await page.getByLabel('Category id').fill('1.5');
         await page.getByRole('button', { name: 'Add', exact: true }).click();
         await assertFieldMessage(page, 'Category id', /^categoryId/);
         await page.getByLabel('CSV file').setInputFiles(toFile('name,categoryId\nRex,x\n'));
@@ -276,6 +359,16 @@ describe('console', { skip }, () => {
         await page.getByText('What the service answered').click();
         await assertAccessible(page);
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+        const right = (selector: string) =>
+          page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().right`);
+        assert.equal(await right('table'), await right('main'));
+        if (width > 1000) assert.equal(await right('#find-form button'), await right('main'));
+        const lines = await page.evaluate(`{
+          const range = document.createRange();
+          range.selectNodeContents(document.querySelector('td:last-child:not(:empty)'));
+          range.getClientRects().length;
+        }`);
+        assert.equal(lines, 1, 'a status is broken');
         assertClean(opened, service.url);
       });
     }
