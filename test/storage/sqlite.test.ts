@@ -25,7 +25,7 @@ import { addOnce } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 const PAGE_BYTES = 4096;
-const READS_MIN = 50;
+const READS_MIN = 10;
 
 async function* repeat(rows: number): AsyncGenerator<NewPet> {
   for (let index = 0; index < rows; index += 1) yield { ...REX, name: `Rex ${index}` };
