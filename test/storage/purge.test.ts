@@ -232,14 +232,16 @@ describe('startPurge', () => {
     }
   });
 
-  test('startPurge › stopped, also within a step › takes no other', async (t) => {
-    for (const ms of [0, 20]) {
-      t.mock.timers.reset();
+  for (const [when, ms] of [
+    ['before its first step', 0],
+    ['within a step', 20],
+  ] as const) {
+    test(`startPurge › stopped ${when} › takes no other`, async (t) => {
       const { pass, stop } = await purgeByClock(t);
       t.mock.timers.tick(ms);
       stop();
       // The step that is under way ends first.
       assert.deepEqual([await pass(0), await pass(10_000)], [0, 0]);
-    }
-  });
+    });
+  }
 });
