@@ -54,6 +54,8 @@ export async function openPostgres(
       migrate(connection, { create }),
     );
     await checkSessions(pools);
+    // The calls of a start have the deadline of a request, too little for connecting beside other replicas' starts.
+    await pools.reads.withoutDeadline(async () => undefined);
     return new PostgresEngine(pools, schema);
   } catch (error) {
     await closeAll(pools);
