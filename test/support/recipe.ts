@@ -53,7 +53,8 @@ export async function runRecipe(command: string, args: readonly string[]): Promi
       return;
     }
     const { method, headers, url } = incoming;
-    const onward = request({ port: service.port, method, headers, path: url }, (answer) => {
+    const to = { host: '127.0.0.1', port: service.port, method, headers, path: url };
+    const onward = request(to, (answer) => {
       if (statuses.length === 0) {
         statuses.push('lost');
         outgoing.destroy();
