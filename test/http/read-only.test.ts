@@ -23,9 +23,13 @@ const post = (
 
 test('a read-only key › lists and gets › is answered as any key', async () => {
   const { id } = JSON.parse((await post(key)).body);
-  const headers = { authorization: `Bearer ${readOnly}` };
+  const get = (path: string, sentKey: string) =>
+    send(port, { path, headers: { authorization: `Bearer ${sentKey}` } });
   for (const path of ['/v1/pets', `/v1/pets/${id}`]) {
-    assertJson(await send(port, { path, headers }), 200);
+    const answer = await get(path, readOnly);
+    assertJson(answer, 200);
+    assert.match(answer.body, /"Rex"/);
+    assert.equal(answer.body, (await get(path, key)).body);
   }
 });
 

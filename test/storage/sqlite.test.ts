@@ -21,6 +21,7 @@ import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { nextPoll } from '../support/until.ts';
 import { addOnce } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
@@ -42,11 +43,6 @@ async function createDatabase(rows = 3_000, nameUnits = 3): Promise<string> {
       insert into pets (name, category_id, status) select printf('%.*c', ${nameUnits}, 'x') || i, 1, 'sold' from rows`,
   );
   return file;
-}
-
-/** Resolves when the event loop has looked for requests once more. */
-async function nextTurn(): Promise<void> {
-  for (let phase = 0; phase < 2; phase += 1) await setImmediate();
 }
 
 /** Runs SQL on the file with SQLite itself. */
@@ -502,7 +498,7 @@ describe('files', { concurrency: true }, () => {
         }),
       );
       await Promise.race(adding);
-      await nextTurn();
+      await nextPoll();
       assert.equal(failed, adding.length);
       other.exec('rollback');
     });
@@ -521,7 +517,7 @@ test('store.close › after a write that was refused › ends once those that we
       (error) => assert.match(error.message, /too many writes/),
     ),
   );
-  await nextTurn();
+  await nextPoll();
   await store.close();
   const atClose = added;
   await Promise.all(adding);
@@ -543,7 +539,7 @@ test('pets.find › another process commits after a get at the end of a turn ›
   t.after(() => client.destroy());
   await once(client, 'connect');
   await store.pets.find(id);
-  await nextTurn();
+  await nextPoll();
   const found = new Promise((resolve) => {
     answer = () => resolve(store.pets.find(id));
   });

@@ -1,7 +1,7 @@
 /** Waits for what happens soon, but not at once. */
 
 import assert from 'node:assert/strict';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 
 /** For the end of a process, or the start of another, also on a busy machine; a test has 60 s. */
 const WAIT_MS_MAX = 30_000;
@@ -16,4 +16,9 @@ export async function until(
     assert.ok(performance.now() < deadline, `not so within ${msMax} ms: ${isSo}`);
     await setTimeout(10);
   }
+}
+
+/** Resolves when the event loop has looked for requests once more: after the end of this turn and of the next. */
+export async function nextPoll(): Promise<void> {
+  for (let phase = 0; phase < 2; phase += 1) await setImmediate();
 }

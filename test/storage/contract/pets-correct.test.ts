@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
+import { nextPoll } from '../../support/until.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore } from './engines.ts';
 
@@ -23,11 +23,6 @@ async function getPet(pets: PetStore, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
   assert.ok(pet);
   return pet;
-}
-
-/** Resolves when the event loop has looked for requests once more. */
-async function nextTurn(): Promise<void> {
-  for (let phase = 0; phase < 2; phase += 1) await setImmediate();
 }
 
 /** The ids of the page as JSON text, which is what the cache holds. */
@@ -79,7 +74,7 @@ for (const engine of ENGINES) {
       assert.match((await pets.listAsJson({ limit: 2 })).json, /"Rex"/);
       assert.equal((await pets.find(1n))?.name, 'Rex');
       await others.update(old, { ...REX, name: 'Mia' });
-      await nextTurn();
+      await nextPoll();
       assert.equal((await pets.find(1n))?.name, 'Mia');
       assert.equal(
         (await pets.listAsJson({ limit: 2 })).json,
@@ -202,7 +197,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await listIds(pets, 2), [1, 2]);
       assert.equal((await pets.find(2n))?.id, 2n);
       await others.remove(2n);
-      await nextTurn();
+      await nextPoll();
       assert.equal(await pets.find(2n), undefined);
       assert.deepEqual(await listIds(pets, 2), [1, 3]);
       assert.equal((await pets.listAsJson({ limit: 2 })).next, undefined);
