@@ -694,14 +694,21 @@ describe('plans', () => {
   /** More than after which a session settles for a plan that knows no values. */
   const USES = 10;
 
-  test('plans › of an empty store, then 10,000 pets and keys › never read a whole table', async () => {
+  // Without sessions there are no settings of one.
+  test('plans › of an empty store, then 10,000 pets and keys › never read a whole table', {
+    skip: NO_SESSIONS,
+  }, async () => {
     await using database = await createEmptyDatabase();
     await using engine = disposable(
       await openPostgres(database.address, { create: true, databaseConnections: 1 }),
     );
     const pets = createPetStore(engine);
     const keys = createKeyStore(engine);
+    // What autovacuum does to a table of few rows: the planner then expects that it stays so small.
+    await database.query('vacuum analyze pets, api_keys, idempotency_keys');
     for (let use = 0; use < USES; use += 1) {
+      await pets.addOnce(REX, { keyId: 1, key: String(use), at: 1 });
+      await pets.addOnce(REX, { keyId: 1, key: String(use), at: 1 });
       await pets.list({ limit: 20 });
       await pets.list({ limit: 20, status: 'sold' });
       await pets.find(1n);
@@ -709,7 +716,7 @@ describe('plans', () => {
     }
     const statements = await engine.read(
       `select name, statement from pg_prepared_statements
-      where statement like 'select%' and cardinality(parameter_types) > 0`,
+      where cardinality(parameter_types) > 0`,
     );
     const explainAll = async () => {
       for (const [prepared, statement] of statements) {
@@ -722,21 +729,25 @@ describe('plans', () => {
         }
       }
     };
-    assert.equal(statements.length, 4);
+    assert.equal(statements.length, 6);
+    await explainAll();
     await database.query(
       `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
-        from generate_series(1, 10000) as id;
+        from generate_series(${USES + 1}, 10000) as id;
       insert into api_keys (id, digest, name, environment, created_at)
         select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
-        from generate_series(1, 10000) as id`,
+        from generate_series(1, 10000) as id;
+      insert into idempotency_keys select 2, id, 1, id from generate_series(${USES + 1}, 10000) as id`,
     );
     await explainAll();
-    await database.query('analyze pets; analyze api_keys');
+    await database.query('analyze pets, api_keys, idempotency_keys');
     await explainAll();
   });
 
   /** Values that a statement may be asked with, as SQL. */
   function toValues(statement: string): string[] {
+    if (statement.includes('batch')) return [`'[]', '[]'`];
+    if (statement.includes('asked')) return [`'[]'`];
     if (statement.includes('digest =')) return [`'\\x00'`];
     if (statement.includes('any(')) return [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`];
     return PET_STATUSES.map((status) => `'{0,5000}', '{21,101}', '{${status},sold}'`);
