@@ -21,8 +21,8 @@ export const LATE_MS = 100;
 export const SHARED_AT_WORK_MAX = 1_024;
 export const SHARED_AT_WORK_MIN = 64;
 
-/** How long a request above that share waits for its 503. */
-export const SHED_MS = 500;
+/** How long a request above that share waits for its 503, and one above its key's rate for its 429. */
+export const REFUSE_MS = 500;
 
 /** What is still read of a body after the answer that ends its connection, and for how long. */
 export const LINGER_BYTES_MAX = 1024 * 1024;

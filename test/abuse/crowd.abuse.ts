@@ -1,40 +1,45 @@
 /** Many clients of one key that send requests without a pause. */
 
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { send } from '../support/request.ts';
-import { assertBears, startTarget } from './attack.ts';
+import { assertBears, startTarget, type Target } from './attack.ts';
 
 const CONNECTIONS = 500;
 /** Requests of each that wait for their answers. */
 const AT_WORK = 4;
-const PETS = 300;
+/** A full page of a list. */
+const PETS = 100;
+/** More than what the clients beside the attack send. */
+const PER_SECOND = '200';
 
-const service = await startTarget();
-after(() => service[Symbol.asyncDispose]());
-const { port, key } = service;
-
-const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 const BODY = JSON.stringify({ name: 'Rex', categoryId: 1 });
-const CREATE = `POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
-const LIST = `GET /v1/pets?limit=100 HTTP/1.1\r\n${FIELDS}\r\n`;
+const REQUESTS = {
+  list: ['GET /v1/pets?limit=100 HTTP/1.1', '\r\n'],
+  create: ['POST /v1/pets HTTP/1.1', `Content-Length: ${BODY.length}\r\n\r\n${BODY}`],
+};
 
-before(async () => {
+async function addPets({ port, key }: Target): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const sent = { method: 'POST', path: '/v1/pets', headers, body: BODY };
   await Promise.all(Array.from({ length: PETS }, () => send(port, sent)));
-});
+}
 
-for (const [what, part] of [
-  ['list', LIST],
-  ['create', CREATE],
+for (const [limit, args] of [
+  ['', []],
+  [' above their rate limit', ['--rate-limit', PER_SECOND]],
 ] as const) {
-  test(`abuse › ${CONNECTIONS} clients of one key that ${what} without a pause › are borne`, async (t) => {
-    const figures = await assertBears(service, CONNECTIONS, (socket) => {
-      socket.setEncoding('latin1').on('data', (text: string) => {
-        socket.write(part.repeat(text.split('HTTP/1.1 ').length - 1));
+  for (const [what, [line, rest]] of Object.entries(REQUESTS)) {
+    test(`abuse › ${CONNECTIONS} clients of one key that ${what} without a pause${limit} › are borne`, async (t) => {
+      await using service = await startTarget(args);
+      await addPets(service);
+      const part = `${line}\r\nHost: x\r\nAuthorization: Bearer ${service.key}\r\n${rest}`;
+      const figures = await assertBears(service, CONNECTIONS, (socket) => {
+        socket.setEncoding('latin1').on('data', (text: string) => {
+          socket.write(part.repeat(text.split('HTTP/1.1 ').length - 1));
+        });
+        socket.once('connect', () => socket.write(part.repeat(AT_WORK)));
       });
-      socket.once('connect', () => socket.write(part.repeat(AT_WORK)));
+      t.diagnostic(figures);
     });
-    t.diagnostic(figures);
-  });
+  }
 }

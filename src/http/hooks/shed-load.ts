@@ -2,7 +2,7 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { createError, RETRY_AFTER_SECONDS, toErrorBody } from '../errors.ts';
-import { LATE_MS, SHARED_AT_WORK_MAX, SHARED_AT_WORK_MIN, SHED_MS } from '../limits.ts';
+import { LATE_MS, REFUSE_MS, SHARED_AT_WORK_MAX, SHARED_AT_WORK_MIN } from '../limits.ts';
 
 /** How often it is decided whether answers are late. */
 const LOOK_MS = 100;
@@ -63,7 +63,7 @@ export function createLoadShedder(): LoadShedder {
         request.refusal = { code: 'unavailable', reason: 'the key has its share at work' };
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
         // At once, it would cost as much as a list, from a client that then sends the next request.
-        setTimeout(() => reply.send(OVERLOADED), SHED_MS);
+        setTimeout(() => reply.send(OVERLOADED), REFUSE_MS);
         return;
       }
       atWork.set(key, count + 1);
