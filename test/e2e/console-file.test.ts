@@ -19,16 +19,6 @@ const folder = createProcessFolder();
 let service: RunningService;
 let browser: Browser;
 
-before(async () => {
-  service = await startService([], { cwd: folder });
-  if (!skip) browser = await launchBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
 /** A CSV of so many pets, which no other test has. */
 function createCsv(prefix: string, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => `${prefix} ${index},${index}`);
@@ -50,6 +40,16 @@ function chooseFile(page: Page, content: string | Buffer): Promise<void> {
 }
 
 describe('console, add many', { skip }, () => {
+  before(async () => {
+    service = await startService([], { cwd: folder });
+    browser = await launchBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
   test('console, add many › files with something wrong › are refused whole, with the lines', async () => {
     await using opened = await openConsole(browser, service);
     const { page, requests } = opened;

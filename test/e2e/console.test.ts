@@ -39,342 +39,6 @@ const folder = createProcessFolder();
 let service: RunningService;
 let browser: Browser;
 
-before(async () => {
-  const first = await startService([], { cwd: folder });
-  await first[Symbol.asyncDispose]();
-  const database = new DatabaseSync(join(folder, 'petstore.db'));
-  database.exec(`insert into sqlite_sequence values ('pets', ${LAST_ID})`);
-  database.close();
-  service = { ...(await startService(['--rate-limit', '1000'], { cwd: folder })), key: first.key };
-  if (!skip) browser = await launchBrowser();
-});
-
-after(async () => {
-  await browser?.close();
-  await service?.[Symbol.asyncDispose]();
-});
-
-describe('console paths', () => {
-  test('console paths › /console › redirects to a relative address', async () => {
-    const response = await fetch(`${service.url}/console`, { redirect: 'manual' });
-    assert.equal(response.status, 301);
-    assert.equal(response.headers.get('location'), 'console/');
-  });
-
-  test('console paths › the page and each file that it names › are served with their type, policy and time to be kept', async () => {
-    const { body: page, headers } = await send(service.port, { path: '/console/' });
-    assert.equal(headers['content-type'], 'text/html; charset=utf-8');
-    assert.equal(headers['cache-control'], 'no-store');
-    const policy = headers['content-security-policy'] ?? '';
-    assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
-    assert.doesNotMatch(page, /<script(?! type="module" src="[^"]+"><\/script>)|<style| style="/);
-    const names = [...page.matchAll(/"(\w{16}\/[^"]+)"/g)].map(([, name = '']) => name);
-    assert.ok(names.length > 5, page);
-    for (const name of names) {
-      const file = await send(service.port, { path: `/console/${name}` });
-      const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
-      assert.equal(file.status, 200, name);
-      assert.equal(file.headers['content-type'], `${type}; charset=utf-8`);
-      assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
-      assert.equal(file.headers['content-security-policy'], policy);
-      assert.equal(file.headers['x-content-type-options'], 'nosniff');
-    }
-    assert.doesNotMatch(service.output.stderr, /Warning/);
-  });
-
-  for (const path of [
-    '/console/main.ts',
-    '/console//',
-    '/console/../src/pet.ts',
-    '/console/__proto__',
-  ]) {
-    test(`console paths › ${path} › is 404`, async () => {
-      assertError(await send(service.port, { path }), 'not_found', /nothing/);
-    });
-  }
-
-  test('console paths › /console/ › takes GET, HEAD and OPTIONS and refuses the rest', async () => {
-    const path = '/console/';
-    const get = await send(service.port, { path });
-    const head = await send(service.port, { method: 'HEAD', path });
-    assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
-    assert.equal((await send(service.port, { method: 'OPTIONS', path })).status, 204);
-    const post = await send(service.port, { method: 'POST', path });
-    assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
-  });
-});
-
-describe('console', { skip }, () => {
-  test('start page › in a browser › leads to the console', async () => {
-    await using opened = await openPage(browser);
-    await opened.page.goto(service.url);
-    await opened.page.getByRole('link', { name: 'Console' }).click();
-    await opened.page.getByLabel('API key').waitFor();
-    assert.equal(await opened.page.locator('a[href*="v1"]').count(), 0);
-    assert.deepEqual(opened.complaints, []);
-  });
-
-  test('console › a key that is refused, or is none › is told beside the field and not kept', async () => {
-    await using opened = await openPage(browser);
-    const { page } = opened;
-    await page.goto(`${service.url}/console/`);
-    for (const [key, message] of [
-      ['petstore_stag_…', /^Paste a key/],
-      ['petstore_stag_x', /^The service does not accept this key: it may be mistyped/],
-    ] as const) {
-      await page.getByLabel('API key').fill(key);
-      await page.getByRole('button', { name: 'Open' }).click();
-      await assertFieldMessage(page, 'API key', message);
-      assert.equal(await page.evaluate('sessionStorage.length'), 0);
-    }
-    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByText('try again later').waitFor();
-    assert.equal(await page.evaluate('sessionStorage.length'), 0);
-  });
-
-  test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', async () => {
-    await using opened = await openPage(browser);
-    const { page } = opened;
-    await page.goto(`${service.url}/console/`);
-    const forget = page.getByRole('button', { name: 'Forget the key' });
-    assert.equal(await forget.isVisible(), false);
-    await page.getByLabel('API key').fill(` Bearer ${service.key}`);
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByText('Page 1:').waitFor();
-    assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), service.key);
-    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
-    await page.reload();
-    await page.getByText('try again later').waitFor();
-    assert.equal(await page.evaluate('sessionStorage.length'), 1);
-    await forget.click();
-    await forget.waitFor({ state: 'hidden' });
-    assert.equal(await page.evaluate('sessionStorage.length'), 0);
-  });
-
-  test('console › a key › is kept for the tab until it is forgotten', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page, requests } = opened;
-    const kept = `[sessionStorage.length, localStorage.length, document.cookie]`;
-    assert.deepEqual(await page.evaluate(kept), [1, 0, '']);
-    await page.reload();
-    await page.getByText('Page 1:').waitFor();
-    await page.getByRole('button', { name: 'Forget the key' }).click();
-    await page.getByLabel('API key').waitFor();
-    assert.deepEqual(await page.evaluate(kept), [0, 0, '']);
-    assert.ok(requests.every((url) => !url.includes(service.key)));
-    assertClean(opened, service.url);
-  });
-
-  test('console › pages of a status, forth and back › show each pet once', async () => {
-    await using own = await startService([], { cwd: createProcessFolder() });
-    for (let index = 0; index < 25; index += 1) {
-      const status = index % 5 ? 'sold' : 'pending';
-      await addPet(own, { name: `Pet ${index}`, categoryId: 1, status });
-    }
-    await using opened = await openConsole(browser, own);
-    const { page } = opened;
-    const nextPage = page.getByRole('button', { name: 'Next page' });
-    await page.getByLabel('Pets on a page').selectOption('10');
-    await page.getByText('Page 1: 10 pets').waitFor();
-    await nextPage.dblclick();
-    await page.getByText('Page 2: 10 pets').waitFor();
-    await nextPage.click();
-    await page.getByText('Page 3: 5 pets').waitFor();
-    assert.equal(await nextPage.getAttribute('aria-disabled'), 'true');
-    await page.getByLabel('Status').first().selectOption('sold');
-    const first = await readColumn(page, 'Page 1: 10 pets', 2);
-    await nextPage.click();
-    const second = await readColumn(page, 'Page 2: 10 pets', 2);
-    const sold = Array.from({ length: 25 }, (_, index) => index).filter((index) => index % 5);
-    assert.deepEqual(
-      [...first, ...second],
-      sold.map((index) => `Pet ${index}`),
-    );
-    await page.getByRole('button', { name: 'Previous page' }).click();
-    assert.deepEqual(await readColumn(page, 'Page 1: 10 pets', 2), first);
-    assertClean(opened, own.url);
-  });
-
-  test('console › a pet that is looked up › is shown with its exact id, and a wrong id is told', async () => {
-    await addPet(service, { name: 'Rex', categoryId: 3 });
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    for (const [id, message] of [
-      ['', /^id must be a whole number/],
-      ['1.5', /^id must be a whole number/],
-      [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
-      ['9007199254740992', /^There is no pet with the id 9007199254740992\.$/],
-    ] as const) {
-      await page.getByLabel('Id', { exact: true }).fill(id);
-      await page.getByRole('button', { name: 'Look up' }).click();
-      await assertFieldMessage(page, 'Id', message);
-    }
-    assert.deepEqual(await readColumn(page, 'There is no pet', 1), []);
-    await page.getByLabel('Id', { exact: true }).fill(`${LAST_ID + 1n}`);
-    await page.keyboard.press('Enter');
-    const shown = `The pet with the id ${LAST_ID + 1n}`;
-    assert.deepEqual(await readColumn(page, shown, 1), [`${LAST_ID + 1n}`]);
-    assertClean(opened, service.url, /status of 404/);
-  });
-
-  test('console › a pet with wrong fields › is added once each is corrected', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await assertFieldMessage(page, 'Name', /^Name is missing$/);
-    await page.keyboard.type(' ');
-    await page.keyboard.press('Enter');
-    await assertFieldMessage(page, 'Category id', /^Category id is missing$/);
-    await page.keyboard.type('1.5');
-    await page.keyboard.press('Enter');
-    await assertFieldMessage(page, 'Category id', /^categoryId must be a whole number from -9223/);
-    await page.keyboard.press('ControlOrMeta+A');
-    await page.keyboard.type(INT64_MAX);
-    await page.keyboard.press('Enter');
-    // As the service has it.
-    await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
-    await page.keyboard.press('ControlOrMeta+A');
-    await page.keyboard.type('Mia');
-    await page.keyboard.press('Enter');
-    const words = /^Mia was added with the id (\d+)\.$/;
-    await page.getByText(words).waitFor();
-    const [, id] = words.exec((await page.getByText(words).textContent()) ?? '') ?? [];
-    await page.getByLabel('Id', { exact: true }).fill(`${id}`);
-    await page.getByRole('button', { name: 'Look up' }).click();
-    const cells = await readColumn(page, `The pet with the id ${id}`, 3);
-    assert.deepEqual(cells, [INT64_MAX]);
-    assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
-    assertClean(opened, service.url, /status of 400/);
-  });
-
-  test('console › a look-up that is late › does not take the place of a newer list', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    const held: Route[] = [];
-    const ended: Request[] = [];
-    const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
-    page.on('requestfailed', note);
-    page.on('requestfinished', note);
-    await page.route('**/v1/pets/*', (route) => held.push(route));
-    await page.getByLabel('Id', { exact: true }).fill('1');
-    await page.keyboard.press('Enter');
-    await until(() => held.length === 1);
-    await page.getByLabel('Pets on a page').selectOption('10');
-    await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
-    const json = { id: 1, name: 'Late', categoryId: 1 };
-    // It cannot be answered any more.
-    await held[0]?.fulfill({ json }).catch(() => {});
-    await until(() => ended.length === 1);
-    assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
-    await page.getByText('Page 1:').waitFor();
-    assert.equal(await page.getByText('Late').count(), 0);
-  });
-
-  test('console › what is typed while a pet is added › stays, and is another pet', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    const held: Route[] = [];
-    await page.route('**/v1/pets', (route) => held.push(route), { times: 1 });
-    await page.getByLabel('Name').fill('Slow');
-    await page.getByLabel('Category id').fill('3');
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await until(() => held.length === 1);
-    await page.getByLabel('Name').fill('Next');
-    await held[0]?.continue();
-    await page.getByText('Slow was added').waitFor();
-    assert.equal(await page.getByLabel('Name').inputValue(), 'Next');
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.getByText('Next was added').waitFor();
-    assert.equal(await page.getByLabel('Name').inputValue(), '');
-    assertClean(opened, service.url);
-  });
-
-  test('console › a pet whose answers are lost › is added once when it is sent again', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    await page.route('**/v1/pets', async (route) => {
-      await route.fetch();
-      await route.abort();
-    });
-    const before = await listPets(service);
-    await page.getByLabel('Name').fill('Lost');
-    await page.getByLabel('Category id').fill('3');
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.getByText('no answer from').waitFor();
-    await page.unrouteAll();
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.getByText('Lost was added').waitFor();
-    assert.equal((await listPets(service)).length - before.length, 1);
-  });
-
-  test('console › what the service answered › has the request id, the time and the rate limit', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
-    const answered = page.waitForResponse(/v1\/pets/);
-    await page.getByRole('button', { name: 'List' }).click();
-    const requestId = await (await answered).headerValue('x-request-id');
-    await page.getByText('What the service answered').click();
-    const answer = page.locator('#answers li', { hasText: `request ${requestId}` });
-    await answer.waitFor();
-    assert.match(
-      (await answer.textContent()) ?? '',
-      /^GET \/v1\/pets\?limit=20: 200 at .+, after \d+ ms, request [\w-]+, \d+ more requests now$/,
-    );
-  });
-
-  test('console › behind a proxy that serves it under a path › lists and adds there', async () => {
-    await using proxied = await startProxied('/petstore', false);
-    await using opened = await openConsole(browser, proxied);
-    const { page } = opened;
-    await page.getByLabel('Name').fill('Rex');
-    await page.getByLabel('Category id').fill('3');
-    await page.getByRole('button', { name: 'Add', exact: true }).click();
-    assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
-    await page.getByRole('link', { name: 'Start' }).click();
-    await page.waitForURL(`${proxied.url}/`);
-    assertClean(opened, proxied.url);
-  });
-
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
-      test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, async () => {
-        const viewport = { width, height: 800 };
-        await using opened = await openPage(browser, { colorScheme, viewport });
-        const { page } = opened;
-        await addPet(service, { name: 'Rex', categoryId: 3, status: 'available' });
-        await page.goto(`${service.url}/console/`);
-        await page.getByRole('button', { name: 'Open' }).click();
-        await assertFieldMessage(page, 'API key', /^Paste a key/);
-        await assertAccessible(page);
-        await page.getByLabel('API key').fill(service.key);
-        await page.getByRole('button', { name: 'Open' }).click();
-        await page.getByText('Page 1:').waitFor();
-        await page.getByLabel('Name').fill('Rex');
-        await page.getByLabel('Category id').fill('1.5');
-        await page.getByRole('button', { name: 'Add', exact: true }).click();
-        await assertFieldMessage(page, 'Category id', /^categoryId/);
-        await page.getByLabel('CSV file').setInputFiles(toFile('name,categoryId\nRex,x\n'));
-        await page.getByText('line 2:').waitFor();
-        await page.getByText('What the service answered').click();
-        await assertAccessible(page);
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
-        const right = (selector: string) =>
-          page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().right`);
-        assert.equal(await right('table'), await right('main'));
-        if (width > 1000) assert.equal(await right('#find-form button'), await right('main'));
-        const lines = await page.evaluate(`{
-          const range = document.createRange();
-          range.selectNodeContents(document.querySelector('td:last-child:not(:empty)'));
-          range.getClientRects().length;
-        }`);
-        assert.equal(lines, 1, 'a status is broken');
-        assertClean(opened, service.url);
-      });
-    }
-  }
-});
-
 async function assertAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE);
   const findings = await page.evaluate(
@@ -382,3 +46,348 @@ async function assertAccessible(page: Page): Promise<void> {
   );
   assert.deepEqual(findings, []);
 }
+
+describe('console', () => {
+  before(async () => {
+    const first = await startService([], { cwd: folder });
+    await first[Symbol.asyncDispose]();
+    const database = new DatabaseSync(join(folder, 'petstore.db'));
+    database.exec(`insert into sqlite_sequence values ('pets', ${LAST_ID})`);
+    database.close();
+    service = {
+      ...(await startService(['--rate-limit', '1000'], { cwd: folder })),
+      key: first.key,
+    };
+    if (!skip) browser = await launchBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  describe('console paths', () => {
+    test('console paths › /console › redirects to a relative address', async () => {
+      const response = await fetch(`${service.url}/console`, { redirect: 'manual' });
+      assert.equal(response.status, 301);
+      assert.equal(response.headers.get('location'), 'console/');
+    });
+
+    test('console paths › the page and each file that it names › are served with their type, policy and time to be kept', async () => {
+      const { body: page, headers } = await send(service.port, { path: '/console/' });
+      assert.equal(headers['content-type'], 'text/html; charset=utf-8');
+      assert.equal(headers['cache-control'], 'no-store');
+      const policy = headers['content-security-policy'] ?? '';
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+      assert.doesNotMatch(page, /<script(?! type="module" src="[^"]+"><\/script>)|<style| style="/);
+      const names = [...page.matchAll(/"(\w{16}\/[^"]+)"/g)].map(([, name = '']) => name);
+      assert.ok(names.length > 5, page);
+      for (const name of names) {
+        const file = await send(service.port, { path: `/console/${name}` });
+        const type = name.endsWith('.css') ? 'text/css' : 'text/javascript';
+        assert.equal(file.status, 200, name);
+        assert.equal(file.headers['content-type'], `${type}; charset=utf-8`);
+        assert.equal(file.headers['cache-control'], 'public, max-age=31536000, immutable');
+        assert.equal(file.headers['content-security-policy'], policy);
+        assert.equal(file.headers['x-content-type-options'], 'nosniff');
+      }
+      assert.doesNotMatch(service.output.stderr, /Warning/);
+    });
+
+    for (const path of [
+      '/console/main.ts',
+      '/console//',
+      '/console/../src/pet.ts',
+      '/console/__proto__',
+    ]) {
+      test(`console paths › ${path} › is 404`, async () => {
+        assertError(await send(service.port, { path }), 'not_found', /nothing/);
+      });
+    }
+
+    test('console paths › /console/ › takes GET, HEAD and OPTIONS and refuses the rest', async () => {
+      const path = '/console/';
+      const get = await send(service.port, { path });
+      const head = await send(service.port, { method: 'HEAD', path });
+      assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
+      assert.equal((await send(service.port, { method: 'OPTIONS', path })).status, 204);
+      const post = await send(service.port, { method: 'POST', path });
+      assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
+    });
+  });
+
+  describe('console', { skip }, () => {
+    test('start page › in a browser › leads to the console', async () => {
+      await using opened = await openPage(browser);
+      await opened.page.goto(service.url);
+      await opened.page.getByRole('link', { name: 'Console' }).click();
+      await opened.page.getByLabel('API key').waitFor();
+      assert.equal(await opened.page.locator('a[href*="v1"]').count(), 0);
+      assert.deepEqual(opened.complaints, []);
+    });
+
+    test('console › a key that is refused, or is none › is told beside the field and not kept', async () => {
+      await using opened = await openPage(browser);
+      const { page } = opened;
+      await page.goto(`${service.url}/console/`);
+      for (const [key, message] of [
+        ['petstore_stag_…', /^Paste a key/],
+        ['petstore_stag_x', /^The service does not accept this key: it may be mistyped/],
+      ] as const) {
+        await page.getByLabel('API key').fill(key);
+        await page.getByRole('button', { name: 'Open' }).click();
+        await assertFieldMessage(page, 'API key', message);
+        assert.equal(await page.evaluate('sessionStorage.length'), 0);
+      }
+      await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+      await page.getByRole('button', { name: 'Open' }).click();
+      await page.getByText('try again later').waitFor();
+      assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    });
+
+    test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', async () => {
+      await using opened = await openPage(browser);
+      const { page } = opened;
+      await page.goto(`${service.url}/console/`);
+      const forget = page.getByRole('button', { name: 'Forget the key' });
+      assert.equal(await forget.isVisible(), false);
+      await page.getByLabel('API key').fill(` Bearer ${service.key}`);
+      await page.getByRole('button', { name: 'Open' }).click();
+      await page.getByText('Page 1:').waitFor();
+      assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), service.key);
+      await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+      await page.reload();
+      await page.getByText('try again later').waitFor();
+      assert.equal(await page.evaluate('sessionStorage.length'), 1);
+      await forget.click();
+      await forget.waitFor({ state: 'hidden' });
+      assert.equal(await page.evaluate('sessionStorage.length'), 0);
+    });
+
+    test('console › a key › is kept for the tab until it is forgotten', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page, requests } = opened;
+      const kept = `[sessionStorage.length, localStorage.length, document.cookie]`;
+      assert.deepEqual(await page.evaluate(kept), [1, 0, '']);
+      await page.reload();
+      await page.getByText('Page 1:').waitFor();
+      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByLabel('API key').waitFor();
+      assert.deepEqual(await page.evaluate(kept), [0, 0, '']);
+      assert.ok(requests.every((url) => !url.includes(service.key)));
+      assertClean(opened, service.url);
+    });
+
+    test('console › pages of a status, forth and back › show each pet once', async () => {
+      await using own = await startService([], { cwd: createProcessFolder() });
+      for (let index = 0; index < 25; index += 1) {
+        const status = index % 5 ? 'sold' : 'pending';
+        await addPet(own, { name: `Pet ${index}`, categoryId: 1, status });
+      }
+      await using opened = await openConsole(browser, own);
+      const { page } = opened;
+      const nextPage = page.getByRole('button', { name: 'Next page' });
+      await page.getByLabel('Pets on a page').selectOption('10');
+      await page.getByText('Page 1: 10 pets').waitFor();
+      await nextPage.dblclick();
+      await page.getByText('Page 2: 10 pets').waitFor();
+      await nextPage.click();
+      await page.getByText('Page 3: 5 pets').waitFor();
+      assert.equal(await nextPage.getAttribute('aria-disabled'), 'true');
+      await page.getByLabel('Status').first().selectOption('sold');
+      const first = await readColumn(page, 'Page 1: 10 pets', 2);
+      await nextPage.click();
+      const second = await readColumn(page, 'Page 2: 10 pets', 2);
+      const sold = Array.from({ length: 25 }, (_, index) => index).filter((index) => index % 5);
+      assert.deepEqual(
+        [...first, ...second],
+        sold.map((index) => `Pet ${index}`),
+      );
+      await page.getByRole('button', { name: 'Previous page' }).click();
+      assert.deepEqual(await readColumn(page, 'Page 1: 10 pets', 2), first);
+      assertClean(opened, own.url);
+    });
+
+    test('console › a pet that is looked up › is shown with its exact id, and a wrong id is told', async () => {
+      await addPet(service, { name: 'Rex', categoryId: 3 });
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      for (const [id, message] of [
+        ['', /^id must be a whole number/],
+        ['1.5', /^id must be a whole number/],
+        [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
+        ['9007199254740992', /^There is no pet with the id 9007199254740992\.$/],
+      ] as const) {
+        await page.getByLabel('Id', { exact: true }).fill(id);
+        await page.getByRole('button', { name: 'Look up' }).click();
+        await assertFieldMessage(page, 'Id', message);
+      }
+      assert.deepEqual(await readColumn(page, 'There is no pet', 1), []);
+      await page.getByLabel('Id', { exact: true }).fill(`${LAST_ID + 1n}`);
+      await page.keyboard.press('Enter');
+      const shown = `The pet with the id ${LAST_ID + 1n}`;
+      assert.deepEqual(await readColumn(page, shown, 1), [`${LAST_ID + 1n}`]);
+      assertClean(opened, service.url, /status of 404/);
+    });
+
+    test('console › a pet with wrong fields › is added once each is corrected', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await assertFieldMessage(page, 'Name', /^Name is missing$/);
+      await page.keyboard.type(' ');
+      await page.keyboard.press('Enter');
+      await assertFieldMessage(page, 'Category id', /^Category id is missing$/);
+      await page.keyboard.type('1.5');
+      await page.keyboard.press('Enter');
+      await assertFieldMessage(
+        page,
+        'Category id',
+        /^categoryId must be a whole number from -9223/,
+      );
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type(INT64_MAX);
+      await page.keyboard.press('Enter');
+      // As the service has it.
+      await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.type('Mia');
+      await page.keyboard.press('Enter');
+      const words = /^Mia was added with the id (\d+)\.$/;
+      await page.getByText(words).waitFor();
+      const [, id] = words.exec((await page.getByText(words).textContent()) ?? '') ?? [];
+      await page.getByLabel('Id', { exact: true }).fill(`${id}`);
+      await page.getByRole('button', { name: 'Look up' }).click();
+      const cells = await readColumn(page, `The pet with the id ${id}`, 3);
+      assert.deepEqual(cells, [INT64_MAX]);
+      assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+      assertClean(opened, service.url, /status of 400/);
+    });
+
+    test('console › a look-up that is late › does not take the place of a newer list', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      const held: Route[] = [];
+      const ended: Request[] = [];
+      const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
+      page.on('requestfailed', note);
+      page.on('requestfinished', note);
+      await page.route('**/v1/pets/*', (route) => held.push(route));
+      await page.getByLabel('Id', { exact: true }).fill('1');
+      await page.keyboard.press('Enter');
+      await until(() => held.length === 1);
+      await page.getByLabel('Pets on a page').selectOption('10');
+      await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
+      const json = { id: 1, name: 'Late', categoryId: 1 };
+      // It cannot be answered any more.
+      await held[0]?.fulfill({ json }).catch(() => {});
+      await until(() => ended.length === 1);
+      assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
+      await page.getByText('Page 1:').waitFor();
+      assert.equal(await page.getByText('Late').count(), 0);
+    });
+
+    test('console › what is typed while a pet is added › stays, and is another pet', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      const held: Route[] = [];
+      await page.route('**/v1/pets', (route) => held.push(route), { times: 1 });
+      await page.getByLabel('Name').fill('Slow');
+      await page.getByLabel('Category id').fill('3');
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await until(() => held.length === 1);
+      await page.getByLabel('Name').fill('Next');
+      await held[0]?.continue();
+      await page.getByText('Slow was added').waitFor();
+      assert.equal(await page.getByLabel('Name').inputValue(), 'Next');
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByText('Next was added').waitFor();
+      assert.equal(await page.getByLabel('Name').inputValue(), '');
+      assertClean(opened, service.url);
+    });
+
+    test('console › a pet whose answers are lost › is added once when it is sent again', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      await page.route('**/v1/pets', async (route) => {
+        await route.fetch();
+        await route.abort();
+      });
+      const before = await listPets(service);
+      await page.getByLabel('Name').fill('Lost');
+      await page.getByLabel('Category id').fill('3');
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByText('no answer from').waitFor();
+      await page.unrouteAll();
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      await page.getByText('Lost was added').waitFor();
+      assert.equal((await listPets(service)).length - before.length, 1);
+    });
+
+    test('console › what the service answered › has the request id, the time and the rate limit', async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      const answered = page.waitForResponse(/v1\/pets/);
+      await page.getByRole('button', { name: 'List' }).click();
+      const requestId = await (await answered).headerValue('x-request-id');
+      await page.getByText('What the service answered').click();
+      const answer = page.locator('#answers li', { hasText: `request ${requestId}` });
+      await answer.waitFor();
+      assert.match(
+        (await answer.textContent()) ?? '',
+        /^GET \/v1\/pets\?limit=20: 200 at .+, after \d+ ms, request [\w-]+, \d+ more requests now$/,
+      );
+    });
+
+    test('console › behind a proxy that serves it under a path › lists and adds there', async () => {
+      await using proxied = await startProxied('/petstore', false);
+      await using opened = await openConsole(browser, proxied);
+      const { page } = opened;
+      await page.getByLabel('Name').fill('Rex');
+      await page.getByLabel('Category id').fill('3');
+      await page.getByRole('button', { name: 'Add', exact: true }).click();
+      assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
+      await page.getByRole('link', { name: 'Start' }).click();
+      await page.waitForURL(`${proxied.url}/`);
+      assertClean(opened, proxied.url);
+    });
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
+        test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, async () => {
+          const viewport = { width, height: 800 };
+          await using opened = await openPage(browser, { colorScheme, viewport });
+          const { page } = opened;
+          await addPet(service, { name: 'Rex', categoryId: 3, status: 'available' });
+          await page.goto(`${service.url}/console/`);
+          await page.getByRole('button', { name: 'Open' }).click();
+          await assertFieldMessage(page, 'API key', /^Paste a key/);
+          await assertAccessible(page);
+          await page.getByLabel('API key').fill(service.key);
+          await page.getByRole('button', { name: 'Open' }).click();
+          await page.getByText('Page 1:').waitFor();
+          await page.getByLabel('Name').fill('Rex');
+          await page.getByLabel('Category id').fill('1.5');
+          await page.getByRole('button', { name: 'Add', exact: true }).click();
+          await assertFieldMessage(page, 'Category id', /^categoryId/);
+          await page.getByLabel('CSV file').setInputFiles(toFile('name,categoryId\nRex,x\n'));
+          await page.getByText('line 2:').waitFor();
+          await page.getByText('What the service answered').click();
+          await assertAccessible(page);
+          assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+          const right = (selector: string) =>
+            page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().right`);
+          assert.equal(await right('table'), await right('main'));
+          if (width > 1000) assert.equal(await right('#find-form button'), await right('main'));
+          const lines = await page.evaluate(`{
+            const range = document.createRange();
+            range.selectNodeContents(document.querySelector('td:last-child:not(:empty)'));
+            range.getClientRects().length;
+          }`);
+          assert.equal(lines, 1, 'a status is broken');
+          assertClean(opened, service.url);
+        });
+      }
+    }
+  });
+});

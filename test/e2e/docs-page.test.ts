@@ -18,230 +18,232 @@ let service: RunningService;
 let browser: Browser;
 const skip = NO_BROWSER;
 
-before(async () => {
-  if (!skip) browser = await launchBrowser();
-  service = await startService([], { cwd: folder });
-  await addPet({ name: 'Rex', categoryId: 3, status: 'available' });
-});
+describe('pages without a key', () => {
+  before(async () => {
+    if (!skip) browser = await launchBrowser();
+    service = await startService([], { cwd: folder });
+    await addPet({ name: 'Rex', categoryId: 3, status: 'available' });
+  });
 
-after(async () => {
-  await service?.[Symbol.asyncDispose]();
-  await browser?.close();
-});
+  after(async () => {
+    await service?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
 
-describe('start page', { skip }, () => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    test(`start page › in ${colorScheme} mode and without scripts › leads to the documentation`, async () => {
-      await using opened = await openPage(browser, {
-        colorScheme,
-        javaScriptEnabled: false,
+  describe('start page', { skip }, () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      test(`start page › in ${colorScheme} mode and without scripts › leads to the documentation`, async () => {
+        await using opened = await openPage(browser, {
+          colorScheme,
+          javaScriptEnabled: false,
+        });
+        const { page, complaints } = opened;
+        await page.goto(service.url);
+        assert.equal(await page.title(), 'Petstore');
+        await page.getByRole('link', { name: 'Documentation' }).click();
+        await page.waitForURL(`${service.url}/docs/`);
+        await page.getByText('Without JavaScript, the OpenAPI document has them.').waitFor();
+        await page.locator('#reference').getByRole('link', { name: 'Python' }).click();
+        await page.getByText('A client of the petstore in Python').waitFor();
+        assert.deepEqual(complaints, []);
       });
-      const { page, complaints } = opened;
+    }
+
+    test('start page › in dark mode › is light on dark', async () => {
+      await using opened = await openPage(browser, { colorScheme: 'dark' });
+      const { page } = opened;
       await page.goto(service.url);
-      assert.equal(await page.title(), 'Petstore');
-      await page.getByRole('link', { name: 'Documentation' }).click();
-      await page.waitForURL(`${service.url}/docs/`);
-      await page.getByText('Without JavaScript, the OpenAPI document has them.').waitFor();
-      await page.locator('#reference').getByRole('link', { name: 'Python' }).click();
-      await page.getByText('A client of the petstore in Python').waitFor();
+      const colors = await page.evaluate(
+        '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+      );
+      assert.deepEqual(colors, ['rgb(221, 221, 221)', 'rgb(22, 22, 22)']);
+    });
+  });
+
+  describe('docs page', { skip }, () => {
+    /** One for all: its script of 4 MB takes seconds of CPU each time that it is loaded. */
+    let opened: WatchedPage;
+    before(async () => {
+      opened = await openPage(browser);
+    });
+    after(() => opened[Symbol.asyncDispose]());
+
+    test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
+      const { page, requests, complaints } = opened;
+      await page.goto(`${service.url}/docs`);
+      for (const name of [
+        'Get a key',
+        'Write a client',
+        'Read every page',
+        'Handle errors',
+        'Deprecated',
+      ]) {
+        await page.getByRole('heading', { name }).waitFor();
+      }
+      for (const name of ['List animals', 'Add an animal', 'Get an animal']) {
+        await page.getByRole('link', { name }).first().click();
+        await page.getByRole('heading', { name, exact: true }).waitFor();
+      }
+      // Scalar shows the largest petId as a double.
+      assert.equal(await page.getByText('9223372036854776000').count(), 0);
+      assert.equal(new URL(page.url()).pathname, '/docs/');
+      assertOwn(requests, service.url);
+      assert.deepEqual(complaints, []);
+    });
+
+    test('docs page › in a window of 380 px › has a bar that fits', async () => {
+      const { page } = opened;
+      const size = page.viewportSize();
+      await page.setViewportSize({ width: 380, height: 800 });
+      const bar = "document.querySelector('header')";
+      assert.ok(await page.evaluate<boolean>(`${bar}.scrollWidth <= ${bar}.clientWidth`));
+      if (size !== null) await page.setViewportSize(size);
+    });
+
+    test('docs page › its policy › lets only its own script run and only this service be asked', async () => {
+      const { headers } = await fetch(`${service.url}/docs/`);
+      const policy = headers.get('content-security-policy') ?? '';
+      assert.match(
+        policy,
+        /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'unsafe-inline'; img-src data:;/,
+      );
+      assert.match(policy, /; connect-src 'self';/);
+    });
+
+    test('docs page › List animals is tried with a key › shows 200 and the pet', async () => {
+      const { page, requests, complaints } = opened;
+      const client = await openClient(page, service, 'GET', 'List animals');
+      await sendForm(client, '200 OK');
+      await client.getByText('"Rex"').waitFor();
+      await close(page);
+      // No optional parameter is sent that the reader has not chosen.
+      const listed = requests.filter((url) => url.includes('/v1/'));
+      assert.deepEqual(listed, [`${service.url}/v1/pets`]);
+      assertOwn(requests, service.url);
+      assert.deepEqual(complaints, []);
+    });
+
+    test('docs page › Add an animal is tried with a key › shows 201 and the pet', async () => {
+      const { page, requests, complaints } = opened;
+      const client = await openClient(page, service, 'POST', 'Add an animal');
+      await sendForm(client, '201 Created');
+      assert.match(await readAnswer(client), /"id": \d+,.*"name": "Rex",/);
+      await close(page);
+      assertOwn(requests, service.url);
+      assert.deepEqual(complaints, []);
+    });
+
+    test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
+      const { page } = opened;
+      const client = await openClient(page, service, 'POST', 'Add an animal');
+      const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
+      await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
+      await sendForm(client, '201 Created');
+      assert.match(
+        await readAnswer(client),
+        new RegExp(`"name": "Mia",.*"categoryId": ${INT64_MAX}`),
+      );
+      await close(page);
+    });
+
+    test('docs page › a pet is tried without a key › shows 401 and why', async () => {
+      const { page } = opened;
+      const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
+      await sendForm(client, '401 Unauthorized');
+      assert.match(await readAnswer(client), /"code": "unauthorized"/);
+    });
+  });
+
+  /** After the page of the others is closed, which would go on drawing meanwhile. */
+  test('docs page › a token that is to be kept › is there after a reload, and until it is not to be kept', {
+    skip,
+  }, async () => {
+    await using opened = await openPage(browser);
+    const { page } = opened;
+    const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
+    const keep = page.getByRole('checkbox', { name: 'Keep the key in this browser' });
+    const countStored = () => page.evaluate<number>('localStorage.length');
+    await page.goto(`${service.url}/docs/`);
+    await token.fill(service.key);
+    assert.equal(await keep.isChecked(), false);
+    await keep.check();
+    await until(async () =>
+      (await page.evaluate<string>('JSON.stringify(localStorage)')).includes(service.key),
+    );
+    await page.reload();
+    await until(async () => (await token.inputValue()) === service.key);
+    assert.equal(await keep.isChecked(), true);
+    await keep.uncheck();
+    assert.equal(await countStored(), 0);
+    await page.reload();
+    assert.equal(await token.inputValue(), '');
+    assert.equal(await keep.isChecked(), false);
+  });
+
+  for (const isTold of [false, true]) {
+    test(`docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`, {
+      skip,
+    }, async () => {
+      await using proxied = await startProxied('/petstore', isTold);
+      await using opened = await openPage(browser);
+      const { page, requests, complaints } = opened;
+      await page.goto(`${proxied.url}/docs`);
+      await page.waitForURL(`${proxied.url}/docs/`);
+      await page.getByText(`${proxied.url}/v1`, { exact: true }).first().waitFor();
+      const client = await openClient(page, proxied, 'GET', 'List animals');
+      await sendForm(client, '200 OK');
+      assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
+      assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
       assert.deepEqual(complaints, []);
     });
   }
 
-  test('start page › in dark mode › is light on dark', async () => {
-    await using opened = await openPage(browser, { colorScheme: 'dark' });
-    const { page } = opened;
-    await page.goto(service.url);
-    const colors = await page.evaluate(
-      '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
-    );
-    assert.deepEqual(colors, ['rgb(221, 221, 221)', 'rgb(22, 22, 22)']);
-  });
-});
-
-describe('docs page', { skip }, () => {
-  /** One for all: its script of 4 MB takes seconds of CPU each time that it is loaded. */
-  let opened: WatchedPage;
-  before(async () => {
-    opened = await openPage(browser);
-  });
-  after(() => opened[Symbol.asyncDispose]());
-
-  test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
-    const { page, requests, complaints } = opened;
-    await page.goto(`${service.url}/docs`);
-    for (const name of [
-      'Get a key',
-      'Write a client',
-      'Read every page',
-      'Handle errors',
-      'Deprecated',
-    ]) {
-      await page.getByRole('heading', { name }).waitFor();
-    }
-    for (const name of ['List animals', 'Add an animal', 'Get an animal']) {
-      await page.getByRole('link', { name }).first().click();
-      await page.getByRole('heading', { name, exact: true }).waitFor();
-    }
-    // Scalar shows the largest petId as a double.
-    assert.equal(await page.getByText('9223372036854776000').count(), 0);
-    assert.equal(new URL(page.url()).pathname, '/docs/');
-    assertOwn(requests, service.url);
-    assert.deepEqual(complaints, []);
-  });
-
-  test('docs page › in a window of 380 px › has a bar that fits', async () => {
-    const { page } = opened;
-    const size = page.viewportSize();
-    await page.setViewportSize({ width: 380, height: 800 });
-    const bar = "document.querySelector('header')";
-    assert.ok(await page.evaluate<boolean>(`${bar}.scrollWidth <= ${bar}.clientWidth`));
-    if (size !== null) await page.setViewportSize(size);
-  });
-
-  test('docs page › its policy › lets only its own script run and only this service be asked', async () => {
-    const { headers } = await fetch(`${service.url}/docs/`);
-    const policy = headers.get('content-security-policy') ?? '';
-    assert.match(
-      policy,
-      /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'unsafe-inline'; img-src data:;/,
-    );
-    assert.match(policy, /; connect-src 'self';/);
-  });
-
-  test('docs page › List animals is tried with a key › shows 200 and the pet', async () => {
-    const { page, requests, complaints } = opened;
-    const client = await openClient(page, service, 'GET', 'List animals');
-    await sendForm(client, '200 OK');
-    await client.getByText('"Rex"').waitFor();
-    await close(page);
-    // No optional parameter is sent that the reader has not chosen.
-    const listed = requests.filter((url) => url.includes('/v1/'));
-    assert.deepEqual(listed, [`${service.url}/v1/pets`]);
-    assertOwn(requests, service.url);
-    assert.deepEqual(complaints, []);
-  });
-
-  test('docs page › Add an animal is tried with a key › shows 201 and the pet', async () => {
-    const { page, requests, complaints } = opened;
-    const client = await openClient(page, service, 'POST', 'Add an animal');
-    await sendForm(client, '201 Created');
-    assert.match(await readAnswer(client), /"id": \d+,.*"name": "Rex",/);
-    await close(page);
-    assertOwn(requests, service.url);
-    assert.deepEqual(complaints, []);
-  });
-
-  test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
-    const { page } = opened;
-    const client = await openClient(page, service, 'POST', 'Add an animal');
-    const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
-    await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
-    await sendForm(client, '201 Created');
-    assert.match(
-      await readAnswer(client),
-      new RegExp(`"name": "Mia",.*"categoryId": ${INT64_MAX}`),
-    );
-    await close(page);
-  });
-
-  test('docs page › a pet is tried without a key › shows 401 and why', async () => {
-    const { page } = opened;
-    const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
-    await sendForm(client, '401 Unauthorized');
-    assert.match(await readAnswer(client), /"code": "unauthorized"/);
-  });
-});
-
-/** After the page of the others is closed, which would go on drawing meanwhile. */
-test('docs page › a token that is to be kept › is there after a reload, and until it is not to be kept', {
-  skip,
-}, async () => {
-  await using opened = await openPage(browser);
-  const { page } = opened;
-  const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
-  const keep = page.getByRole('checkbox', { name: 'Keep the key in this browser' });
-  const countStored = () => page.evaluate<number>('localStorage.length');
-  await page.goto(`${service.url}/docs/`);
-  await token.fill(service.key);
-  assert.equal(await keep.isChecked(), false);
-  await keep.check();
-  await until(async () =>
-    (await page.evaluate<string>('JSON.stringify(localStorage)')).includes(service.key),
-  );
-  await page.reload();
-  await until(async () => (await token.inputValue()) === service.key);
-  assert.equal(await keep.isChecked(), true);
-  await keep.uncheck();
-  assert.equal(await countStored(), 0);
-  await page.reload();
-  assert.equal(await token.inputValue(), '');
-  assert.equal(await keep.isChecked(), false);
-});
-
-for (const isTold of [false, true]) {
-  test(`docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`, {
-    skip,
-  }, async () => {
-    await using proxied = await startProxied('/petstore', isTold);
-    await using opened = await openPage(browser);
-    const { page, requests, complaints } = opened;
-    await page.goto(`${proxied.url}/docs`);
-    await page.waitForURL(`${proxied.url}/docs/`);
-    await page.getByText(`${proxied.url}/v1`, { exact: true }).first().waitFor();
-    const client = await openClient(page, proxied, 'GET', 'List animals');
-    await sendForm(client, '200 OK');
-    assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
-    assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
-    assert.deepEqual(complaints, []);
-  });
-}
-
-describe('docs paths', () => {
-  test('docs paths › /docs › redirects to a relative address', async () => {
-    const response = await fetch(`${service.url}/docs`, { redirect: 'manual' });
-    assert.equal(response.status, 301);
-    assert.equal(response.headers.get('location'), 'docs/');
-  });
-
-  test('docs paths › each recipe › is the file, as a text', async () => {
-    const page = await send(service.port, { path: '/docs/' });
-    const names = new Set(page.body.matchAll(/(?<=")recipes\/[^"]+/g).map(([name]) => name));
-    assert.equal(names.size, 5);
-    for (const name of names) {
-      const { status, headers, body } = await send(service.port, { path: `/docs/${name}` });
-      assert.equal(status, 200);
-      assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
-      assert.equal(body, await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'));
-    }
-  });
-
-  for (const what of [
-    '/',
-    '/docs',
-    '/docs/',
-    '/docs/recipes/curl.sh',
-    'the script',
-    '/openapi.json',
-  ]) {
-    test(`docs paths › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
-      const { port } = service;
-      const page = await send(port, { path: '/docs/' });
-      const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(page.body)?.[0]}`;
-      const path = what === 'the script' ? script : what;
-      const get = await send(port, { path });
-      const head = await send(port, { method: 'HEAD', path });
-      const options = await send(port, { method: 'OPTIONS', path });
-      const post = await send(port, { method: 'POST', path });
-      assert.equal(get.status, what === '/docs' ? 301 : 200);
-      assert.equal(head.status, get.status);
-      assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
-      assert.equal(options.status, 204);
-      assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS');
-      assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
-      assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
+  describe('docs paths', () => {
+    test('docs paths › /docs › redirects to a relative address', async () => {
+      const response = await fetch(`${service.url}/docs`, { redirect: 'manual' });
+      assert.equal(response.status, 301);
+      assert.equal(response.headers.get('location'), 'docs/');
     });
-  }
+
+    test('docs paths › each recipe › is the file, as a text', async () => {
+      const page = await send(service.port, { path: '/docs/' });
+      const names = new Set(page.body.matchAll(/(?<=")recipes\/[^"]+/g).map(([name]) => name));
+      assert.equal(names.size, 5);
+      for (const name of names) {
+        const { status, headers, body } = await send(service.port, { path: `/docs/${name}` });
+        assert.equal(status, 200);
+        assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
+        assert.equal(body, await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'));
+      }
+    });
+
+    for (const what of [
+      '/',
+      '/docs',
+      '/docs/',
+      '/docs/recipes/curl.sh',
+      'the script',
+      '/openapi.json',
+    ]) {
+      test(`docs paths › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
+        const { port } = service;
+        const page = await send(port, { path: '/docs/' });
+        const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(page.body)?.[0]}`;
+        const path = what === 'the script' ? script : what;
+        const get = await send(port, { path });
+        const head = await send(port, { method: 'HEAD', path });
+        const options = await send(port, { method: 'OPTIONS', path });
+        const post = await send(port, { method: 'POST', path });
+        assert.equal(get.status, what === '/docs' ? 301 : 200);
+        assert.equal(head.status, get.status);
+        assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
+        assert.equal(options.status, 204);
+        assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS');
+        assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
+        assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
+      });
+    }
+  });
 });
 
 /** Gives the page the key, and opens its form for an operation. */

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -19,9 +20,7 @@ const OLD_NODE = `
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 
 const folder = createProcessFolder();
-before(async () => {
-  await writeFile(join(folder, 'old-node.cjs'), OLD_NODE);
-});
+writeFileSync(join(folder, 'old-node.cjs'), OLD_NODE);
 
 interface Started {
   readonly child: ChildProcess;

@@ -48,14 +48,6 @@ function toMigration(text: string, integer: string): string {
 
 const folder = createProcessFolder();
 const main = join(folder, 'src/cli/main.ts');
-before(async () => {
-  await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
-  for (const file of ['package.json', 'tsconfig.json']) {
-    await cp(join(ROOT, file), join(folder, file));
-  }
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const step of STEPS) await edit(step);
-});
 
 async function edit([file, after, added]: Edit): Promise<void> {
   const path = join(folder, file);
@@ -78,6 +70,15 @@ async function compile(path: string): Promise<string> {
 }
 
 describe('new field', () => {
+  before(async () => {
+    await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
+    for (const file of ['package.json', 'tsconfig.json']) {
+      await cp(join(ROOT, file), join(folder, file));
+    }
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const step of STEPS) await edit(step);
+  });
+
   test('new field › its steps › compile', async () => {
     assert.equal(await compile('src'), '');
   });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, beforeEach, test } from 'node:test';
+import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
 import { until } from '../support/until.ts';
@@ -36,11 +36,6 @@ after(async () => {
 const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\n\r\n`;
 
 let open: Connection[] = [];
-beforeEach(async () => {
-  for (const { socket } of open) socket.destroy();
-  open = [];
-  await sleep(50);
-});
 
 interface Connection {
   readonly socket: Socket;
@@ -68,84 +63,92 @@ async function findClosed(): Promise<boolean[]> {
   return open.map(({ socket }) => socket.destroyed);
 }
 
-test('connections › one more than the bound › closes the one that is idle for longest', async () => {
-  const first = await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  await openConnection();
-  first.socket.write(LIVEZ);
-  await sleep(50);
-  const added = await openConnection(LIVEZ);
-  assert.deepEqual(await findClosed(), [false, true, false, false]);
-  assert.match(added.text, /^HTTP\/1\.1 200 OK/);
-});
+describe('connections', () => {
+  beforeEach(async () => {
+    for (const { socket } of open) socket.destroy();
+    open = [];
+    await sleep(50);
+  });
 
-test('connections › one more while requests are at work or on their way › closes the one that is idle', async () => {
-  const working = await openConnection(LIST);
-  const receiving = await openConnection(LIVEZ);
-  receiving.socket.write(LIVEZ.slice(0, 20));
-  await sleep(50);
-  await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  assert.deepEqual(await findClosed(), [false, false, true, false]);
-  answerLists();
-  await sleep(100);
-  assert.match(working.text, /^HTTP\/1\.1 200 OK/);
-});
+  test('connections › one more than the bound › closes the one that is idle for longest', async () => {
+    const first = await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    await openConnection();
+    first.socket.write(LIVEZ);
+    await sleep(50);
+    const added = await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [false, true, false, false]);
+    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+  });
 
-test('connections › one more while a body is on its way › closes the one that is idle', async () => {
-  const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\nContent-Length: 29\r\n\r\n`;
-  const create = await openConnection(head);
-  await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  assert.deepEqual(await findClosed(), [false, true, false, false]);
-  create.socket.write('{"name":"Rex","categoryId":1}');
-  await sleep(200);
-  assert.match(create.text, /^HTTP\/1\.1 201 Created/);
-  await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  await openConnection(LIVEZ);
-  // After its answer it is idle like the others.
-  assert.equal((await findClosed())[0], true);
-});
+  test('connections › one more while requests are at work or on their way › closes the one that is idle', async () => {
+    const working = await openConnection(LIST);
+    const receiving = await openConnection(LIVEZ);
+    receiving.socket.write(LIVEZ.slice(0, 20));
+    await sleep(50);
+    await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [false, false, true, false]);
+    answerLists();
+    await sleep(100);
+    assert.match(working.text, /^HTTP\/1\.1 200 OK/);
+  });
 
-test('connections › one more while none is idle › closes one whose head does not come', async () => {
-  await openConnection(LIST);
-  await openConnection(LIVEZ.slice(0, 20));
-  await openConnection(LIVEZ.slice(0, 20));
-  const added = await openConnection(LIVEZ);
-  assert.deepEqual(await findClosed(), [false, true, false, false]);
-  assert.match(added.text, /^HTTP\/1\.1 200 OK/);
-  answerLists();
-});
+  test('connections › one more while a body is on its way › closes the one that is idle', async () => {
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\nContent-Length: 29\r\n\r\n`;
+    const create = await openConnection(head);
+    await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [false, true, false, false]);
+    create.socket.write('{"name":"Rex","categoryId":1}');
+    await sleep(200);
+    assert.match(create.text, /^HTTP\/1\.1 201 Created/);
+    await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    // After its answer it is idle like the others.
+    assert.equal((await findClosed())[0], true);
+  });
 
-test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {
-  await sleep(1_100);
-  const before = service.log.length;
-  await openConnection(LIST);
-  await openConnection(LIST);
-  await openConnection(LIST);
-  const tried = await Promise.all([openConnection(LIVEZ), openConnection(), openConnection()]);
-  assert.deepEqual(await findClosed(), [false, false, false, true, true, true]);
-  assert.deepEqual(
-    tried.map(({ text }) => text),
-    ['', '', ''],
-  );
-  await sleep(1_100);
-  const lines = service.log.slice(before).filter(({ level }) => level === 'warn');
-  assert.deepEqual(
-    lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
-    [{ connectionsMax: MAX, closed: 0, refused: 3 }],
-  );
-});
+  test('connections › one more while none is idle › closes one whose head does not come', async () => {
+    await openConnection(LIST);
+    await openConnection(LIVEZ.slice(0, 20));
+    await openConnection(LIVEZ.slice(0, 20));
+    const added = await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [false, true, false, false]);
+    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+    answerLists();
+  });
 
-test('connections › one more while nobody reads the answers › closes one of those', async () => {
-  const document = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
-  for (let count = 0; count < MAX; count += 1) {
-    const { socket } = await openConnection();
-    socket.pause();
-    // More than the kernel keeps for both ends.
-    socket.write(document.repeat(1_000));
-  }
-  await until(async () => (await openConnection(LIVEZ)).text.startsWith('HTTP/1.1 200 OK'));
+  test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {
+    await sleep(1_100);
+    const before = service.log.length;
+    await openConnection(LIST);
+    await openConnection(LIST);
+    await openConnection(LIST);
+    const tried = await Promise.all([openConnection(LIVEZ), openConnection(), openConnection()]);
+    assert.deepEqual(await findClosed(), [false, false, false, true, true, true]);
+    assert.deepEqual(
+      tried.map(({ text }) => text),
+      ['', '', ''],
+    );
+    await sleep(1_100);
+    const lines = service.log.slice(before).filter(({ level }) => level === 'warn');
+    assert.deepEqual(
+      lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
+      [{ connectionsMax: MAX, closed: 0, refused: 3 }],
+    );
+  });
+
+  test('connections › one more while nobody reads the answers › closes one of those', async () => {
+    const document = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
+    for (let count = 0; count < MAX; count += 1) {
+      const { socket } = await openConnection();
+      socket.pause();
+      // More than the kernel keeps for both ends.
+      socket.write(document.repeat(1_000));
+    }
+    await until(async () => (await openConnection(LIVEZ)).text.startsWith('HTTP/1.1 200 OK'));
+  });
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, afterEach, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   AT_WORK_MAX,
@@ -104,113 +104,115 @@ async function answerAll(many: Promise<unknown>): Promise<void> {
   }
 }
 
-beforeEach(async () => {
-  isOver = false;
-  lateMs = 0;
-  waiting = [];
-  service = await startTestApp({ store });
-  ({ port } = service);
-});
-afterEach(async () => {
-  clearImmediate(spinning);
-  isOver = true;
-  await checking;
-  await service[Symbol.asyncDispose]();
-});
+describe('load shedding', () => {
+  beforeEach(async () => {
+    isOver = false;
+    lateMs = 0;
+    waiting = [];
+    service = await startTestApp({ store });
+    ({ port } = service);
+  });
+  afterEach(async () => {
+    clearImmediate(spinning);
+    isOver = true;
+    await checking;
+    await service[Symbol.asyncDispose]();
+  });
 
-test('load shedding › more requests of a key than its share › are 503, other keys and /livez are not', async () => {
-  spin();
-  await answerLate();
-  const many = sendMany(SHARED_AT_WORK_MIN + 40, GET);
-  await sleep(BEGIN_MS);
-  const refused = await list(mine);
-  assertError(refused, 'unavailable', /try again/);
-  assert.equal(refused.headers['retry-after'], '1');
-  assertJson(await list(other), 200);
-  assertJson(await send(port, { path: '/livez' }), 200);
-  await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN, 503: 40 });
-  assertJson(await list(mine), 200);
-  const lines = service.log.filter(({ route, status }) => route !== '/readyz' && status === 503);
-  assert.ok(lines.length > 0 && lines.every(({ reason }) => /share/.test(String(reason))));
-});
+  test('load shedding › more requests of a key than its share › are 503, other keys and /livez are not', async () => {
+    spin();
+    await answerLate();
+    const many = sendMany(SHARED_AT_WORK_MIN + 40, GET);
+    await sleep(BEGIN_MS);
+    const refused = await list(mine);
+    assertError(refused, 'unavailable', /try again/);
+    assert.equal(refused.headers['retry-after'], '1');
+    assertJson(await list(other), 200);
+    assertJson(await send(port, { path: '/livez' }), 200);
+    await answerAll(many);
+    assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN, 503: 40 });
+    assertJson(await list(mine), 200);
+    const lines = service.log.filter(({ route, status }) => route !== '/readyz' && status === 503);
+    assert.ok(lines.length > 0 && lines.every(({ reason }) => /share/.test(String(reason))));
+  });
 
-test('load shedding › lists that are answered in one turn › are at work until they are sent', async () => {
-  spin();
-  await answerLate();
-  const sockets = Array.from({ length: SHARED_AT_WORK_MIN }, () => connect(port, '127.0.0.1'));
-  let text = '';
-  for (const socket of sockets) socket.setEncoding('latin1').on('data', (part) => (text += part));
-  await until(() => service.app.readConnections().connections >= sockets.length);
-  // The page is cached, so that the answers are made at once.
-  await list(mine);
-  const LIST = `GET /v1/pets?limit=1 HTTP/1.1\r\n${FIELDS}\r\n`;
-  for (const socket of sockets) socket.write(LIST.repeat(AT_WORK_MAX));
-  const count = (status: number) => text.split(`HTTP/1.1 ${status} `).length - 1;
-  await until(() => count(200) + count(503) === sockets.length * AT_WORK_MAX);
-  for (const socket of sockets) socket.destroy();
-  assert.ok(count(503) > 0);
-});
+  test('load shedding › lists that are answered in one turn › are at work until they are sent', async () => {
+    spin();
+    await answerLate();
+    const sockets = Array.from({ length: SHARED_AT_WORK_MIN }, () => connect(port, '127.0.0.1'));
+    let text = '';
+    for (const socket of sockets) socket.setEncoding('latin1').on('data', (part) => (text += part));
+    await until(() => service.app.readConnections().connections >= sockets.length);
+    // The page is cached, so that the answers are made at once.
+    await list(mine);
+    const LIST = `GET /v1/pets?limit=1 HTTP/1.1\r\n${FIELDS}\r\n`;
+    for (const socket of sockets) socket.write(LIST.repeat(AT_WORK_MAX));
+    const count = (status: number) => text.split(`HTTP/1.1 ${status} `).length - 1;
+    await until(() => count(200) + count(503) === sockets.length * AT_WORK_MAX);
+    for (const socket of sockets) socket.destroy();
+    assert.ok(count(503) > 0);
+  });
 
-test('load shedding › two keys that have requests at work › share equally', async () => {
-  spin();
-  await answerLate();
-  const one = send(port, { path: NO_PET, headers: other });
-  await sleep(50);
-  const many = sendMany(SHARED_AT_WORK_MIN, GET);
-  await sleep(BEGIN_MS);
-  await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN / 2, 503: SHARED_AT_WORK_MIN / 2 });
-  assert.equal((await one).status, 404);
-});
-
-test('load shedding › answers that are late no longer › let the share grow again', async () => {
-  spin();
-  await answerLate();
-  isOver = true;
-  const isAllAnswered = async () => {
-    // Creates: gets that wait would be late themselves.
-    const many = sendMany(2 * SHARED_AT_WORK_MIN, CREATE);
+  test('load shedding › two keys that have requests at work › share equally', async () => {
+    spin();
+    await answerLate();
+    const one = send(port, { path: NO_PET, headers: other });
+    await sleep(50);
+    const many = sendMany(SHARED_AT_WORK_MIN, GET);
     await sleep(BEGIN_MS);
     await answerAll(many);
-    return (await many)[201] === 2 * SHARED_AT_WORK_MIN;
-  };
-  assert.equal(await isAllAnswered(), false);
-  await until(isAllAnswered);
-});
+    assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN / 2, 503: SHARED_AT_WORK_MIN / 2 });
+    assert.equal((await one).status, 404);
+  });
 
-test('load shedding › a key whose clients have gone › has its whole share', async () => {
-  const gone = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
-  for (const socket of gone) socket.write(GET.repeat(AT_WORK_MAX));
-  await sleep(BEGIN_MS);
-  for (const socket of gone) socket.destroy();
-  await sleep(100);
-  for (const resolve of waiting.splice(0)) resolve();
-  spin();
-  await answerLate();
-  const many = sendMany(SHARED_AT_WORK_MIN, GET);
-  await sleep(BEGIN_MS);
-  await answerAll(many);
-  assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN });
-});
+  test('load shedding › answers that are late no longer › let the share grow again', async () => {
+    spin();
+    await answerLate();
+    isOver = true;
+    const isAllAnswered = async () => {
+      // Creates: gets that wait would be late themselves.
+      const many = sendMany(2 * SHARED_AT_WORK_MIN, CREATE);
+      await sleep(BEGIN_MS);
+      await answerAll(many);
+      return (await many)[201] === 2 * SHARED_AT_WORK_MIN;
+    };
+    assert.equal(await isAllAnswered(), false);
+    await until(isAllAnswered);
+  });
 
-test('load shedding › creates that wait for a slow disk › leave the key its reads', async () => {
-  spin();
-  const many = sendMany(MANY, CREATE);
-  await sleep(BEGIN_MS);
-  for (const resolve of waiting.splice(0, 20)) resolve();
-  await sleep(2 * LATE_MS);
-  assertJson(await list(mine), 200);
-  await answerAll(many);
-  assert.deepEqual(await many, { 201: MANY });
-  assertJson(await list(mine), 200);
-});
+  test('load shedding › a key whose clients have gone › has its whole share', async () => {
+    const gone = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
+    for (const socket of gone) socket.write(GET.repeat(AT_WORK_MAX));
+    await sleep(BEGIN_MS);
+    for (const socket of gone) socket.destroy();
+    await sleep(100);
+    for (const resolve of waiting.splice(0)) resolve();
+    spin();
+    await answerLate();
+    const many = sendMany(SHARED_AT_WORK_MIN, GET);
+    await sleep(BEGIN_MS);
+    await answerAll(many);
+    assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN });
+  });
 
-test('load shedding › gets that wait for a slow database, while this process is idle › are all answered', async () => {
-  const many = sendMany(MANY, GET);
-  await sleep(BEGIN_MS);
-  await answerLate();
-  assertJson(await list(mine), 200);
-  await answerAll(many);
-  assert.deepEqual(await many, { 404: MANY });
+  test('load shedding › creates that wait for a slow disk › leave the key its reads', async () => {
+    spin();
+    const many = sendMany(MANY, CREATE);
+    await sleep(BEGIN_MS);
+    for (const resolve of waiting.splice(0, 20)) resolve();
+    await sleep(2 * LATE_MS);
+    assertJson(await list(mine), 200);
+    await answerAll(many);
+    assert.deepEqual(await many, { 201: MANY });
+    assertJson(await list(mine), 200);
+  });
+
+  test('load shedding › gets that wait for a slow database, while this process is idle › are all answered', async () => {
+    const many = sendMany(MANY, GET);
+    await sleep(BEGIN_MS);
+    await answerLate();
+    assertJson(await list(mine), 200);
+    await answerAll(many);
+    assert.deepEqual(await many, { 404: MANY });
+  });
 });

@@ -1,7 +1,7 @@
 /** What becomes of the connections to PostgreSQL: which are kept, which are closed, and when. */
 
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
@@ -20,11 +20,6 @@ const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const IDLE_MS_MAX = 60_000;
 /** For a close that waits a second for a server that is silent. */
 const CLOSE_MS_MAX = 5_000;
-
-/** The driver warns once, of statements that are sent while another one is under way. */
-const warnings: Error[] = [];
-process.on('warning', (warning) => warnings.push(warning));
-after(() => assert.deepEqual(warnings, []));
 
 interface Watched extends AsyncDisposable {
   readonly store: Store;
@@ -62,142 +57,155 @@ async function useTwoConnections({ store: { pets, keys }, proxy }: Watched): Pro
   assert.equal(proxy.open, 2);
 }
 
-describe('connections', { concurrency: true }, () => {
-  for (const lock of [
-    'lock table pets in access exclusive mode',
-    "select from counters where name = 'pets' for update",
-  ]) {
-    test(`connections › a create that is unavailable by "${lock}" › does not go on in the server`, {
-      skip: NO_SESSIONS,
-    }, async () => {
-      await using watched = await openWatched();
-      const other = new pg.Client({ connectionString: watched.address });
-      await other.connect();
-      try {
-        await other.query(`begin; ${lock}`);
-        await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
-        const active = `select 1 from pg_stat_activity where datname = current_database()
-          and state = 'active' and pid <> pg_backend_pid()`;
-        await until(async () => (await watched.run(active)).length === 0);
-      } finally {
-        await other.end();
-      }
-      assert.deepEqual(await watched.store.pets.list({ limit: 1 }), { pets: [] });
-    });
-  }
-
-  test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
-    await using watched = await openWatched('?target_session_attrs=read-write');
-    const { store, proxy, run } = watched;
-    await useTwoConnections(watched);
-    await run(
-      `create function refuse() returns trigger language plpgsql as
-        $$ begin raise sqlstate '25006'; end $$;
-      create trigger refuse before insert on pets execute function refuse()`,
-    );
-    await assert.rejects(store.pets.add(REX), UNAVAILABLE);
-    await until(() => proxy.open === 1);
-    await run('drop trigger refuse on pets');
-    assert.equal((await store.pets.add(REX)).name, 'Rex');
+describe('connections', () => {
+  /** The driver warns once, of statements that are sent while another one is under way. */
+  const warnings: Error[] = [];
+  const keep = (warning: Error) => warnings.push(warning);
+  before(() => {
+    process.on('warning', keep);
+  });
+  after(() => {
+    process.off('warning', keep);
+    assert.deepEqual(warnings, []);
   });
 
-  test('connections › that fall silent › fail one call, and no call after it', async () => {
-    await using watched = await openWatched();
-    const { pets } = watched.store;
-    await useTwoConnections(watched);
-    watched.proxy.silence();
-    await assert.rejects(pets.find(1n), UNAVAILABLE);
-    assert.equal(await pets.find(1n), undefined);
-    assert.equal(watched.proxy.opened, 3);
-  });
-
-  test('connections › of a store that is closed › are closed', async () => {
-    await using watched = await openWatched();
-    await useTwoConnections(watched);
-    await watched.store.close();
-    await until(() => watched.proxy.open === 0);
-  });
-
-  test('connections › of a store that is closed while they are silent and an import is under way › are closed', async () => {
-    await using watched = await openWatched();
-    const { store, proxy } = watched;
-    await useTwoConnections(watched);
-    async function* silence() {
-      yield REX;
-      proxy.silence();
+  describe('connections, at once', { concurrency: true }, () => {
+    for (const lock of [
+      'lock table pets in access exclusive mode',
+      "select from counters where name = 'pets' for update",
+    ]) {
+      test(`connections › a create that is unavailable by "${lock}" › does not go on in the server`, {
+        skip: NO_SESSIONS,
+      }, async () => {
+        await using watched = await openWatched();
+        const other = new pg.Client({ connectionString: watched.address });
+        await other.connect();
+        try {
+          await other.query(`begin; ${lock}`);
+          await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
+          const active = `select 1 from pg_stat_activity where datname = current_database()
+            and state = 'active' and pid <> pg_backend_pid()`;
+          await until(async () => (await watched.run(active)).length === 0);
+        } finally {
+          await other.end();
+        }
+        assert.deepEqual(await watched.store.pets.list({ limit: 1 }), { pets: [] });
+      });
     }
-    const importing = assert.rejects(store.pets.addAll(silence()), UNAVAILABLE);
-    await setTimeout(50);
-    const isLate = setTimeout(CLOSE_MS_MAX, true, { ref: false });
-    assert.equal(await Promise.race([store.close(), isLate]), undefined);
-    await importing;
-  });
 
-  test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
-    skip: NO_SESSIONS,
-  }, async (t) => {
-    const { address, drop } = await createTestDatabase();
-    t.after(drop);
-    const latin1 = new URL(address);
-    latin1.pathname += '_latin1';
-    const name = latin1.pathname.slice(1);
-    await queryOnce(
-      address,
-      `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
-    );
-    t.after(() => queryOnce(address, `drop database ${name} with (force)`));
-    await assert.rejects(openStore(latin1.href, { create: true }), {
-      ...UNAVAILABLE,
-      message: 'the database has the encoding LATIN1: it must be UTF8',
+    test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
+      await using watched = await openWatched('?target_session_attrs=read-write');
+      const { store, proxy, run } = watched;
+      await useTwoConnections(watched);
+      await run(
+        `create function refuse() returns trigger language plpgsql as
+          $$ begin raise sqlstate '25006'; end $$;
+        create trigger refuse before insert on pets execute function refuse()`,
+      );
+      await assert.rejects(store.pets.add(REX), UNAVAILABLE);
+      await until(() => proxy.open === 1);
+      await run('drop trigger refuse on pets');
+      assert.equal((await store.pets.add(REX)).name, 'Rex');
     });
-    const { rows } = await queryOnce(
-      latin1.href,
-      `select * from pg_tables where schemaname = 'public'`,
-    );
-    assert.deepEqual(rows, []);
-  });
-});
 
-test('connections › that nobody uses for a minute › are closed', async (t) => {
-  await using watched = await openWatched();
-  const { proxy } = watched;
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const store = await openStore(proxy.address, { create: false });
-  try {
-    t.mock.timers.tick(IDLE_MS_MAX - 1);
-    // A round trip: by its end the proxy would have seen the end of the other connection.
-    await watched.run('select 1');
-    assert.equal(proxy.open, 4);
-    t.mock.timers.tick(1);
-    t.mock.timers.reset();
-    await until(() => proxy.open === 2);
-  } finally {
-    await store.close();
+    test('connections › that fall silent › fail one call, and no call after it', async () => {
+      await using watched = await openWatched();
+      const { pets } = watched.store;
+      await useTwoConnections(watched);
+      watched.proxy.silence();
+      await assert.rejects(pets.find(1n), UNAVAILABLE);
+      assert.equal(await pets.find(1n), undefined);
+      assert.equal(watched.proxy.opened, 3);
+    });
+
+    test('connections › of a store that is closed › are closed', async () => {
+      await using watched = await openWatched();
+      await useTwoConnections(watched);
+      await watched.store.close();
+      await until(() => watched.proxy.open === 0);
+    });
+
+    test('connections › of a store that is closed while they are silent and an import is under way › are closed', async () => {
+      await using watched = await openWatched();
+      const { store, proxy } = watched;
+      await useTwoConnections(watched);
+      async function* silence() {
+        yield REX;
+        proxy.silence();
+      }
+      const importing = assert.rejects(store.pets.addAll(silence()), UNAVAILABLE);
+      await setTimeout(50);
+      const isLate = setTimeout(CLOSE_MS_MAX, true, { ref: false });
+      assert.equal(await Promise.race([store.close(), isLate]), undefined);
+      await importing;
+    });
+
+    test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
+      skip: NO_SESSIONS,
+    }, async (t) => {
+      const { address, drop } = await createTestDatabase();
+      t.after(drop);
+      const latin1 = new URL(address);
+      latin1.pathname += '_latin1';
+      const name = latin1.pathname.slice(1);
+      await queryOnce(
+        address,
+        `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
+      );
+      t.after(() => queryOnce(address, `drop database ${name} with (force)`));
+      await assert.rejects(openStore(latin1.href, { create: true }), {
+        ...UNAVAILABLE,
+        message: 'the database has the encoding LATIN1: it must be UTF8',
+      });
+      const { rows } = await queryOnce(
+        latin1.href,
+        `select * from pg_tables where schemaname = 'public'`,
+      );
+      assert.deepEqual(rows, []);
+    });
+  });
+
+  test('connections › that nobody uses for a minute › are closed', async (t) => {
+    await using watched = await openWatched();
+    const { proxy } = watched;
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const store = await openStore(proxy.address, { create: false });
+    try {
+      t.mock.timers.tick(IDLE_MS_MAX - 1);
+      // A round trip: by its end the proxy would have seen the end of the other connection.
+      await watched.run('select 1');
+      assert.equal(proxy.open, 4);
+      t.mock.timers.tick(1);
+      t.mock.timers.reset();
+      await until(() => proxy.open === 2);
+    } finally {
+      await store.close();
+    }
+  });
+
+  for (const query of ['', '?pgbouncer=true']) {
+    test(`connections › a call that waited for the only one${query} › has its statement ended in the server before it is given up`, {
+      skip: query === '' && NO_SESSIONS,
+    }, async (t) => {
+      const { address, drop } = await createTestDatabase();
+      t.after(drop);
+      const pool = new ConnectionPool(parseHosts(address + query), 1);
+      t.after(() => pool.close());
+      const show = async (connection: Connection) => {
+        const [row] = await connection.run("select current_setting('statement_timeout')", []);
+        return row?.[0];
+      };
+      let now = 0;
+      t.mock.method(performance, 'now', () => now);
+      assert.equal(await pool.withDeadline(show), '800ms');
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
+      const holding = pool.withoutDeadline(() => held);
+      const late = pool.withDeadline(show);
+      now += 300;
+      release();
+      await holding;
+      assert.equal(await late, '500ms');
+      assert.equal(await pool.withoutDeadline(show), '800ms');
+    });
   }
 });
-
-for (const query of ['', '?pgbouncer=true']) {
-  test(`connections › a call that waited for the only one${query} › has its statement ended in the server before it is given up`, {
-    skip: query === '' && NO_SESSIONS,
-  }, async (t) => {
-    const { address, drop } = await createTestDatabase();
-    t.after(drop);
-    const pool = new ConnectionPool(parseHosts(address + query), 1);
-    t.after(() => pool.close());
-    const show = async (connection: Connection) => {
-      const [row] = await connection.run("select current_setting('statement_timeout')", []);
-      return row?.[0];
-    };
-    let now = 0;
-    t.mock.method(performance, 'now', () => now);
-    assert.equal(await pool.withDeadline(show), '800ms');
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const holding = pool.withoutDeadline(() => held);
-    const late = pool.withDeadline(show);
-    now += 300;
-    release();
-    await holding;
-    assert.equal(await late, '500ms');
-    assert.equal(await pool.withoutDeadline(show), '800ms');
-  });
-}

@@ -11,16 +11,18 @@ const NOBODY = 65_534;
 
 let folder: TemporaryFolder;
 let file: string;
-beforeEach(async () => {
-  folder = await createFolder();
-  file = join(folder.path, 'store.db');
-});
-afterEach(async () => {
-  await chmod(folder.path, 0o755);
-  await folder[Symbol.asyncDispose]();
-});
 
 describe('a folder that cannot be written', () => {
+  beforeEach(async () => {
+    folder = await createFolder();
+    file = join(folder.path, 'store.db');
+  });
+
+  afterEach(async () => {
+    await chmod(folder.path, 0o755);
+    await folder[Symbol.asyncDispose]();
+  });
+
   /** Works as another user, since root ignores permissions. */
   async function asUser<T>(work: () => Promise<T>): Promise<T> {
     if (process.getuid?.() !== 0) return work();
