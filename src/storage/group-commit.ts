@@ -1,5 +1,6 @@
 /** Group commit: writes that come together share one transaction and one sync of the disk. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Row } from './engine.ts';
 import { Statistics } from './statistics.ts';
@@ -10,6 +11,16 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 
 /** The most of one commit: while it lasts, it locks out those of other processes. */
 const GROUP_MAX = 500;
+
+/**
+ * After a commit beside which this process was busy and something was read, the next one waits for so many times as
+ * long, up to a limit: else creates would take the processor, here and in the database, from the reads.
+ */
+const PAUSE_FACTOR = 2;
+const PAUSE_MS_MAX = 50;
+/** The part of the time in which the event loop had work. */
+const BUSY_MIN = 0.5;
+
 /** So many commits in a row are slow before writes are refused for it: one may be slow by chance. */
 const RECENT_COMMITS = 3;
 
@@ -58,6 +69,8 @@ class Queue<Write, Result> {
   #isCommitting = false;
   /** Of the commit that is under way. */
   #startedAt: number | undefined;
+  #loop = performance.eventLoopUtilization();
+  #reads = 0;
 
   constructor(commit: Commit<Write, Result>, statistics: Statistics, waitMsMax: number) {
     this.#commit = commit;
@@ -81,7 +94,7 @@ class Queue<Write, Result> {
   }
 
   async #commitAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    do {
       const group = this.#take(GROUP_MAX);
       const startedAt = performance.now();
       this.#startedAt = startedAt;
@@ -92,8 +105,9 @@ class Queue<Write, Result> {
       this.#statistics.commits += 1;
       this.#statistics.committedWrites += group.length;
       this.#statistics.commitSeconds += ms / 1_000;
+      if (this.#isTakingFromReads()) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
       this.#rejectLate();
-    }
+    } while (this.#waiting.length > 0);
     this.#startedAt = undefined;
     this.#isCommitting = false;
   }
@@ -118,6 +132,15 @@ class Queue<Write, Result> {
     const latest = performance.now() - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
     for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) reject(tooSlow());
+  }
+
+  /** Whether this process was busy and read something since this was last asked. */
+  #isTakingFromReads(): boolean {
+    const [loop, reads] = [this.#loop, this.#reads];
+    this.#loop = performance.eventLoopUtilization();
+    this.#reads = this.#statistics.reads;
+    const { utilization } = performance.eventLoopUtilization(this.#loop, loop);
+    return utilization > BUSY_MIN && this.#reads > reads;
   }
 
   /** How long another write would wait until its commit begins, if each took as long as the fastest of the last. */

@@ -5,6 +5,8 @@ export class Statistics {
   committedWrites = 0;
   commitSeconds = 0;
   waitingWrites = 0;
+  /** Batches of reads. */
+  reads = 0;
   cachedPages = 0;
   readPages = 0;
 }

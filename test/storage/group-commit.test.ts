@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
 import { Statistics } from '../../src/storage/statistics.ts';
+import { until } from '../support/until.ts';
 
 /** The most that may wait. */
 const WAITING_MAX = 10_000;
@@ -14,6 +15,12 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 const GROUP_MAX = 500;
 /** How long a write of some tests waits at most for its commit. */
 const WAIT_MS_MAX = 900;
+
+/** How long a commit lasts beside which this process works, or does nothing; and how much longer the pause after it. */
+const WORK_MS = 20;
+const IDLE_MS = 500;
+const PAUSE_FACTOR = 2;
+const PAUSE_MS_MAX = 50;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -114,6 +121,37 @@ test('groupCommit › writes while a commit is under way › are the next commit
   await commits[2]?.end();
   assert.deepEqual(last, [8]);
 });
+
+/** Keeps the event loop busy. */
+function work(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
+
+for (const [what, reads, use, isAtOnce] of [
+  ['reads and a busy event loop beside a commit', 1, () => work(WORK_MS), false],
+  ['reads beside a commit', 1, () => sleep(IDLE_MS), true],
+  ['a busy event loop beside a commit', 0, () => work(WORK_MS), true],
+] as const) {
+  test(`groupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'twice its time later'}`, async () => {
+    const grouped = create();
+    const { write, commits, statistics } = grouped;
+    const writing = [write(1)];
+    await nextTurn();
+    const beganAt = performance.now();
+    writing.push(write(2));
+    await use();
+    statistics.reads += reads;
+    await commits[0]?.end();
+    const endedAt = performance.now();
+    assert.equal(commits.length, isAtOnce ? 2 : 1);
+    await until(() => commits.length === 2);
+    // A timer may end a part of a millisecond early.
+    const pauseMs = Math.min(PAUSE_FACTOR * (endedAt - beganAt), PAUSE_MS_MAX) - 3;
+    if (!isAtOnce) assert.ok(performance.now() - endedAt > pauseMs);
+    await endAll(grouped);
+    assert.deepEqual(await Promise.all(writing), [2, 4]);
+  });
+}
 
 test('groupCommit › outcomes of all kinds › settle each write by its index', async () => {
   const { write, commits } = create();

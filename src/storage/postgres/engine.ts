@@ -154,6 +154,7 @@ class PostgresEngine implements Engine {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    this.#counted.reads += 1;
     return this.#pools.reads.withDeadline((connection) => connection.run(sql, values));
   }
 

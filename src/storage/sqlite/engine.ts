@@ -272,6 +272,7 @@ class SqliteEngine implements Engine {
   #readSlice(reads: readonly Statement[]): (Row[] | Promise<Row[]>)[] {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
     const end = performance.now() + SLICE_MS_MAX;
+    this.statistics.reads += 1;
     try {
       return this.#connection.transact('begin', () => {
         const results: Row[][] = [];
