@@ -276,6 +276,10 @@ for (const [bytes, headers, code] of [
   });
 }
 
+test('POST /v1/pets › chunks that are empty › answers 400: the body is required', async () => {
+  assertError(await post('', chunked), 'bad_request', /^the body is required: a JSON object$/);
+});
+
 test('POST /v1/pets › 65,536 characters of more bytes › answers 413, counted on the bytes', async () => {
   const body = `{"x":"${'\u00e9'.repeat(40_000)}","name":"Rex","categoryId":3}`;
   assertError(await post(body), 'payload_too_large', TOO_LARGE);

@@ -65,13 +65,13 @@ export function parseBody(bytes: unknown): unknown {
   let text: string;
   try {
     text = UTF_8.decode(bytes);
-  } catch (cause) {
-    throw new PetstoreError('bad_request', 'the body must be UTF-8', { cause });
+  } catch {
+    throw new PetstoreError('bad_request', 'the body must be UTF-8');
   }
   try {
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
-    throw new PetstoreError(error.code, `body: ${error.message}`, { cause: error });
+    throw new PetstoreError(error.code, `body: ${error.message}`);
   }
 }

@@ -1,0 +1,101 @@
+/** The admin listener: metrics and health without a key, under the same rules as the service itself. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { createAdminApp } from '../../src/http/admin.ts';
+import { ADMIN_CONNECTIONS_MAX } from '../../src/http/limits.ts';
+import { createLog } from '../../src/service/log.ts';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const METRICS = '# TYPE pets gauge\npets 1\n';
+
+const real = await startTestApp();
+const log: Record<string, unknown>[] = [];
+let stopping = false;
+const app = await createAdminApp({
+  store: real.store,
+  log: createLog('info', (line) => log.push(JSON.parse(line))),
+  readMetrics: async () => METRICS,
+  isStopping: () => stopping,
+});
+await app.listen({ host: '127.0.0.1', port: 0 });
+const { port } = app.server.address() as AddressInfo;
+after(async () => {
+  app.server.closeAllConnections();
+  await app.close();
+  await real[Symbol.asyncDispose]();
+});
+
+test('admin listener › GET /metrics › answers the text of Prometheus, and logs its client', async () => {
+  const logged = log.length;
+  const start = performance.now();
+  const { status, headers, body } = await send(port, { path: '/metrics' });
+  assert.equal(status, 200);
+  assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.equal(body, METRICS);
+  const { client, route, ms, ...line } = log[logged] ?? {};
+  assert.deepEqual(
+    { client, route, keyId: line.keyId },
+    { client: '127.0.0.1', route: '/metrics', keyId: null },
+  );
+  assert.ok(Number(ms) > 0 && Number(ms) < performance.now() - start, String(ms));
+});
+
+test('admin listener › /livez and /readyz › are those of the service', async () => {
+  for (const path of ['/livez', '/readyz']) assertJson(await send(port, { path }), 200);
+  stopping = true;
+  const answer = await send(port, { path: '/readyz' });
+  assertError(answer, 'unavailable', /^the service cannot answer now/);
+  assert.equal(answer.headers.connection, 'close');
+  stopping = false;
+});
+
+test('admin listener › a request of another kind › is refused as by the service', async () => {
+  const answer = await send(port, { method: 'POST', path: '/metrics' });
+  assertError(answer, 'method_not_allowed', /GET, HEAD, OPTIONS$/);
+  assertError(
+    await send(port, { path: '/v1/pets' }),
+    'not_found',
+    /^there is nothing at this path/,
+  );
+  for (const [text, code, message] of [
+    [
+      'GET /livez HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+      'bad_request',
+      /^Host must be/,
+    ],
+    ['CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', 'method_not_allowed', /^CONNECT is not served$/],
+  ] as const) {
+    assertError(parseAnswer(await exchange(port, text)), code, message);
+  }
+});
+
+test('admin listener › a body that is not read to its end › ends its connection', async () => {
+  using connection = openConnection(port);
+  connection.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await once(connection.socket, 'data');
+  const answer = parseAnswer(connection.received);
+  assertJson(answer, 200);
+  assert.equal(answer.headers.connection, 'close');
+});
+
+test('admin listener › one connection more than the bound › closes the one that is idle for longest', async () => {
+  const connections: RawConnection[] = [];
+  for (let count = 0; count <= ADMIN_CONNECTIONS_MAX; count += 1) {
+    const connection = openConnection(port);
+    connections.push(connection);
+    await once(connection.socket, 'connect');
+  }
+  await until(() => connections.some(({ socket }) => socket.destroyed));
+  assert.deepEqual(
+    connections.flatMap(({ socket }, index) => (socket.destroyed ? [index] : [])),
+    [0],
+  );
+  for (const { socket } of connections) socket.destroy();
+});
