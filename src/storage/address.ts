@@ -50,7 +50,7 @@ export function describeAddress(text: string): string {
 }
 
 function findAddress(text: string): Address | undefined {
-  const [, kind, rest = ''] = /^(\w+):(.+)$/s.exec(text) ?? [];
+  const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
   if (kind === 'sqlite') return { kind, file: rest };
   return kind === 'postgres' || kind === 'postgresql' ? { kind: 'postgres', url: text } : undefined;
 }

@@ -51,7 +51,7 @@ async function writeNewFile(
     await syncToDisk(dirname(file));
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
-      throw new PetstoreError('bad_request', `${file} exists already`, { cause });
+      throw new PetstoreError('bad_request', `${file} exists already`);
     }
     if (cause instanceof PetstoreError) throw cause;
     throw new PetstoreError(
@@ -61,15 +61,11 @@ async function writeNewFile(
     );
   } finally {
     // What failed before is told: of a path through a file this fails too.
-    await rm(partial, { force: true }).catch(() => undefined);
+    await rm(partial).catch(() => undefined);
   }
 }
 
 async function syncToDisk(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await using handle = await open(path, 'r');
+  await handle.sync();
 }

@@ -9,7 +9,6 @@ const BUSY_RETRY_MS = 5;
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
 const BUSY = 5;
-const LOCKED = 6;
 const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;
@@ -40,8 +39,7 @@ export function toResultCode(error: unknown): number {
 
 /** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
-  const code = toResultCode(error);
-  return code === BUSY || code === LOCKED;
+  return toResultCode(error) === BUSY;
 }
 
 /** Whether SQLite found its file corrupt. */
@@ -58,7 +56,6 @@ export function explain(error: unknown, file: string): unknown {
 
 const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'is held by another process'],
-  [LOCKED, 'is held by another process'],
   [READONLY, 'cannot be written: its file and its folder must be writable'],
   [IOERR, 'cannot be read or written: the disk reports an error'],
   [CORRUPT, 'is damaged: restore it from a backup'],

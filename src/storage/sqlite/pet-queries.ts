@@ -76,6 +76,6 @@ async function readJsonPage(
     status === undefined
       ? await read(LIST_JSON, after, limit)
       : await read(LIST_JSON_OF_STATUS, status, status, after, limit);
-  const [json, last, hasMore] = row as [string, bigint | null, bigint];
-  return hasMore === 1n && last !== null ? { json, next: last } : { json };
+  const [json, next, hasMore] = row as [string, bigint, bigint];
+  return hasMore === 1n ? { json, next } : { json };
 }
