@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
+import { openStore } from '../../src/storage/open.ts';
 
 describe('parseAddress', () => {
   for (const [address, expected] of [
@@ -35,6 +36,13 @@ describe('parseAddress', () => {
       });
     });
   }
+});
+
+test('openStore › an address of PostgreSQL where nothing listens › is unavailable', async () => {
+  await assert.rejects(openStore('postgres://127.0.0.1:1/pets', { create: true }), {
+    ...{ name: 'PetstoreError', code: 'unavailable' },
+    message: 'the database cannot be reached: nothing listens there',
+  });
 });
 
 test('isMemoryAddress › of each kind › is true of memory alone', () => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -197,7 +197,13 @@ describe('locks', () => {
     now = 2 * BUSY_MS_MAX + 1;
     for (let tries = 0; tries < 300 && (await late.waits()); tries += 1);
     assert.ok(!(await late.waits()));
-    await assert.rejects(late.loading, unavailable(file, 'is held by another process'));
+    const cause = Object.assign(new Error('database is locked'), {
+      ...{ code: 'ERR_SQLITE_ERROR', errcode: 5, errstr: 'database is locked' },
+    });
+    await assert.rejects(late.loading, {
+      ...unavailable(file, 'is held by another process'),
+      cause,
+    });
     other.exec('rollback');
   });
 
@@ -309,6 +315,23 @@ describe('copies', () => {
       using copy = new DatabaseSync(file, { readOnly: true });
       assert.equal(copy.prepare('select name from pets').get()?.name, 'Rex');
       assert.equal(copy.prepare('pragma journal_mode').get()?.journal_mode, 'delete');
+    });
+
+    test(`writeBackup › of an engine of ${what} › is on the disk before it has its name, which is so at the end`, async (t) => {
+      const { file, list } = createTarget();
+      await using folder = await open(dirname(file));
+      const handles = Object.getPrototypeOf(folder);
+      const { sync } = handles;
+      const synced: (readonly [isFile: boolean, hasName: boolean])[] = [];
+      t.mock.method(handles, 'sync', async function (this: FileHandle) {
+        synced.push([(await this.stat()).isFile(), list().includes('backup.db')]);
+        await sync.call(this);
+      });
+      await backUp(file, () => undefined);
+      assert.deepEqual(synced, [
+        [true, false],
+        [false, true],
+      ]);
     });
 
     test(`writeBackup › of an engine of ${what}, that is interrupted › leaves nothing`, async () => {

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -554,13 +555,21 @@ test('pets.find › another process commits after a get at the end of a turn ›
 describe('SqliteWriter', () => {
   const WRITE = [{ sql: 'insert into t values (1) returning a', values: [] }];
 
-  test('SqliteWriter › one that broke › fails its writes, and the next write has another', async () => {
+  test('SqliteWriter › one that broke › fails its writes, and the next writes have another', async () => {
     const cwd = join(createProcessFolder(), 'later');
     await using writer = disposable(new SqliteWriter(join(cwd, 'store.db')));
+    const starting = once(process, 'worker');
     // Its folder does not exist, so the thread ends at once.
-    await assert.rejects(writer.commit([WRITE]), { message: 'unable to open database file' });
-    await mkdir(cwd);
-    alter(join(cwd, 'store.db'), 'create table t (a)');
+    const breaking = assert.rejects(writer.commit([WRITE]), {
+      message: 'unable to open database file',
+    });
+    const [broken] = await starting;
+    const ended = new Promise((resolve) => broken.once('exit', resolve));
+    await breaking;
+    mkdirSync(cwd);
+    const create = [{ sql: 'create temp table t (a)', values: [] }];
+    assert.deepEqual(await writer.commit([create]), [[[]]]);
+    await ended;
     assert.deepEqual(await writer.commit([WRITE]), [[[[1n]]]]);
   });
 

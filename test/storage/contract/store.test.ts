@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
 import { disposable } from '../../support/disposable.ts';
+import { nextPoll } from '../../support/until.ts';
 import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, runBeside } from './engines.ts';
 
@@ -87,6 +88,21 @@ for (const engine of ENGINES) {
         name: 'PetstoreError',
         code: 'bad_request',
       });
+    });
+
+    test(`store.close ${on} › then read again › fails, also what was cached`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets, close } = await openStore(opened.address, { create: true });
+      const { id } = await pets.add(REX);
+      const read = () => Promise.allSettled([pets.find(id), pets.listAsJson({ limit: 1 })]);
+      await read();
+      await close();
+      await nextPoll();
+      const settled = await read();
+      assert.deepEqual(
+        settled.map(({ status }) => status),
+        ['rejected', 'rejected'],
+      );
     });
 
     if (!engine.persists) return;
