@@ -50,27 +50,26 @@ export function createFinishResponse(
     });
     const finish = () => {
       settle(request);
-      done();
+      try {
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) finish();
-    else endOfTurn().then(finish).catch(done);
+    else if (finishing.push(finish) === 1) setImmediate(finishAll);
   };
 }
 
-let turn: Promise<void> | undefined;
+let finishing: (() => void)[] = [];
 
 /**
- * Resolves when this turn of the event loop ends. The answers of a turn are then sent one right after
- * the other: the code that sends them stays in the processor's caches, and the first write wakes a
- * client that waits for several of them.
+ * At the end of a turn of the event loop its answers are sent one right after the other: the code that sends
+ * them stays in the processor's caches, and the first write wakes a client that waits for several of them.
  */
-function endOfTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined;
-      resolve();
-    });
-  });
-  return turn;
+function finishAll(): void {
+  const all = finishing;
+  finishing = [];
+  for (const finish of all) finish();
 }

@@ -6,7 +6,7 @@ import type {
   FastifyReply,
   FastifyRequest,
 } from 'fastify';
-import { type Pet, parseNewPet, toPetJson } from '../../pet.ts';
+import { parseNewPet, toPetJson } from '../../pet.ts';
 import type { PetQuery, Store } from '../../store.ts';
 import { createCursor } from '../cursor.ts';
 import { createError } from '../errors.ts';
@@ -28,7 +28,8 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (app, optio
     if (next !== undefined) {
       reply.header('link', `<${url}?${toNextQuery(query, next)}>; rel="next"`);
     }
-    return reply.type('application/json').send(json);
+    reply.type('application/json');
+    return json;
   });
 
   app.route({
@@ -45,7 +46,8 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (app, optio
           : await pets.addOnce(newPet, { keyId, key, at: options.now() });
       reply.code(201).header('location', `${url}/${pet.id}`);
       if (isReplay) reply.header('idempotency-replayed', 'true');
-      return sendPet(reply, pet);
+      reply.type('application/json');
+      return toPetJson(pet);
     },
   });
 
@@ -56,14 +58,11 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (app, optio
     async handler({ params }, reply) {
       const pet = await pets.find(parsePetId(params.petId));
       if (pet === undefined) throw createError('not_found');
-      return sendPet(reply, pet);
+      reply.type('application/json');
+      return toPetJson(pet);
     },
   });
 };
-
-function sendPet(reply: FastifyReply, pet: Pet): FastifyReply {
-  return reply.type('application/json').send(toPetJson(pet));
-}
 
 /** Refuses a key that may not add pets, before the body is looked at. */
 function requireWritable({ isReadOnly }: FastifyRequest, _reply: FastifyReply, done: Done): void {
