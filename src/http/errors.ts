@@ -103,14 +103,5 @@ function findExpected(
   // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
   // answer, but the log line of the request has its status.
   if (error === request.raw.errored) return new PetstoreError('bad_request', 'the body broke off');
-  switch (error.code) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return createError('payload_too_large');
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return createError('unsupported_media_type');
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new PetstoreError('bad_request', 'the body must be as long as Content-Length says');
-    default:
-      return undefined;
-  }
+  return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? createError('payload_too_large') : undefined;
 }

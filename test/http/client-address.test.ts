@@ -29,6 +29,7 @@ for (const [what, remote, forwarded, expected] of [
   ['an address with its port', '127.0.0.1', '192.0.2.1:4711', '192.0.2.1'],
   ['an address of IPv6 with its port', '127.0.0.1', '[2001:db8:2::5]:4711', '2001:db8:2::5'],
   ['IPv4 in IPv6', '::ffff:127.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
+  ['IPv4 in hexadecimal', '127.0.0.1', '::ffff:c000:201', '::ffff:c000:201'],
 ] as const) {
   test(`client › of a trusted proxy, with ${what} › is ${expected}`, () => {
     assert.equal(findClient(remote, forwarded), expected);
@@ -50,6 +51,7 @@ for (const [address, network] of [
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
   ['2001:db8:1:2::6', '2001:db8:1:2::/64'],
   ['2001:db8::6', '2001:db8:0:0::/64'],
+  ['2001::3:4:5:6:7:8', '2001:0:3:4::/64'],
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
   ['unknown', 'unknown'],

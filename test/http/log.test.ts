@@ -73,6 +73,16 @@ for (const [sent, expected] of [
       reason: 'name is required',
     },
   ],
+  [
+    { method: 'POST', path: '/v1/pets', headers: authorization, body: '{"x":1,"x":1}' },
+    {
+      route: '/v1/pets',
+      status: 400,
+      keyId: 1,
+      code: 'bad_request',
+      reason: 'body: the member "…" is given twice',
+    },
+  ],
   [{ path: '/livez' }, { route: '/livez', status: 200, keyId: null }],
   [
     { path: '/nothing' },

@@ -93,6 +93,7 @@ for (const path of [
   ...[
     '/v1/pets%2F1',
     '/v1/pets#f',
+    '/v1/pets/1#',
     '/v1%2Fpets',
     '/v1/%zz',
     '/v1/pets%',

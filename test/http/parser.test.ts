@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Code, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -60,6 +61,7 @@ const refused: readonly [string, string, Code, RegExp][] = [
 
   ['the version 2.0', `GET /livez HTTP/2.0\r\n${HOST}\r\n`, 'bad_request', BAD_VERSION],
   ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', BAD_TARGET],
+  ['a target behind *', `OPTIONS *x HTTP/1.1\r\n${HOST}${CLOSE}\r\n`, 'bad_request', BAD_TARGET],
 
   ['no Host', get(''), 'bad_request', BAD_HOST],
   ['an empty Host', get('Host:\r\n'), 'bad_request', BAD_HOST],
@@ -155,6 +157,7 @@ for (const [what, text, code, message] of refused) {
     const answer = parseAnswer(await exchange(port, text));
     assertError(answer, code, message);
     assert.equal(answer.headers.connection, 'close');
+    assert.equal(answer.headers.allow, undefined);
     assert.equal(Number(answer.headers['content-length']), Buffer.byteLength(answer.body));
     assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000);
   });
@@ -283,17 +286,42 @@ test('keep-alive › requests that are refused › leave the connection to the n
   );
 });
 
-test('parser › a client that goes away in its body › is no failure of the service', async () => {
-  using connection = openConnection(port);
-  const { socket } = connection;
-  socket.write(post('Content-Length: 100\r\n', '{'));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+test('parser › a client that goes away in its body › has a line that says so, and is no failure', async () => {
+  await using app = await startTestApp();
+  const accepted = once(app.app.server, 'request');
+  const socket = connect(app.port, '127.0.0.1');
+  const fields = `${HOST}Authorization: Bearer ${app.key}\r\nContent-Length: 100\r\n`;
+  socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n{`);
+  const [request] = await accepted;
+  await once(request, 'resume');
   socket.destroy();
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  assert.deepEqual(
-    service.log.filter(({ level }) => level !== 'info'),
-    [],
-  );
+  await until(() => app.log.some(({ route }) => route === '/v1/pets'));
+  assert.equal(app.log.find(({ route }) => route !== undefined)?.reason, 'the body broke off');
+  assert.ok(app.log.every(({ level }) => level === 'info'));
+});
+
+test('parser › a client that resets in its head › leaves no line in the log, and the service lives', async () => {
+  const logged = service.log.length;
+  const accepted = once(service.app.server, 'connection');
+  const socket = connect(port, '127.0.0.1');
+  socket.write('GET /livez HTTP/1.1\r\n');
+  const [server] = (await accepted) as [Socket];
+  await until(() => server.bytesRead > 0);
+  const closed = once(server, 'close');
+  socket.resetAndDestroy();
+  await assert.rejects(closed, { code: 'ECONNRESET' });
+  await until(() => server.closed);
+  assert.equal(service.log.length, logged);
+});
+
+test('parser › a client that ends in a body that is refused already › gets no second answer, and the end', async () => {
+  using connection = openConnection(port, { allowHalfOpen: true });
+  connection.socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\n{`);
+  await once(connection.socket, 'data');
+  connection.socket.end();
+  const [refusal = '', ...more] = splitAnswers(await connection.readToEnd(5_000));
+  assertError(parseAnswer(refusal), 'unauthorized', /API key/);
+  assert.deepEqual(more, []);
 });
 
 test('parser › CONNECT from a client that resets › does not end the service', async () => {

@@ -20,11 +20,12 @@ const refusal = (client: string, code: ErrorCode = 'unauthorized', status = 401)
   refusal: { code },
 });
 
-/** A log of requests, and what it wrote so far. */
+/** A log of requests, and what it wrote and counted so far. */
 function openRequestLog(level: 'info' | 'error' = 'info') {
   const lines: Line[] = [];
-  const requests = createRequestLog(createLog(level, (line) => lines.push(JSON.parse(line))));
-  return { lines, requests };
+  const counted: RequestLine[] = [];
+  const log = createLog(level, (line) => lines.push(JSON.parse(line)));
+  return { lines, counted, requests: createRequestLog(log, (line) => counted.push(line)) };
 }
 
 /** How many requests the lines tell of, one by one and counted. */
@@ -34,9 +35,10 @@ function countRequests(lines: readonly Line[]): number {
 
 test('request log › 10,000 refusals of a client in a second › are five lines and their count', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { lines, requests } = openRequestLog();
+  const { lines, counted, requests } = openRequestLog();
   for (let sent = 0; sent < 10_000; sent += 1) requests.write(refusal('192.0.2.1'));
   assert.equal(lines.length, 5);
+  assert.equal(counted.length, 10_000);
   t.mock.timers.tick(1_000);
   const { time, pid, ...last } = lines.at(-1) ?? {};
   assert.deepEqual(last, {
@@ -47,10 +49,10 @@ test('request log › 10,000 refusals of a client in a second › are five lines
     msg: 'more refusals, not logged each',
   });
   assert.equal(lines.length, 6);
-  requests.write(refusal('192.0.2.1'));
-  assert.equal(lines.length, 7);
+  for (let sent = 0; sent < 5; sent += 1) requests.write(refusal('192.0.2.1'));
+  assert.equal(lines.length, 11);
   t.mock.timers.tick(1_000);
-  assert.equal(lines.length, 7);
+  assert.equal(lines.length, 11);
 });
 
 test('request log › requests that are not refused, and failures › are all logged', () => {
@@ -87,6 +89,20 @@ test('request log › refusals of 10,000 clients › are a bounded number of lin
   assert.ok(lines.length <= 101 * 6, String(lines.length));
   assert.equal(countRequests(lines), 20_000);
   assert.ok(lines.some(({ client }) => client === 'others'));
+});
+
+test('request log › refusals of more than 100 clients › have lines of the first 100, and of the others', () => {
+  const { lines, requests } = openRequestLog();
+  const clients = Array.from({ length: 102 }, (_, index) => `10.0.0.${index}`);
+  for (let round = 0; round < 6; round += 1) {
+    for (const client of clients) requests.write(refusal(client));
+  }
+  lines.length = 0;
+  requests.flush();
+  assert.deepEqual(
+    lines.map(({ client, leftOut }) => [client, leftOut]),
+    [...clients.slice(0, 100).map((client) => [client, 1]), ['others', 7]],
+  );
 });
 
 test('request log › 503s when only errors are logged › are counted too', () => {

@@ -84,6 +84,8 @@ export function assertError(answer: Answer, code: Code, message: RegExp): void {
   const body = JSON.parse(answer.body);
   assert.deepEqual(body, { code, message: body.message, status: STATUS_OF[code] });
   assert.match(body.message, message);
+  const isForLater = code === 'unavailable' || code === 'rate_limited';
+  assert.equal('retry-after' in answer.headers, isForLater);
 }
 
 /** Asserts a JSON answer with the headers that all have, each once. */

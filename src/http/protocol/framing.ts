@@ -18,26 +18,21 @@ export function rejectAmbiguousFraming(
   reply: FastifyReply,
   done: Done,
 ): void {
+  const refuse = (message: string): never => {
+    reply.header('connection', 'close');
+    throw new PetstoreError('bad_request', message);
+  };
   const { method, url = '', httpVersionMajor, httpVersionMinor } = request.raw;
-  if (httpVersionMajor !== 1) {
-    reply.header('connection', 'close');
-    throw new PetstoreError('bad_request', 'the version must be HTTP/1.0 or HTTP/1.1');
-  }
+  if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');
   if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS')) {
-    reply.header('connection', 'close');
-    throw new PetstoreError('bad_request', 'the request target must be a path');
+    refuse('the request target must be a path');
   }
   const { host, 'transfer-encoding': coding } = request.headers;
   if (host === undefined ? httpVersionMinor !== 0 : !HOST.test(host)) {
-    reply.header('connection', 'close');
-    throw new PetstoreError('bad_request', 'Host must be given once, as host or host:port');
+    refuse('Host must be given once, as host or host:port');
   }
   if (coding !== undefined && (coding !== 'chunked' || httpVersionMinor === 0)) {
-    reply.header('connection', 'close');
-    throw new PetstoreError(
-      'bad_request',
-      'Transfer-Encoding must be chunked, given once and in HTTP/1.1',
-    );
+    refuse('Transfer-Encoding must be chunked, given once and in HTTP/1.1');
   }
   done();
 }

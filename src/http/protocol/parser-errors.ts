@@ -18,11 +18,7 @@ export function answerParserError(
   socket: Socket,
   log: RequestLog,
 ): void {
-  const error = findError(parserError);
-  if (error === undefined) {
-    socket.destroy();
-    return;
-  }
+  const error = toError(parserError);
   const response = findLastResponse(socket);
   if (response === undefined || response.req.complete) sendErrorInOrder(socket, error, log);
   // The body of this request broke off after its answer was begun: a second answer would be wrong.
@@ -32,8 +28,8 @@ export function answerParserError(
   } else sendError(socket, error, log);
 }
 
-/** The answer to an error of the parser; undefined when the connection itself is gone. */
-function findError(parserError: NodeJS.ErrnoException): PetstoreError | undefined {
+/** The answer to an error of the parser. */
+function toError(parserError: NodeJS.ErrnoException): PetstoreError {
   switch (parserError.code) {
     case 'HPE_HEADER_OVERFLOW':
       return createError('headers_too_large');
@@ -42,7 +38,6 @@ function findError(parserError: NodeJS.ErrnoException): PetstoreError | undefine
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
   }
-  if (!parserError.code?.startsWith('HPE_')) return undefined;
   const reason = 'reason' in parserError ? `: ${parserError.reason}` : '';
   return new PetstoreError('bad_request', `${DEFAULT_MESSAGES.bad_request}${reason}`);
 }
@@ -54,7 +49,7 @@ export function sendErrorInOrder(socket: Socket, error: PetstoreError, log: Requ
   else response.once('close', () => sendError(socket, error, log));
 }
 
-/** Sends the error now, and ends the connection. */
+/** Sends the error now, unless the connection is gone, and ends it. */
 function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void {
   if (!socket.writable) {
     socket.destroy();

@@ -18,7 +18,7 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
   server.on('connect', (_request, stream) => {
     const socket = stream as Socket;
     // Node has removed its listeners from this socket: an error without a listener ends the process.
-    socket.on('error', () => socket.destroy());
+    socket.on('error', () => undefined);
     sendErrorInOrder(socket, new PetstoreError('method_not_allowed', 'CONNECT is not served'), log);
   });
 }
