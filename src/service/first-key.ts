@@ -12,7 +12,9 @@ export async function ensureFirstKey(
   store: Store,
 ): Promise<string[]> {
   const now = Date.now();
-  const keys = (await store.keys.list()).filter((key) => key.environment === environment);
+  const listKeys = async () =>
+    (await store.keys.list()).filter((key) => key.environment === environment);
+  const keys = await listKeys();
   if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
   if (environment === 'production' || keys.length > 0) {
     const isFile = parseAddress(database).kind === 'sqlite';
@@ -24,7 +26,12 @@ export async function ensureFirstKey(
     ];
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
-  await store.keys.add(newKey);
+  const { id } = await store.keys.add(newKey);
+  // Of several processes that start at once each has made one: ids are visible in their order, so the least is seen by all.
+  if ((await listKeys())[0]?.id !== id) {
+    await store.keys.revoke(id, now);
+    return [];
+  }
   const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
   return [
     'The first key, which is shown only now, and how to use it:',
