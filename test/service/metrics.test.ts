@@ -52,7 +52,39 @@ test('metrics › a request that the parser refused › is a refusal without a t
   metrics.count({ ...line, status: 400, keyId: null, refusal });
   const text = await metrics.read();
   assert.ok(text.includes('\npetstore_http_refusals_total{code="bad_request",reason=""} 1\n'));
-  assert.doesNotMatch(text, /duration_seconds_count\{/);
+  assert.doesNotMatch(text, /duration_seconds_count\{|key_requests_total\{/);
+});
+
+test('metrics › refusals with a reason › have it where there are few', async () => {
+  const metrics = create();
+  for (const code of ['unauthorized', 'unavailable', 'not_found'] as const) {
+    metrics.count({ ...LINE, refusal: { code, reason: 'why' } });
+  }
+  const text = await metrics.read();
+  for (const labels of [
+    'code="unauthorized",reason="why"',
+    'code="unavailable",reason="why"',
+    'code="not_found",reason=""',
+  ]) {
+    assert.ok(text.includes(`\npetstore_http_refusals_total{${labels}} 1\n`), labels);
+  }
+});
+
+test('metrics › requests of several times › are counted up to each bound, and summed in seconds', async () => {
+  const metrics = create();
+  for (const ms of [500, 1_000, 2_500, 3_000]) metrics.count({ ...LINE, ms });
+  const text = await metrics.read();
+  const labels = 'method="GET",route="/v1/pets",status="200"';
+  for (const [le, count] of [
+    ['0.25', 0],
+    ['0.5', 1],
+    ['1', 2],
+    ['2.5', 3],
+    ['+Inf', 4],
+  ]) {
+    assert.ok(text.includes(`_seconds_bucket{le="${le}",${labels}} ${count}\n`), `${le}`);
+  }
+  assert.ok(text.includes(`_seconds_sum{${labels}} 7\n`));
 });
 
 test('metrics › methods that are not served › count as one', async () => {

@@ -101,3 +101,14 @@ test('TokenBuckets › many keys, most of them long ago › are forgotten, but f
   assert.equal(buckets.take(98_500, 2, 100_000).taken, 1);
   assert.equal(buckets.take(99_500, 2, 100_000).taken, 0);
 });
+
+test('TokenBuckets › 1,000 keys whose tokens were all put back › are forgotten for the next', () => {
+  const buckets = new TokenBuckets({ perSecond: 1, burst: 2 });
+  for (let key = 1; key <= 1_000; key += 1) {
+    buckets.take(key, 2, 0);
+    buckets.take(key, -2, 0);
+  }
+  assert.equal(buckets.size, 1_000);
+  buckets.take(0, 1, 0);
+  assert.equal(buckets.size, 1);
+});
