@@ -36,24 +36,15 @@ export async function startListener(
     droppedLogLines: countDropped,
   });
   const app = await createApp({ ...options, store, log, rateLimiter, count: metrics?.count });
-  try {
-    await listen(app, options);
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
+  await listen(app, options);
   return {
     port: getPort(app),
     readMetrics: metrics?.read,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
       // An answer that was begun before has no `Connection: close`, and leaves its connection open.
-      const idleCheck = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS);
-      try {
-        await app.close();
-      } finally {
-        clearInterval(idleCheck);
-      }
+      setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS).unref();
+      await app.close();
     },
   };
 }
