@@ -43,7 +43,7 @@ export async function openSqlite(
     if (!create && !existsSync(file)) {
       throw new PetstoreError('unavailable', `there is no database ${file}`);
     }
-    checkFile(file);
+    await checkFile(file);
     createIfMissing(file);
   }
   let connection: SqliteConnection | undefined;

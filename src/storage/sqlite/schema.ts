@@ -1,6 +1,7 @@
 /** Checks that a file is a petstore's database, and migrates it to this program's schema. Refuses a damaged one, never repairs it. */
 
-import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
 import { MEMORY_FILE } from '../address.ts';
@@ -31,20 +32,15 @@ export function isOlder(version: string, than: string): boolean {
 }
 
 /** @throws PetstoreError `unavailable` when the file exists, is not empty and is not an SQLite database. */
-export function checkFile(file: string): void {
+export async function checkFile(file: string): Promise<void> {
   if (!existsSync(file)) return;
   if (!statSync(file).isFile()) {
     throw new PetstoreError('unavailable', `the database ${file} is not a file`);
   }
-  const descriptor = openSync(file, 'r');
-  try {
-    const start = Buffer.alloc(FILE_MAGIC.length);
-    const length = readSync(descriptor, start);
-    if (length > 0 && start.toString('latin1') !== FILE_MAGIC) {
-      throw new PetstoreError('unavailable', `the database ${file} is not an SQLite database`);
-    }
-  } finally {
-    closeSync(descriptor);
+  await using handle = await open(file, 'r');
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(FILE_MAGIC.length));
+  if (bytesRead > 0 && buffer.toString('latin1') !== FILE_MAGIC) {
+    throw new PetstoreError('unavailable', `the database ${file} is not an SQLite database`);
   }
 }
 
@@ -95,7 +91,7 @@ function listObjects(connection: DatabaseSync): Map<string, string> {
     where name not like 'sqlite_stat%'`;
   const objects = new Map<string, string>();
   for (const { name, sql } of connection.prepare(select).all()) {
-    objects.set(String(name), String(sql).replace(/--.*/g, '').replace(/\s+/g, ' '));
+    objects.set(String(name), String(sql).replace(/--.*|\s+/g, ''));
   }
   return objects;
 }
