@@ -58,9 +58,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
   function findCached(token: string): ApiKey | undefined {
     const entry = cache.get(token);
     // By a clock that cannot be set back, which would keep a revoked key in use.
-    if (entry !== undefined && performance.now() - entry.at < CACHED_MS_MAX) return entry.key;
-    cache.delete(token);
-    return undefined;
+    return entry && performance.now() - entry.at < CACHED_MS_MAX ? entry.key : undefined;
   }
 
   async function findKey(token: string): Promise<ApiKey | undefined> {
