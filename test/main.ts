@@ -10,6 +10,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { findPostgresBin } from './support/postgres-cluster.ts';
+import { shareProcesses } from './support/shared-processes.ts';
 
 /** PGlite has one session for all files: with more of them at once, its answers come too late. */
 const PGLITE_CONCURRENCY = 2;
@@ -22,6 +23,8 @@ interface Suite {
   readonly runMinutesMax: number;
   /** Whether one PostgreSQL server is started for all files. */
   readonly hasServer: boolean;
+  /** Whether its files are short, so that many of them run in one process. */
+  readonly sharesProcesses?: boolean;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
@@ -31,6 +34,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
+    sharesProcesses: true,
   },
   unit: {
     files: [
@@ -43,6 +47,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 10,
     runMinutesMax: 1,
     hasServer: false,
+    sharesProcesses: true,
   },
   outages: {
     files: ['test/outages/*.outage.ts'],
@@ -109,10 +114,11 @@ if (suite === undefined) {
   process.stderr.write(`usage: node test/main.ts ${Object.keys(SUITES).join('|')} [FILE…]\n`);
   process.exit(2);
 }
-process.exit(await run(suite, named));
+const files = suite.sharesProcesses ? shareProcesses(name, suite.files) : suite.files;
+process.exit(await run(suite, named.length > 0 ? named : files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
-async function run(suite: Suite, named: readonly string[]): Promise<number> {
+async function run(suite: Suite, files: readonly string[]): Promise<number> {
   const runSecondsMax = Number(process.env.TEST_RUN_SECONDS_MAX ?? suite.runMinutesMax * 60);
   const testSecondsMax = Number(process.env.TEST_SECONDS_MAX ?? suite.testSecondsMax);
   const args = [
@@ -121,7 +127,7 @@ async function run(suite: Suite, named: readonly string[]): Promise<number> {
     '--import=./test/support/process-limits.ts',
     `--test-concurrency=${findPostgresBin() ? suite.concurrency : PGLITE_CONCURRENCY}`,
     `--test-timeout=${testSecondsMax * 1_000}`,
-    ...(named.length > 0 ? named : suite.files),
+    ...files,
   ];
   // Halves the time that a start takes, of which the tests make many.
   const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'), ...process.env };

@@ -43,8 +43,7 @@ let server: Promise<string> | undefined;
  * TEST_PGBOUNCER names a pooler before it, which the address goes through.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  server ??= getServer();
-  const url = await server;
+  const url = await getServer();
   if (isPglite(url)) return createSchema(url);
   const name = empty.pop() ?? (await createDatabase(url));
   const direct = withDatabase(url, name);
@@ -93,7 +92,12 @@ export const NO_SESSIONS =
     ? isPglite(process.env.TEST_POSTGRES)
     : findPostgresBin() === undefined) && 'PGlite has one session for all its clients';
 
-async function getServer(): Promise<string> {
+function getServer(): Promise<string> {
+  server ??= findServer();
+  return server;
+}
+
+async function findServer(): Promise<string> {
   const named = process.env.TEST_POSTGRES;
   if (!named) return (await startTestServer()).url;
   if (!isPglite(named)) process.once('beforeExit', () => void dropDatabases(named));

@@ -3,13 +3,15 @@
  * and with a failure that names what that was.
  */
 
-import { after } from 'node:test';
+import { isMainThread } from 'node:worker_threads';
 
 /** For what closes after the last test: stores, servers, the browser. */
 const CLOSE_MS_MAX = Number(process.env.TEST_CLOSE_MS_MAX ?? 20_000);
 
-// The process that runs the files loads this too, and waits for all of them.
-if (process.env.NODE_TEST_CONTEXT !== undefined) {
+// The process that runs the files loads this too, and waits for all of them; a thread, of which each store
+// on SQLite starts one, need not load `node:test`.
+if (process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) {
+  const { after } = await import('node:test');
   after(() => {
     const timer = setTimeout(() => {
       const open = process.getActiveResourcesInfo().join(', ');
