@@ -1,62 +1,6 @@
-/** The command line: its commands, how an error is told, and the exit status. */
+/** The program: runs the command that its arguments name. */
 
-import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
-import { PetstoreError } from '../error.ts';
-import { addBackup } from './commands/backup.ts';
-import { addCompletion } from './commands/completion.ts';
-import { addCopy } from './commands/copy.ts';
-import { addKeys } from './commands/keys.ts';
-import { addOpenApi } from './commands/openapi.ts';
-import { addPetFiles } from './commands/pet-files.ts';
-import { addPets } from './commands/pets.ts';
-import { addServe } from './commands/serve.ts';
-import { envFileOption, UsageError } from './options.ts';
-import { examples, toOneLine } from './output.ts';
-import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';
-
-const EXIT_FAILED = 1;
-const EXIT_WRONG_USE = 2;
-
-function createProgram(): Command {
-  const { version } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string };
-  const program = new Command('petstore')
-    .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
-    .version(version)
-    .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
-    .addOption(envFileOption().argParser(loadVariables))
-    .configureHelp({ showGlobalOptions: true })
-    .exitOverride()
-    .hook('preAction', checkVariables)
-    .configureOutput({
-      outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
-    });
-  addServe(program);
-  addKeys(program);
-  addPetFiles(addPets(program));
-  for (const add of [addBackup, addCopy, addOpenApi, addCompletion]) add(program);
-  return program;
-}
-
-/** Prints one line for an error, with a stack only for a bug of ours; returns the exit status. */
-function report(error: unknown): number {
-  // Commander has printed its own errors.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
-  const isExpected =
-    error instanceof PetstoreError ||
-    error instanceof UsageError ||
-    (error instanceof Error && 'syscall' in error);
-  const stack = error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`petstore: ${isExpected ? toOneLine(error.message) : stack}\n`);
-  return error instanceof UsageError ? EXIT_WRONG_USE : EXIT_FAILED;
-}
-
-/** Reports the first error; those that follow from it are not printed. */
-function fail(error: unknown): void {
-  process.exitCode ??= report(error);
-}
+import { fail, run } from './run.ts';
 
 // A reader that closes its end of a pipe must not end the service.
 for (const stream of [process.stdout, process.stderr]) {
@@ -64,5 +8,4 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== 'EPIPE') fail(error);
   });
 }
-removeKubernetesVariables();
-await createProgram().parseAsync().catch(fail);
+await run(process.argv.slice(2));

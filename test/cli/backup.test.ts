@@ -9,6 +9,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { backUp } from '../../src/cli/commands/backup.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -61,7 +62,7 @@ describe('backup', () => {
         { integrity_check: 'ok' },
       );
     }
-    const exported = await runProgram(['pets', 'export', '--database', 'sqlite:copy.db'], { cwd });
+    const exported = await runCommand(['pets', 'export', '--database', 'sqlite:copy.db'], { cwd });
     const rows = exported.stdout.trimEnd().split('\n');
     const ids = rows.map((row) => Number(/^\{"id":(\d+),/.exec(row)?.[1]));
     for (const id of before) assert.ok(ids.includes(id), `pet ${id}`);
@@ -77,7 +78,7 @@ describe('backup', () => {
 
   test('backup › to a file that is there › exits with 1 and leaves it', async () => {
     await writeFile(join(cwd, 'there.db'), 'Rex');
-    const { status, stdout, stderr } = await runProgram(['backup', 'there.db'], { cwd });
+    const { status, stdout, stderr } = await runCommand(['backup', 'there.db'], { cwd });
     assert.deepEqual(
       { status, stdout, stderr },
       { status: 1, stdout: '', stderr: 'petstore: there.db exists already\n' },
@@ -86,7 +87,7 @@ describe('backup', () => {
 
   test('backup › below a file › exits with 1 and one line', async () => {
     await writeFile(join(cwd, 'file'), 'Rex');
-    const { status, stderr } = await runProgram(['backup', '--keep', '1', 'file'], { cwd });
+    const { status, stderr } = await runCommand(['backup', '--keep', '1', 'file'], { cwd });
     assert.equal(status, 1);
     assert.match(
       stderr,
@@ -96,7 +97,7 @@ describe('backup', () => {
 
   test('backup › to a folder that is not there › exits with 1 and one line', async () => {
     const files = await readdir(cwd);
-    const { status, stderr } = await runProgram(['backup', 'no/copy.db'], { cwd });
+    const { status, stderr } = await runCommand(['backup', 'no/copy.db'], { cwd });
     assert.equal(status, 1);
     assert.match(stderr, /^petstore: no\/copy\.db cannot be written: its folder must [^\n]*\n$/);
     assert.deepEqual(await readdir(cwd), files);

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -94,7 +95,7 @@ for (const [shell, args] of Object.entries(SHELLS)) {
     });
 
     test(`completion ${shell} › no word yet › has all commands of the help`, async () => {
-      const { stdout } = await runProgram(['--help'], { cwd });
+      const { stdout } = await runCommand(['--help'], { cwd });
       const [, commands = ''] = /\nCommands:\n([\s\S]*?)\n\n/.exec(stdout) ?? [];
       const names = [...commands.matchAll(/^ {2}(\w+)/gm)].map(([, name = '']) => name);
       assert.ok(names.includes('completion') && names.includes('serve'));
@@ -108,7 +109,7 @@ for (const [shell, args] of Object.entries(SHELLS)) {
 }
 
 test('completion › another shell › exits with 2', async () => {
-  const { status, stderr } = await runProgram(['completion', 'csh'], {
+  const { status, stderr } = await runCommand(['completion', 'csh'], {
     cwd: createProcessFolder(),
   });
   assert.equal(status, 2);

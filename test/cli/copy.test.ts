@@ -1,4 +1,4 @@
-/** `petstore copy` of the real program: its output and its exit status. */
+/** `petstore copy`: its output and its exit status. */
 
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { copyPetstore } from '../../src/cli/commands/copy.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { type Finished, runProgram } from '../support/program.ts';
@@ -47,8 +48,8 @@ describe('copy', () => {
     await database.drop();
   });
 
-  const run = async (args: readonly string[], env = {}): Promise<Finished> => {
-    const finished = await runProgram(args, { cwd, env });
+  const run = async (args: readonly string[], env = {}, by = runCommand): Promise<Finished> => {
+    const finished = await by(args, { cwd, env });
     assert.ok(!`${finished.stdout}${finished.stderr}`.includes(new URL(postgres).password));
     assert.doesNotMatch(finished.stderr, /^ {4}at /m);
     return finished;
@@ -67,7 +68,11 @@ describe('copy', () => {
   };
 
   test('copy › to PostgreSQL by flags and back by variables › is the same store', async () => {
-    const there = await run(['copy', '--from', 'sqlite:first.db', '--to', postgres]);
+    const there = await run(
+      ['copy', '--from', 'sqlite:first.db', '--to', postgres],
+      {},
+      runProgram,
+    );
     assert.deepEqual([there.status, there.stdout], [0, '']);
     assert.match(there.stderr, DONE('1,200 pets', '1 key'));
     const back = await run(['copy'], { PETSTORE_FROM: postgres, PETSTORE_TO: 'sqlite:last.db' });

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { runCommand } from '../support/command.ts';
 import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -56,7 +57,7 @@ describe('--env-file', { concurrency: 2 }, () => {
     test(`--env-file › ${what} › exits with 2 and one line`, async () => {
       await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n');
       const env = { PETSTORE_ENV_FILE: file };
-      const { status, stdout, stderr } = await runProgram(['keys', 'list'], { cwd, env });
+      const { status, stdout, stderr } = await runCommand(['keys', 'list'], { cwd, env });
       assert.deepEqual([status, stdout, stderr], [2, '', `petstore: ${line}\n`]);
     });
   }

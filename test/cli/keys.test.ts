@@ -1,10 +1,11 @@
-/** `petstore keys …` of the real program: its output, and what it changes in the store. */
+/** `petstore keys …`: its output, and what it changes in the store. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
+import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
@@ -36,7 +37,7 @@ async function createKeyFolder(): Promise<KeyFolder> {
   const folder = await createFolder();
   const cwd = folder.path;
   const keys = async (status: number, ...args: readonly string[]) => {
-    const finished = await runProgram(['keys', ...args], { cwd });
+    const finished = await runCommand(['keys', ...args], { cwd });
     assert.equal(finished.status, status, finished.stderr);
     return finished;
   };
@@ -104,7 +105,7 @@ describe('keys', { concurrency: 2 }, () => {
     await folder.keys(0, 'create', '--name', 'ci');
     const args = ['keys', 'rotate', '1', '--json', '--overlap', '0s'];
     const settled = await Promise.all(
-      ['first', 'second'].map(() => runProgram(args, { cwd: folder.path })),
+      ['first', 'second'].map(() => runCommand(args, { cwd: folder.path })),
     );
     const [kept, refused] = settled.toSorted((a, b) => Number(a.status) - Number(b.status));
     assert.deepEqual([kept?.status, refused?.status], [0, 1]);
@@ -219,7 +220,7 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys list › no key yet › says how to make one', async () => {
     await using folder = await createKeyFolder();
-    await runProgram(['pets', 'import', '/dev/null/pets.csv'], { cwd: folder.path });
+    await runCommand(['pets', 'import', '/dev/null/pets.csv'], { cwd: folder.path });
     const { stdout, stderr } = await folder.keys(0, 'list');
     assert.equal(stdout, '');
     assert.equal(
@@ -251,7 +252,7 @@ describe('keys', { concurrency: 2 }, () => {
   ]) {
     test(`${args.join(' ')} › a database that is not there › exits with 1 and makes no file`, async () => {
       await using folder = await createKeyFolder();
-      const { status, stdout, stderr } = await runProgram(args, { cwd: folder.path });
+      const { status, stdout, stderr } = await runCommand(args, { cwd: folder.path });
       const expected = 'petstore: there is no database petstore.db\n';
       assert.deepEqual({ status, stdout, stderr }, { status: 1, stdout: '', stderr: expected });
       assert.deepEqual(await readdir(folder.path), []);

@@ -21,6 +21,7 @@ import {
   serveOptions,
   UsageError,
 } from '../../src/cli/options.ts';
+import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -43,12 +44,13 @@ function parse(
 ): unknown {
   const command = new Command().addOption(option).exitOverride();
   command.configureOutput({ writeErr: () => undefined });
-  const before = { ...process.env };
-  Object.assign(process.env, variables);
+  // An object of its own also takes a value with a NUL.
+  const real = process.env;
+  process.env = { ...real, ...variables };
   try {
     return command.parse(args, { from: 'user' }).opts()[option.attributeName()];
   } finally {
-    process.env = before;
+    process.env = real;
   }
 }
 
@@ -269,7 +271,7 @@ describe('petstore', { concurrency: 2 }, () => {
   });
 
   test('petstore › a file name that a terminal would act on › is told without it', async () => {
-    const { status, stderr } = await runProgram(
+    const { status, stderr } = await runCommand(
       ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m\u2028\u2029.db'],
       { cwd },
     );
@@ -332,7 +334,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ],
   ] as const) {
     test(`petstore › ${what} › exits with 2 and one line`, async () => {
-      const { status, stdout, stderr } = await runProgram(args, { cwd, env });
+      const { status, stdout, stderr } = await runCommand(args, { cwd, env });
       assert.deepEqual(
         { status, stdout, stderr },
         { status: 2, stdout: '', stderr: `petstore: ${line}\n` },
@@ -391,7 +393,7 @@ describe('petstore', { concurrency: 2 }, () => {
   ] as const) {
     const args = command.split(' ').filter((word) => word !== '');
     test(`petstore › ${['petstore', ...args, '--help'].join(' ')} › shows an example and the variables`, async () => {
-      const { status, stdout, stderr } = await runProgram([...args, '--help'], { cwd });
+      const { status, stdout, stderr } = await runCommand([...args, '--help'], { cwd });
       assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
       assert.match(stdout, new RegExp(`\nExamples:\n  petstore ${command}`));
       for (const variable of variables) {

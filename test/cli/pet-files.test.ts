@@ -14,6 +14,7 @@ import { JsonNumber } from '../../src/json.ts';
 import { parseNewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
+import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -166,7 +167,7 @@ describe('pets generate', { concurrency: 2 }, () => {
 
   test('pets generate › another seed › gives other pets, again the same', async () => {
     const generate = (seed: string) =>
-      runProgram(['pets', 'generate', '--seed', seed, '--format', 'csv'], { cwd });
+      runCommand(['pets', 'generate', '--seed', seed, '--format', 'csv'], { cwd });
     const [{ stdout }, again, other] = await Promise.all([
       ...([generate('2'), generate('2'), generate('3')] as const),
     ]);
@@ -189,7 +190,7 @@ describe('pets generate', { concurrency: 2 }, () => {
 
   for (const format of ['ndjson', 'csv', 'json']) {
     test(`pets import › ${format} on standard input › is imported`, async () => {
-      const { stdout } = await runProgram(['pets', 'generate', '--format', format], { cwd });
+      const { stdout } = await runCommand(['pets', 'generate', '--format', format], { cwd });
       await writeFile(join(cwd, format), format === 'csv' ? stdout.replaceAll(',', ';') : stdout);
       const database = ['--format', format, '--database', `sqlite:${format}.db`];
       const within = ['sh', '-c', `cat ${format} | "$@"`, 'sh'];
@@ -198,7 +199,7 @@ describe('pets generate', { concurrency: 2 }, () => {
       });
       assert.match(stderr, /^imported 100 pets in /);
       assert.equal(status, 0);
-      const exported = await runProgram(['pets', 'export', ...database], { cwd });
+      const exported = await runCommand(['pets', 'export', ...database], { cwd });
       assert.equal(exported.stdout, stdout);
     });
   }

@@ -1,10 +1,11 @@
-/** `petstore pets list`, `get`, `add`, `update` and `remove` of the real program: what they print, and what they change in the store. */
+/** `petstore pets list`, `get`, `add`, `update` and `remove`: what they print, and what they change in the store. */
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
@@ -40,7 +41,7 @@ async function createPetFolder(
   return {
     ...folder,
     async pets(...args) {
-      const { status, stdout, stderr } = await runProgram(['pets', ...args], { cwd, env });
+      const { status, stdout, stderr } = await runCommand(['pets', ...args], { cwd, env });
       return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
     },
     async readAll() {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
 /** Limits also for a slow machine that others use too, below the 60 s of a test. */
-const RUN_MS_MAX = 45_000;
+export const RUN_MS_MAX = 45_000;
 const START_MS_MAX = 45_000;
 
 /** Those that run now: this process ends them with itself, whatever made it end. */
@@ -66,7 +66,7 @@ export interface RunningProgram extends AsyncDisposable {
 }
 
 /** What whoever runs the tests has set for a service of their own must not change what is tested. */
-function withoutOptions(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function withoutOptions(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(variables).filter(([name]) => !name.startsWith('PETSTORE_'));
   return Object.fromEntries(others);
 }

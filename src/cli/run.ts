@@ -1,0 +1,65 @@
+/** The command line: its commands, how an error is told, and the exit status. */
+
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { PetstoreError } from '../error.ts';
+import { addBackup } from './commands/backup.ts';
+import { addCompletion } from './commands/completion.ts';
+import { addCopy } from './commands/copy.ts';
+import { addKeys } from './commands/keys.ts';
+import { addOpenApi } from './commands/openapi.ts';
+import { addPetFiles } from './commands/pet-files.ts';
+import { addPets } from './commands/pets.ts';
+import { addServe } from './commands/serve.ts';
+import { envFileOption, UsageError } from './options.ts';
+import { examples, toOneLine } from './output.ts';
+import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_WRONG_USE = 2;
+
+function createProgram(): Command {
+  const { version } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  ) as { version: string };
+  const program = new Command('petstore')
+    .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
+    .version(version)
+    .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
+    .addOption(envFileOption().argParser(loadVariables))
+    .configureHelp({ showGlobalOptions: true })
+    .exitOverride()
+    .hook('preAction', checkVariables)
+    .configureOutput({
+      outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
+    });
+  addServe(program);
+  addKeys(program);
+  addPetFiles(addPets(program));
+  for (const add of [addBackup, addCopy, addOpenApi, addCompletion]) add(program);
+  return program;
+}
+
+/** Prints one line for an error, with a stack only for a bug of ours; returns the exit status. */
+function report(error: unknown): number {
+  // Commander has printed its own errors.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
+  const isExpected =
+    error instanceof PetstoreError ||
+    error instanceof UsageError ||
+    (error instanceof Error && 'syscall' in error);
+  const stack = error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`petstore: ${isExpected ? toOneLine(error.message) : stack}\n`);
+  return error instanceof UsageError ? EXIT_WRONG_USE : EXIT_FAILED;
+}
+
+/** Reports the first error; those that follow from it are not printed. */
+export function fail(error: unknown): void {
+  process.exitCode ??= report(error);
+}
+
+/** Runs a command; its exit status is `process.exitCode`, and 0 without one. */
+export async function run(args: readonly string[]): Promise<void> {
+  removeKubernetesVariables();
+  await createProgram().parseAsync(args, { from: 'user' }).catch(fail);
+}
