@@ -1,7 +1,7 @@
 /** The rate limit of each key: what passes, what is answered 429, and the header fields that tell. */
 
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { REFUSE_MS } from '../../src/http/limits.ts';
 import { createRateLimiter } from '../../src/service/rate-limiter.ts';
 import { addKey, startTestApp } from '../support/app.ts';
@@ -12,12 +12,12 @@ const PER_SECOND = 2;
 const BURST = 3;
 const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
-let now = 0;
-const rateLimiter = createRateLimiter(
-  { rateLimit: PER_SECOND, rateLimitBurst: BURST, workers: 1 },
-  () => now,
-);
-const service = await startTestApp({ rateLimiter });
+/** A limiter by this clock; the time stands still, unless the clock goes on. */
+function createLimiter(getNow = () => 0) {
+  return createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST, workers: 1 }, getNow);
+}
+
+const service = await startTestApp({ rateLimiter: createLimiter() });
 after(() => service[Symbol.asyncDispose]());
 const { port, store } = service;
 
@@ -37,113 +37,121 @@ function assertLimited(answer: Answer): void {
   assert.equal(answer.headers['retry-after'], '1');
 }
 
-test('rate limit › a burst › passes, and what is above it is answered 429, later', async () => {
-  const sent = { path: '/v1/pets', headers: await createKey() };
-  for (const left of [2, 1, 0]) {
-    const answer = await send(port, sent);
+// A refusal takes half a second.
+describe('rate limit', { concurrency: true }, () => {
+  test('rate limit › a burst › passes, and what is above it is answered 429, later', async () => {
+    const sent = { path: '/v1/pets', headers: await createKey() };
+    for (const left of [2, 1, 0]) {
+      const answer = await send(port, sent);
+      assertJson(answer, 200);
+      assertLimits(answer, left);
+      assert.equal(answer.headers['retry-after'], undefined);
+    }
+    const sentAt = performance.now();
+    for (const answer of await Promise.all([1, 2, 3].map(() => send(port, sent)))) {
+      assertLimited(answer);
+    }
+    // A timer may end a part of a millisecond early.
+    assert.ok(performance.now() - sentAt > REFUSE_MS - 2, 'refused at once');
+  });
+
+  test('rate limit › after a refusal › passes as much as its time brings, and not more than a burst', async () => {
+    let now = 0;
+    await using clocked = await startTestApp({ rateLimiter: createLimiter(() => now) });
+    const sent = { path: '/v1/pets', headers: clocked.authorization };
+    const countPassed = async () => {
+      const sending = Array.from({ length: BURST + 1 }, () => send(clocked.port, sent));
+      return (await Promise.all(sending)).filter(({ status }) => status === 200).length;
+    };
+    assert.equal(await countPassed(), BURST);
+    for (const [ms, expected] of [
+      [499, 0],
+      [1, 1],
+      [1_000, PER_SECOND],
+      [60_000, BURST],
+    ] as const) {
+      now += ms;
+      assert.equal(await countPassed(), expected);
+    }
+  });
+
+  test('rate limit › two keys › do not share it', async () => {
+    const one = { path: '/v1/pets', headers: await createKey() };
+    const other = { path: '/v1/pets', headers: await createKey() };
+    for (let count = 0; count < BURST; count += 1) await send(port, one);
+    assertLimited(await send(port, one));
+    const answer = await send(port, other);
     assertJson(answer, 200);
-    assertLimits(answer, left);
-    assert.equal(answer.headers['retry-after'], undefined);
-  }
-  const sentAt = performance.now();
-  for (const answer of await Promise.all([1, 2, 3].map(() => send(port, sent)))) {
-    assertLimited(answer);
-  }
-  // A timer may end a part of a millisecond early.
-  assert.ok(performance.now() - sentAt > REFUSE_MS - 2, 'refused at once');
-});
-
-test('rate limit › after a refusal › passes as much as its time brings, and not more than a burst', async () => {
-  const sent = { path: '/v1/pets', headers: await createKey() };
-  const countPassed = async () => {
-    let passed = 0;
-    while (passed <= BURST && (await send(port, sent)).status === 200) passed += 1;
-    return passed;
-  };
-  assert.equal(await countPassed(), BURST);
-  for (const [ms, expected] of [
-    [499, 0],
-    [1, 1],
-    [1_000, PER_SECOND],
-    [60_000, BURST],
-  ] as const) {
-    now += ms;
-    assert.equal(await countPassed(), expected);
-  }
-});
-
-test('rate limit › two keys › do not share it', async () => {
-  const one = { path: '/v1/pets', headers: await createKey() };
-  const other = { path: '/v1/pets', headers: await createKey() };
-  for (let count = 0; count < BURST; count += 1) await send(port, one);
-  assertLimited(await send(port, one));
-  const answer = await send(port, other);
-  assertJson(answer, 200);
-  assertLimits(answer, BURST - 1);
-});
-
-for (const [what, status, sent] of [
-  ['HEAD', 200, { method: 'HEAD', path: '/v1/pets' }],
-  ['OPTIONS', 204, { method: 'OPTIONS', path: '/v1/pets' }],
-  ['a wrong parameter', 400, { path: '/v1/pets?limit=0' }],
-  ['an unknown pet', 404, { path: '/v1/pets/9' }],
-  ['an unknown path', 404, { path: '/v1/nothing' }],
-  ['a method that is not taken', 405, { method: 'PUT', path: '/v1/pets', body: '{}' }],
-  ['a body that is too large', 413, { method: 'POST', path: '/v1/pets', body: ' '.repeat(70_000) }],
-] as const satisfies readonly [string, number, Sent][]) {
-  test(`rate limit › ${what}, answered ${status} › counts, and tells what is left`, async () => {
-    const headers = await createKey();
-    const answer = await send(port, { ...sent, headers });
-    assert.equal(answer.status, status);
     assertLimits(answer, BURST - 1);
-    const next = await send(port, { path: '/v1/pets', headers });
-    assertLimits(next, BURST - 2);
-    await send(port, { path: '/v1/pets', headers });
-    assert.equal((await send(port, { ...sent, headers })).status, 429);
   });
-}
 
-test('rate limit › a create above it › adds nothing, and its connection lives on', async () => {
-  const headers = await createKey();
-  const count = async () => (await store.pets.listAsJson({ limit: 100 })).json;
-  for (let sent = 0; sent < BURST; sent += 1) await send(port, { path: '/v1/pets', headers });
-  const before = await count();
-  const answer = await send(port, {
-    ...{ method: 'POST', path: '/v1/pets', headers },
-    body: '{"name":"Rex","categoryId":3}',
+  for (const [what, status, sent] of [
+    ['HEAD', 200, { method: 'HEAD', path: '/v1/pets' }],
+    ['OPTIONS', 204, { method: 'OPTIONS', path: '/v1/pets' }],
+    ['a wrong parameter', 400, { path: '/v1/pets?limit=0' }],
+    ['an unknown pet', 404, { path: '/v1/pets/9' }],
+    ['an unknown path', 404, { path: '/v1/nothing' }],
+    ['a method that is not taken', 405, { method: 'PUT', path: '/v1/pets', body: '{}' }],
+    [
+      'a body that is too large',
+      413,
+      { method: 'POST', path: '/v1/pets', body: ' '.repeat(70_000) },
+    ],
+  ] as const satisfies readonly [string, number, Sent][]) {
+    test(`rate limit › ${what}, answered ${status} › counts, and tells what is left`, async () => {
+      const headers = await createKey();
+      const answer = await send(port, { ...sent, headers });
+      assert.equal(answer.status, status);
+      assertLimits(answer, BURST - 1);
+      const next = await send(port, { path: '/v1/pets', headers });
+      assertLimits(next, BURST - 2);
+      await send(port, { path: '/v1/pets', headers });
+      assert.equal((await send(port, { ...sent, headers })).status, 429);
+    });
+  }
+
+  test('rate limit › a create above it › adds nothing, and its connection lives on', async () => {
+    const headers = await createKey();
+    const count = async () => (await store.pets.listAsJson({ limit: 100 })).json;
+    for (let sent = 0; sent < BURST; sent += 1) await send(port, { path: '/v1/pets', headers });
+    const before = await count();
+    const answer = await send(port, {
+      ...{ method: 'POST', path: '/v1/pets', headers },
+      body: '{"name":"Rex","categoryId":3}',
+    });
+    assertLimited(answer);
+    assert.equal(answer.headers.connection, 'keep-alive');
+    assert.equal(await count(), before);
   });
-  assertLimited(answer);
-  assert.equal(answer.headers.connection, 'keep-alive');
-  assert.equal(await count(), before);
-});
 
-test('rate limit › without a key, or with an unknown one › answers 401, counts nothing and tells nothing', async () => {
-  for (let count = 0; count < BURST + 2; count += 1) {
-    for (const headers of [{}, { authorization: 'Bearer x' }]) {
-      const answer = await send(port, { path: '/v1/pets', headers });
-      assertError(answer, 'unauthorized', /API key/);
+  test('rate limit › without a key, or with an unknown one › answers 401, counts nothing and tells nothing', async () => {
+    for (let count = 0; count < BURST + 2; count += 1) {
+      for (const headers of [{}, { authorization: 'Bearer x' }]) {
+        const answer = await send(port, { path: '/v1/pets', headers });
+        assertError(answer, 'unauthorized', /API key/);
+        assert.equal(answer.headers.ratelimit, undefined);
+        assert.equal(answer.headers['ratelimit-policy'], undefined);
+      }
+    }
+  });
+
+  test('rate limit › what needs no key › is not limited', async () => {
+    for (const path of ['/livez', '/readyz', '/openapi.json']) {
+      for (let count = 0; count < BURST + 2; count += 1) {
+        const answer = await send(port, { path });
+        assertJson(answer, 200);
+        assert.equal(answer.headers.ratelimit, undefined);
+      }
+    }
+  });
+
+  test('rate limit › not set › limits nothing and adds no header', async () => {
+    await using free = await startTestApp({ rateLimiter: createRateLimiter({ workers: 1 }) });
+    for (let count = 0; count < 200; count += 1) {
+      const answer = await send(free.port, { path: '/v1/pets', headers: free.authorization });
+      assertJson(answer, 200);
       assert.equal(answer.headers.ratelimit, undefined);
       assert.equal(answer.headers['ratelimit-policy'], undefined);
     }
-  }
-});
-
-test('rate limit › what needs no key › is not limited', async () => {
-  for (const path of ['/livez', '/readyz', '/openapi.json']) {
-    for (let count = 0; count < BURST + 2; count += 1) {
-      const answer = await send(port, { path });
-      assertJson(answer, 200);
-      assert.equal(answer.headers.ratelimit, undefined);
-    }
-  }
-});
-
-test('rate limit › not set › limits nothing and adds no header', async () => {
-  await using free = await startTestApp({ rateLimiter: createRateLimiter({ workers: 1 }) });
-  for (let count = 0; count < 200; count += 1) {
-    const answer = await send(free.port, { path: '/v1/pets', headers: free.authorization });
-    assertJson(answer, 200);
-    assert.equal(answer.headers.ratelimit, undefined);
-    assert.equal(answer.headers['ratelimit-policy'], undefined);
-  }
+  });
 });

@@ -14,15 +14,12 @@ import {
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
-import { until } from '../support/until.ts';
+import { nextPoll, until } from '../support/until.ts';
 
 /** Each second late answer halves the bound: one that began before it was halved does not count. */
 const LATE_ANSWERS = 2 * Math.log2(SHARED_AT_WORK_MAX / SHARED_AT_WORK_MIN) + 2;
 /** More than the greatest bound. */
 const MANY = SHARED_AT_WORK_MAX / 2 + 40;
-/** The requests of a test begin in this time. */
-const BEGIN_MS = 1_500;
-
 const real = await startTestApp();
 const { pets } = real.store;
 /** The requests that wait, and how long the answer of `/readyz` takes. */
@@ -41,6 +38,8 @@ const store = {
 };
 let service: TestApp;
 let port: number;
+/** The gets of one pet and the creates that the service has begun. */
+let begun = 0;
 after(() => real[Symbol.asyncDispose]());
 const mine = real.authorization;
 const other = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
@@ -92,6 +91,15 @@ async function sendMany(count: number, request: string): Promise<Record<string, 
   return statuses;
 }
 
+/** Resolves when so many gets of one pet and creates more have begun, and each is at work or refused. */
+async function allBegin(count: number): Promise<void> {
+  await until(() => begun >= count);
+  begun -= count;
+  // Their key is looked up before this.
+  await real.store.keys.list();
+  await nextPoll();
+}
+
 /** Lets all that waits go on, and what comes after it too. */
 async function answerAll(many: Promise<unknown>): Promise<void> {
   let isAnswered = false;
@@ -109,8 +117,12 @@ describe('load shedding', () => {
     isOver = false;
     lateMs = 0;
     waiting = [];
+    begun = 0;
     service = await startTestApp({ store });
     ({ port } = service);
+    service.app.server.on('request', ({ method, url }) => {
+      if (url === NO_PET || method === 'POST') begun += 1;
+    });
   });
   afterEach(async () => {
     clearImmediate(spinning);
@@ -123,7 +135,7 @@ describe('load shedding', () => {
     spin();
     await answerLate();
     const many = sendMany(SHARED_AT_WORK_MIN + 40, GET);
-    await sleep(BEGIN_MS);
+    await allBegin(SHARED_AT_WORK_MIN + 40);
     const refused = await list(mine);
     assertError(refused, 'unavailable', /try again/);
     assert.equal(refused.headers['retry-after'], '1');
@@ -157,9 +169,9 @@ describe('load shedding', () => {
     spin();
     await answerLate();
     const one = send(port, { path: NO_PET, headers: other });
-    await sleep(50);
+    await allBegin(1);
     const many = sendMany(SHARED_AT_WORK_MIN, GET);
-    await sleep(BEGIN_MS);
+    await allBegin(SHARED_AT_WORK_MIN);
     await answerAll(many);
     assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN / 2, 503: SHARED_AT_WORK_MIN / 2 });
     assert.equal((await one).status, 404);
@@ -172,7 +184,7 @@ describe('load shedding', () => {
     const isAllAnswered = async () => {
       // Creates: gets that wait would be late themselves.
       const many = sendMany(2 * SHARED_AT_WORK_MIN, CREATE);
-      await sleep(BEGIN_MS);
+      await allBegin(2 * SHARED_AT_WORK_MIN);
       await answerAll(many);
       return (await many)[201] === 2 * SHARED_AT_WORK_MIN;
     };
@@ -183,14 +195,14 @@ describe('load shedding', () => {
   test('load shedding › a key whose clients have gone › has its whole share', async () => {
     const gone = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
     for (const socket of gone) socket.write(GET.repeat(AT_WORK_MAX));
-    await sleep(BEGIN_MS);
+    await allBegin(gone.length * AT_WORK_MAX);
     for (const socket of gone) socket.destroy();
-    await sleep(100);
+    await until(() => service.app.readConnections().connections === 0);
     for (const resolve of waiting.splice(0)) resolve();
     spin();
     await answerLate();
     const many = sendMany(SHARED_AT_WORK_MIN, GET);
-    await sleep(BEGIN_MS);
+    await allBegin(SHARED_AT_WORK_MIN);
     await answerAll(many);
     assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN });
   });
@@ -198,7 +210,7 @@ describe('load shedding', () => {
   test('load shedding › creates that wait for a slow disk › leave the key its reads', async () => {
     spin();
     const many = sendMany(MANY, CREATE);
-    await sleep(BEGIN_MS);
+    await allBegin(MANY);
     for (const resolve of waiting.splice(0, 20)) resolve();
     await sleep(2 * LATE_MS);
     assertJson(await list(mine), 200);
@@ -209,7 +221,7 @@ describe('load shedding', () => {
 
   test('load shedding › gets that wait for a slow database, while this process is idle › are all answered', async () => {
     const many = sendMany(MANY, GET);
-    await sleep(BEGIN_MS);
+    await allBegin(MANY);
     await answerLate();
     assertJson(await list(mine), 200);
     await answerAll(many);

@@ -4,7 +4,14 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContextOptions,
+  type ConsoleMessage,
+  chromium,
+  type Page,
+  type Request,
+} from 'playwright-core';
 
 const ARGUMENTS = [
   '--disable-background-networking',
@@ -15,6 +22,9 @@ const ARGUMENTS = [
   '--no-first-run',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
+
+/** That of a new page. */
+const VIEWPORT = { width: 1280, height: 720 };
 
 /** Where packages and installers put Chromium and Chrome. */
 const INSTALLED: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
@@ -115,18 +125,48 @@ export interface WatchedPage extends AsyncDisposable {
   readonly complaints: readonly string[];
 }
 
-/** A new page with a storage of its own; `await using` closes it, since a page that is open goes on drawing. */
+/** Pages that are used again, since a new one is a process of its own, which takes a second of CPU to start. */
+const idle = new WeakMap<Browser, Page[]>();
+
+/** A page without anything stored, of no other test meanwhile; `await using` ends what it does. */
 export async function openPage(
   browser: Browser,
-  options?: BrowserContextOptions,
+  options: BrowserContextOptions = {},
 ): Promise<WatchedPage> {
-  const page = await browser.newPage(options);
+  const { colorScheme = 'light', viewport, ...others } = options;
+  const pages = idle.get(browser) ?? [];
+  idle.set(browser, pages);
+  // What a context has from its beginning stays.
+  const isUsedAgain = Object.keys(others).length === 0;
+  const page = (isUsedAgain && pages.pop()) || (await browser.newPage(others));
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport ?? VIEWPORT);
   const requests: string[] = [];
   const complaints: string[] = [];
-  page.on('request', (request) => requests.push(request.url()));
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
+  const onRequest = (request: Request) => requests.push(request.url());
+  const onError = (error: Error) => complaints.push(error.message);
+  const onConsole = (message: ConsoleMessage) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-  });
-  return { page, requests, complaints, [Symbol.asyncDispose]: () => page.close() };
+  };
+  page.on('request', onRequest).on('pageerror', onError).on('console', onConsole);
+  return {
+    ...{ page, requests, complaints },
+    async [Symbol.asyncDispose]() {
+      if (!isUsedAgain) return page.close();
+      page.off('request', onRequest).off('pageerror', onError).off('console', onConsole);
+      await empty(page);
+      pages.push(page);
+    },
+  };
+}
+
+/** Removes what the page has stored and intercepts, and leaves it. */
+async function empty(page: Page): Promise<void> {
+  await page.evaluate('sessionStorage.clear()');
+  const session = await page.context().newCDPSession(page);
+  const { origin } = new URL(page.url());
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  await session.detach();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.goto('about:blank');
 }
