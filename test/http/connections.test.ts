@@ -6,6 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
+import { openConnection as openRaw } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const MAX = 3;
@@ -119,6 +120,62 @@ describe('connections', () => {
     assert.deepEqual(await findClosed(), [false, true, false, false]);
     assert.match(added.text, /^HTTP\/1\.1 200 OK/);
     answerLists();
+  });
+
+  test('connections › one more while a head is on its way › closes the one that has sent nothing', async () => {
+    await openConnection(LIVEZ.slice(0, 20));
+    await openConnection();
+    await openConnection(LIST);
+    await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [false, true, false, false]);
+    answerLists();
+  });
+
+  test('connections › several more in a second › are one line in the log; a search in vain is not repeated for 50 ms', async (t) => {
+    const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
+    const store = { ...real.store, check: () => check, close: async () => {} };
+    await using bounded = await startTestApp({ maxConnections: 1, store });
+    let clock = 1_000;
+    t.mock.method(performance, 'now', () => clock);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const assertCounts = (requestsAtWork: number) =>
+      assert.deepEqual(bounded.app.readConnections(), { connections: 1, requestsAtWork });
+    const assertLogged = (...counts: readonly (readonly [closed: number, refused: number])[]) =>
+      assert.deepEqual(
+        bounded.log.filter(({ level }) => level === 'warn').map(({ time, pid, ...line }) => line),
+        counts.map(([closed, refused]) => ({
+          ...{ level: 'warn', connectionsMax: 1, closed, refused },
+          msg: 'too many connections: idle ones are closed, then new ones',
+        })),
+      );
+    const openNext = () => openRaw(bounded.port);
+
+    const first = openNext();
+    await once(first.socket, 'connect');
+    const second = openNext();
+    assert.equal(await first.readToEnd(), '');
+    const received = once(bounded.app.server, 'request');
+    second.socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await received;
+    assertCounts(1);
+    assert.equal(await openNext().readToEnd(), '');
+    answerCheck();
+    await once(second.socket, 'data');
+    assertCounts(0);
+    clock += 49;
+    assert.equal(await openNext().readToEnd(), '');
+    clock += 1;
+    const last = openNext();
+    const closed = await Promise.race([second.readToEnd(), last.readToEnd()]);
+    assert.match(closed, /^HTTP\/1\.1 200 OK/);
+    t.mock.timers.tick(1_000);
+    assertLogged([2, 2]);
+    t.mock.timers.tick(1_000);
+    assertLogged([2, 2]);
+    using _ = openNext();
+    assert.equal(await last.readToEnd(), '');
+    t.mock.timers.tick(1_000);
+    assertLogged([2, 2], [1, 0]);
   });
 
   test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {

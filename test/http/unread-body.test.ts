@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
-import { exchange, parseAnswer } from '../support/socket.ts';
+import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -134,6 +134,18 @@ for (const bytes of [20_000, 65_536]) {
     socket.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
     await closed;
     assert.match(text, /HTTP\/1\.1 200 /);
+  });
+}
+
+for (const [bytes, connection] of [
+  [65_536, 'keep-alive'],
+  [65_537, 'close'],
+] as const) {
+  test(`a body of ${bytes} bytes › that is refused before it comes › is answered with Connection: ${connection}`, async () => {
+    using raw = openConnection(port);
+    raw.socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${bytes}\r\n\r\n`);
+    await once(raw.socket, 'data');
+    assert.equal(parseAnswer(raw.received).headers.connection, connection);
   });
 }
 
