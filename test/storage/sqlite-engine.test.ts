@@ -366,6 +366,23 @@ describe('copies', () => {
     );
   });
 
+  test('engine.copyTo › a database whose first page was damaged since › is told of it', async () => {
+    const file = createFile();
+    await using engine = await openNew(file);
+    {
+      // Whose commit makes the engine read the page again.
+      using other = new DatabaseSync(file);
+      other.exec(`${ADD}; pragma wal_checkpoint(truncate)`);
+      other.exec(ADD);
+      await using handle = await open(file, 'r+');
+      await handle.write(Buffer.alloc(PAGE_BYTES - 100, 0xff), 0, PAGE_BYTES - 100, 100);
+    }
+    await assert.rejects(
+      engine.copyTo(createFile(), () => undefined),
+      unavailable(file, 'is damaged: restore it from a backup'),
+    );
+  });
+
   test('engine.copyTo › a folder that is not there › is not taken for an error of the database', async () => {
     await using engine = await openNew();
     const copying = engine.copyTo(join(createProcessFolder(), 'no', 'copy.db'), () => undefined);

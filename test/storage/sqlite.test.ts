@@ -68,7 +68,8 @@ describe('backup', () => {
     await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
     using other = new DatabaseSync(file);
     const parts: number[] = [];
-    await store.backup(`${file}.backup`, (_phase, part) => {
+    await store.backup(`${file}.backup`, (phase, part) => {
+      assert.equal(phase, part === undefined ? 'checking' : 'copied');
       if (part !== undefined) parts.push(part);
       if (parts.length === 1) other.exec("insert into pets (name, category_id) values ('Tom', 1)");
     });
