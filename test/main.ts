@@ -30,7 +30,8 @@ interface Suite {
 const SUITES: Readonly<Record<string, Suite>> = {
   all: {
     files: ['test/**/*.test.ts'],
-    concurrency: 3,
+    // Some of them wait.
+    concurrency: 4,
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
@@ -114,8 +115,11 @@ if (suite === undefined) {
   process.stderr.write(`usage: node test/main.ts ${Object.keys(SUITES).join('|')} [FILE…]\n`);
   process.exit(2);
 }
-const files = suite.sharesProcesses ? shareProcesses(name, suite.files) : suite.files;
-process.exit(await run(suite, named.length > 0 ? named : files));
+process.exit(await run(suite, named.length > 0 ? named : listFiles(suite)));
+
+function listFiles({ sharesProcesses, files }: Suite): readonly string[] {
+  return sharesProcesses ? shareProcesses(name, files) : files;
+}
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(suite: Suite, files: readonly string[]): Promise<number> {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { dealFiles, toModule } from '../support/shared-processes.ts';
+import { dealFiles, shareProcesses, toModule } from '../support/shared-processes.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -39,6 +39,23 @@ test('shared processes › the files of this suite › are each in one of them',
   const processes = dealFiles(files);
   assert.deepEqual([...processes.values()].flat().sort(), files);
   assert.ok(processes.size < files.length / 2);
+});
+
+test('shared processes › a second run at the same time › leaves the files of the first', () => {
+  const share = (...patterns: string[]) => shareProcesses('of-a-test', patterns);
+  const ofFirst = share('test/*.test.ts', 'test/service/*.test.ts', 'test/cli/keys.test.ts');
+  const written = () => ofFirst.map((file) => statSync(join(ROOT, file)).mtimeMs);
+  try {
+    utimesSync(join(ROOT, ofFirst[0] ?? ''), 1, 1);
+    const before = written();
+    share('test/*.test.ts', 'test/service/*.test.ts', 'test/cli/keys.test.ts');
+    assert.deepEqual(written(), before);
+    const [file, ...others] = share('test/cli/keys.test.ts');
+    assert.deepEqual(readdirSync(dirname(join(ROOT, file ?? ''))), [basename(file ?? '')]);
+    assert.deepEqual(others, []);
+  } finally {
+    rmSync(dirname(join(ROOT, ofFirst[0] ?? '')), { recursive: true });
+  }
 });
 
 test('shared processes › files with hooks › run one after the other, each with its own hooks', async () => {

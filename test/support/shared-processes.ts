@@ -1,6 +1,14 @@
 /** Which test files share a process: to load the service, the stores and their drivers takes longer than many files. */
 
-import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, matchesGlob } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -18,19 +26,18 @@ interface Group {
  * environment for good, has one of its own.
  */
 const GROUPS: Readonly<Record<string, Group>> = {
-  'http-on-postgresql': { files: 'test/http-on-postgresql.test.ts' },
-  console: { files: 'test/e2e/console.test.ts' },
-  'docs-page': { files: 'test/e2e/docs-page.test.ts' },
+  browser: { files: 'test/{client/browser,e2e/{console,console-file,docs-page}}.test.ts' },
+  sqlite: { files: 'test/storage/sqlite.test.ts' },
+  workers: { files: 'test/e2e/workers.test.ts' },
   // It waits nearly all of its time.
   timeouts: { files: 'test/http/timeouts.test.ts' },
-  workers: { files: 'test/e2e/workers.test.ts' },
-  sqlite: { files: 'test/storage/sqlite.test.ts' },
+  'http-on-postgresql': { files: 'test/http-on-postgresql.test.ts' },
   leaks: { files: 'test/http/leaks.test.ts' },
-  e2e: { files: 'test/e2e/*.test.ts', processes: 3 },
-  contract: { files: 'test/storage/contract/*.test.ts', processes: 2 },
-  storage: { files: 'test/storage/*.test.ts', processes: 2 },
+  e2e: { files: 'test/e2e/*.test.ts', processes: 4 },
   http: { files: 'test/http/*.test.ts', processes: 3 },
   cli: { files: 'test/cli/*.test.ts', processes: 2 },
+  contract: { files: 'test/storage/contract/*.test.ts', processes: 2 },
+  storage: { files: 'test/storage/*.test.ts', processes: 2 },
   others: { files: '**' },
 };
 
@@ -54,15 +61,23 @@ export function dealFiles(files: readonly string[]): ReadonlyMap<string, readonl
  * process early is told by the name of its file, by which it can be run again.
  */
 export function shareProcesses(suite: string, patterns: readonly string[]): string[] {
-  const folder = join(FOLDER, suite);
-  mkdirSync(join(ROOT, folder), { recursive: true });
+  const folder = join(ROOT, FOLDER, suite);
+  mkdirSync(folder, { recursive: true });
   const processes = dealFiles(globSync(patterns, { cwd: ROOT }).sort());
-  return [...processes].map(([name, files], index) => {
-    // The runner starts them by the order of their names.
-    const file = join(folder, `${String(index + 1).padStart(2, '0')}-${name}.js`);
-    writeFileSync(join(ROOT, file), toModule('../../../test/support/run-files.ts', files));
-    return file;
-  });
+  // The runner starts them by the order of their names.
+  const modules = new Map(
+    [...processes].map(([name, files], index) => [
+      `${String(index + 1).padStart(2, '0')}-${name}.js`,
+      toModule('../../../test/support/run-files.ts', files),
+    ]),
+  );
+  for (const name of readdirSync(folder)) if (!modules.has(name)) rmSync(join(folder, name));
+  for (const [name, text] of modules) {
+    const path = join(folder, name);
+    // Another run may be reading it.
+    if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+  }
+  return [...modules.keys()].map((name) => join(FOLDER, suite, name));
 }
 
 /** The text of a file that runs these. */
