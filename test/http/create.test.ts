@@ -311,8 +311,8 @@ test('POST /v1/pets › with a query › ignores it', async () => {
 });
 
 test('POST /v1/pets › with a base URL › gives the outside Location', async () => {
-  await using outside = await startTestApp({ baseUrl: 'https://pets.example/store/v1' });
+  await using outside = await startTestApp({ baseUrl: 'https://pets.example/v1/store/v1' });
   const sent = { method: 'POST', path: '/v1/pets', headers: outside.authorization, body: REX };
   const { headers } = await send(outside.port, sent);
-  assert.equal(headers.location, 'https://pets.example/store/v1/pets/1');
+  assert.equal(headers.location, 'https://pets.example/v1/store/v1/pets/1');
 });
