@@ -149,11 +149,15 @@ for (const [what, key, expected] of [
   });
 }
 
-test('createApiKey › with and without an expiry › keeps the digest and the times, not the text', () => {
+test('createApiKey › with and without an expiry, read-only or not › keeps the digest, the times and that, not the text', () => {
   const options = { name: 'ci', environment: 'staging' } as const;
   const { text, newKey } = createApiKey({ ...options, expires: 60_000 }, 1_000);
   assert.equal(isApiKeyOf('staging', text), true);
   const kept = { ...options, digest: digestApiKey(text), createdAt: 1_000 };
   assert.deepEqual(newKey, { ...kept, expiresAt: 61_000 });
   assert.equal('expiresAt' in createApiKey(options, 1_000).newKey, false);
+  for (const readOnly of [true, false]) {
+    const { isReadOnly = false } = createApiKey({ ...options, readOnly }, 1_000).newKey;
+    assert.equal(isReadOnly, readOnly);
+  }
 });

@@ -1,7 +1,10 @@
 /** What Stryker does for one part of `src/`, which MUTATION_PART names. */
 
 const PARTS = {
-  root: { mutate: ['src/*.ts'], tests: ['test/{api-key,console-csv,int64,json,pet}.test.ts'] },
+  root: {
+    mutate: ['src/*.ts'],
+    tests: ['test/{api-key,console-csv,int64,json,pet}.test.ts', 'test/cli/pet-file.test.ts'],
+  },
   http: { mutate: ['src/http/**/*.ts'], tests: ['test/http/!(timeouts).test.ts'] },
   // The engine on PostgreSQL needs a server, and `copy` both engines; a thread that is terminated does not tell what it met.
   storage: {
