@@ -7,6 +7,7 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -156,15 +157,49 @@ test('unread bodies › all of them › are no failure of the service', () => {
   );
 });
 
-test('lingering close › requests that are sent behind a refused one › do not reset the connection', async () => {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n');
-  const [answer] = await once(socket, 'data');
-  assert.match(String(answer), /^HTTP\/1\.1 400 /);
-  for (let count = 0; count < 3; count += 1) {
-    await sleep(20);
-    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-  }
-  socket.end();
-  await once(socket, 'close');
+for (const [what, head, status] of [
+  ['a bad Host', 'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
+  [
+    'no key and Connection: close',
+    `POST /v1/pets HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Length: 20000\r\n\r\n`,
+    401,
+  ],
+] as const) {
+  test(`lingering close › what is sent behind a request with ${what} › does not reset the connection`, async () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(head);
+    const [answer] = await once(socket, 'data');
+    assert.equal(parseAnswer(String(answer)).status, status);
+    for (let count = 0; count < 3; count += 1) {
+      await sleep(20);
+      socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+    }
+    socket.end();
+    await once(socket, 'close');
+  });
+}
+
+test('a body without end › whose 413 waits for the answer before it › is not read on', async () => {
+  const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
+  await using slow = await startTestApp({
+    store: { ...service.store, check: () => check, close: async () => {} },
+  });
+  const connected = once(slow.app.server, 'connection');
+  using connection = openConnection(slow.port);
+  const { socket } = connection;
+  const [server] = (await connected) as [Socket];
+  const sendMore = () => {
+    while (!socket.destroyed && socket.write(CHUNK));
+  };
+  socket.on('drain', sendMore);
+  const create = `POST /v1/pets HTTP/1.1\r\n${HOST}Authorization: Bearer ${slow.key}\r\n${CHUNKED}\r\n`;
+  socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\n${create}`);
+  sendMore();
+  await until(() => slow.log.some(({ status }) => status === 413));
+  const before = server.bytesRead;
+  await sleep(200);
+  // Two reads that were under way.
+  assert.ok(server.bytesRead <= before + 2 * 64 * 1024, `${server.bytesRead - before} bytes`);
+  answerCheck();
+  await until(() => /HTTP\/1\.1 200 .*HTTP\/1\.1 413 /s.test(connection.received));
 });
