@@ -29,10 +29,6 @@ const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 const PAGE_BYTES = 4096;
 const READS_MIN = 10;
 
-async function* repeat(rows: number): AsyncGenerator<NewPet> {
-  for (let index = 0; index < rows; index += 1) yield { ...REX, name: `Rex ${index}` };
-}
-
 /** A petstore's database of many pages, closed. */
 async function createDatabase(rows = 3_000, nameUnits = 3): Promise<string> {
   const file = join(createProcessFolder(), 'store.db');
@@ -609,23 +605,26 @@ test('pets.add › one of many at once whose failure undoes the whole transactio
   assert.equal((await store.pets.add(REX)).name, 'Rex');
 });
 
-test('pets.addAll › 400,000 pets › needs memory for a few', async () => {
-  const MEGABYTE = 1024 * 1024;
+test('pets.addAll › 50,000 pets with long names › needs memory for a few', async () => {
+  const PETS = 50_000;
+  const NAME_BYTES = 4_096;
   const address = `sqlite:${join(createProcessFolder(), 'store.db')}`;
   await using store = disposable(await openStore(address, { create: true }));
-  await store.pets.addAll(repeat(50_000));
-  const before = process.memoryUsage.rss();
-  let most = before;
-  async function* measured(): AsyncGenerator<NewPet> {
-    for await (const pet of repeat(400_000)) {
-      if (pet.name.endsWith('000')) most = Math.max(most, process.memoryUsage.rss());
-      yield { ...pet, name: pet.name.padEnd(255, '.') };
+  let most = 0;
+  async function* measured(count: number): AsyncGenerator<NewPet> {
+    for (let index = 0; index < count; index += 1) {
+      if (index % 100 === 0) most = Math.max(most, process.memoryUsage.rss());
+      // A text with bytes of its own; repeat() gives one that shares them.
+      yield { ...REX, name: Buffer.alloc(NAME_BYTES, '.').toString('latin1') };
     }
   }
-  assert.equal(await store.pets.addAll(measured()), 400_000);
+  await store.pets.addAll(measured(1_000));
+  const before = process.memoryUsage.rss();
+  assert.equal(await store.pets.addAll(measured(PETS)), PETS);
   most = Math.max(most, process.memoryUsage.rss());
-  // A few pages and batches, and what the garbage collector has not freed yet.
-  assert.ok(most - before < 240 * MEGABYTE, `${Math.round((most - before) / MEGABYTE)} MB more`);
+  const mib = (most - before) / 2 ** 20;
+  // A few pages and batches, and what the garbage collector has not freed yet; all of them take 350 MiB.
+  assert.ok(mib < 240, `${mib} MiB more`);
 });
 
 test('sqlite › a file that is removed or replaced while it is open › is written no more', async () => {

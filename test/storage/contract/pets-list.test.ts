@@ -203,7 +203,7 @@ for (const engine of ENGINES) {
       const stores = [opened.store, await opened.openAgain()];
       const query = { limit: 1_000 };
       const expected: bigint[] = [];
-      for (let round = 0; round < 200; round += 1) {
+      for (let round = 0; round < 60; round += 1) {
         // Both have read in this turn, and have a page in the cache that is about to be old.
         for (const store of stores) {
           assert.deepEqual(await listAsJsonIds(store, query), expected);
