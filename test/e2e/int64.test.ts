@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { runProgram, startService } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
+import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const CATEGORY_IDS = [
@@ -49,12 +50,12 @@ describe('int64', () => {
         ['export', file],
         ['import', file, ...copy],
       ]) {
-        const { status, stderr } = await runProgram(['pets', ...args], { cwd });
+        const { status, stderr } = await runCommand(['pets', ...args], { cwd });
         assert.equal(status, 0, stderr);
       }
       const text = await readFile(join(cwd, file), 'utf8');
       for (const categoryId of CATEGORY_IDS) assert.ok(text.includes(categoryId), categoryId);
-      const { stdout } = await runProgram(['pets', 'export', ...copy], { cwd });
+      const { stdout } = await runCommand(['pets', 'export', ...copy], { cwd });
       assert.equal(stdout, `${PETS.join('\n')}\n`);
     });
   }

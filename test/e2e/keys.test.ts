@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
+import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** Long enough for the first requests also on a busy machine. */
@@ -21,7 +22,7 @@ describe('keys of a running service', { concurrency: true }, () => {
 
   /** Runs `keys …` and returns the id it speaks of and the key it printed. */
   async function runKeys(...args: readonly string[]): Promise<{ id: string; key: string }> {
-    const { status, stdout, stderr } = await runProgram(['keys', ...args], { cwd });
+    const { status, stdout, stderr } = await runCommand(['keys', ...args], { cwd });
     assert.equal(status, 0, stderr);
     return { id: /^Key (\d+)/.exec(stderr)?.[1] ?? '', key: stdout.trim() };
   }
@@ -69,7 +70,7 @@ describe('keys of a running service', { concurrency: true }, () => {
   test('keys list › after a request › shows when the key was used', async () => {
     const { id, key } = await runKeys('create', '--name', 'ci');
     assert.equal(await ask(key), 200);
-    const { stdout } = await runProgram(['keys', 'list', '--json'], { cwd });
+    const { stdout } = await runCommand(['keys', 'list', '--json'], { cwd });
     const keys: { id: number; lastUsed: string | null }[] = JSON.parse(stdout);
     const lastUsed = keys.find((row) => row.id === Number(id))?.lastUsed;
     assert.match(lastUsed ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

@@ -11,6 +11,8 @@ import { until } from '../support/until.ts';
 const PER_SECOND = 60;
 const BURST = 300;
 const CONNECTIONS = 12;
+/** The requests of a connection that are at work at a time; a refusal takes half a second. */
+const AT_WORK = 4;
 /** The longest delay of a log line. */
 const LOG_MS_MAX = 500;
 const WAIT_MS_MAX = 20_000;
@@ -41,7 +43,8 @@ async function flood(service: RunningService, isOver: (sum: Sum) => boolean): Pr
   const began = performance.now();
   const sum = { passed: 0, refused: 0, most: 0 };
   do {
-    const round = Array.from({ length: CONNECTIONS }, () => askAtOnce(service, 50));
+    const count = sum.refused > 0 ? AT_WORK : BURST / CONNECTIONS + AT_WORK;
+    const round = Array.from({ length: CONNECTIONS }, () => askAtOnce(service, count));
     for (const head of (await Promise.all(round)).flat()) {
       if (head.startsWith('200 ')) sum.passed += 1;
       else {
@@ -94,7 +97,7 @@ describe('serve --rate-limit', () => {
     // More than a share holds.
     await until(async () => {
       // A round takes less than the bucket gets meanwhile.
-      await setTimeout((2 * CONNECTIONS * 1_000) / PER_SECOND);
+      await setTimeout((5 * CONNECTIONS * 1_000) / PER_SECOND);
       const round = Array.from({ length: CONNECTIONS }, () => askAtOnce(service, 1));
       const heads = (await Promise.all(round)).flat();
       return heads.every((head) => Number(/r=(\d+)/.exec(head)?.[1]) > BURST / 2);

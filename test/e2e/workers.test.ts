@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listChildren } from '../support/children.ts';
+import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
@@ -154,7 +155,7 @@ describe('workers', { concurrency: 2 }, () => {
             const correct = (...args: readonly string[]) =>
               until(async () => {
                 const all = ['pets', ...args, '--database', database];
-                const { status, stderr } = await runProgram(all, { cwd });
+                const { status, stderr } = await runCommand(all, { cwd });
                 return status === 0 || stderr.includes('there is no pet');
               });
             const before = await ask(service, `/v1/pets?limit=${id - 1}`, key);
@@ -184,14 +185,14 @@ describe('workers', { concurrency: 2 }, () => {
 
         await t.test('a key that is revoked › is refused by all within a second', async () => {
           const from = ['--database', database];
-          const made = await runProgram(['keys', 'create', '--name', 'ci', ...from], { cwd });
+          const made = await runCommand(['keys', 'create', '--name', 'ci', ...from], { cwd });
           const other = made.stdout.trim();
           const askAll = async () => {
             const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
             return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
           };
           assert.deepEqual(await askAll(), [200]);
-          await runProgram(['keys', 'revoke', '2', ...from], { cwd });
+          await runCommand(['keys', 'revoke', '2', ...from], { cwd });
           await setTimeout(1_000);
           assert.deepEqual(await askAll(), [401]);
         });
