@@ -18,7 +18,7 @@ const GROUP_MAX = 500;
  */
 const PAUSE_FACTOR = 2;
 const PAUSE_MS_MAX = 50;
-/** The part of the time in which the event loop had work. */
+/** The part of the time since the last commit ended in which the event loop had work. */
 const BUSY_MIN = 0.5;
 
 /** So many commits in a row are slow before writes are refused for it: one may be slow by chance. */
@@ -63,7 +63,7 @@ class Queue<Write, Result> {
   readonly #statistics: Statistics;
   readonly #waitMsMax: number;
   readonly #waiting: Waiting<Write, Result>[] = [];
-  /** The times of the last commits, of those that failed too. */
+  /** The times of the last commits, of those that failed too, and of the pauses after them. */
   readonly #recentMs = Array.from({ length: RECENT_COMMITS }, () => 0);
   #bytes = 0;
   #isCommitting = false;
@@ -100,13 +100,14 @@ class Queue<Write, Result> {
       this.#startedAt = startedAt;
       await this.#commitGroup(group);
       const ms = performance.now() - startedAt;
+      const pauseMs = this.#isTakingFromReads() ? Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX) : 0;
       this.#recentMs.shift();
-      this.#recentMs.push(ms);
+      this.#recentMs.push(ms + pauseMs);
       this.#statistics.commits += 1;
       this.#statistics.committedWrites += group.length;
       this.#statistics.commitSeconds += ms / 1_000;
-      if (this.#isTakingFromReads()) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
       this.#rejectLate();
+      if (pauseMs > 0) await sleep(pauseMs);
     } while (this.#waiting.length > 0);
     this.#startedAt = undefined;
     this.#isCommitting = false;

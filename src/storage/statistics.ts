@@ -5,7 +5,7 @@ export class Statistics {
   committedWrites = 0;
   commitSeconds = 0;
   waitingWrites = 0;
-  /** Batches of reads. */
+  /** Queries of pets that clients list or get. */
   reads = 0;
   cachedPages = 0;
   readPages = 0;

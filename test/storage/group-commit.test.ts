@@ -19,6 +19,8 @@ const WAIT_MS_MAX = 900;
 /** How long a commit lasts beside which this process works, or does nothing; and how much longer the pause after it. */
 const WORK_MS = 20;
 const IDLE_MS = 500;
+/** Much longer than the longest pause. */
+const LONG_MS = 400;
 const PAUSE_FACTOR = 2;
 const PAUSE_MS_MAX = 50;
 
@@ -153,6 +155,22 @@ for (const [what, reads, use, isAtOnce] of [
     assert.deepEqual(await Promise.all(writing), [2, 4]);
   });
 }
+
+test('groupCommit › reads and a busy event loop beside a long commit › the next one begins sooner than twice its time later', async () => {
+  const grouped = create();
+  const { write, commits, statistics } = grouped;
+  const writing = [write(1)];
+  await nextTurn();
+  writing.push(write(2));
+  work(LONG_MS);
+  statistics.reads += 1;
+  await commits[0]?.end();
+  const endedAt = performance.now();
+  await until(() => commits.length === 2);
+  assert.ok(performance.now() - endedAt < LONG_MS);
+  await endAll(grouped);
+  assert.deepEqual(await Promise.all(writing), [2, 4]);
+});
 
 test('groupCommit › outcomes of all kinds › settle each write by its index', async () => {
   const { write, commits } = create();

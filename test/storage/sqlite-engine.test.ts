@@ -11,6 +11,7 @@ import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../src/error.ts';
 import { writeBackup } from '../../src/storage/backup.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
+import { createKeyStore } from '../../src/storage/key-store.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -37,6 +38,17 @@ async function* rowsOf(...rows: readonly Row[]): AsyncGenerator<Row> {
 function unavailable(file: string, message: string) {
   return { name: 'PetstoreError', code: 'unavailable', message: `the database ${file} ${message}` };
 }
+
+describe('statistics', () => {
+  test('engine.statistics › keys and pets that are read › count lists and gets, and no key', async () => {
+    await using engine = await openNew();
+    const pets = createPetStore(engine);
+    await pets.list({ limit: 20 });
+    await pets.find(1n);
+    await createKeyStore(engine).find(randomBytes(32));
+    assert.equal(engine.statistics.reads, 2);
+  });
+});
 
 describe('outcomes', () => {
   test('engine.write › one that breaks a rule of the table › fails with its reason, the others stand', async () => {

@@ -120,7 +120,10 @@ class PostgresEngine implements Engine {
     this.isNew = isNew;
     this.isNewer = isNewer;
     this.#pools = pools;
-    this.petQueries = createPetQueries((sql, ...values) => this.read(sql, ...values));
+    this.petQueries = createPetQueries((sql, ...values) => {
+      this.#counted.reads += 1;
+      return this.read(sql, ...values);
+    });
   }
 
   get statistics(): StoreStatistics {
@@ -154,7 +157,6 @@ class PostgresEngine implements Engine {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    this.#counted.reads += 1;
     return this.#pools.reads.withDeadline((connection) => connection.run(sql, values));
   }
 

@@ -131,7 +131,10 @@ class SqliteEngine implements Engine {
     // Another connection, as the writer has, would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
     this.petQueries = createPetQueries(
-      (sql, ...values) => this.read(sql, ...values),
+      (sql, ...values) => {
+        this.statistics.reads += 1;
+        return this.read(sql, ...values);
+      },
       () => this.#commits.read(),
       this.statistics,
     );
@@ -272,7 +275,6 @@ class SqliteEngine implements Engine {
   #readSlice(reads: readonly Statement[]): (Row[] | Promise<Row[]>)[] {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
     const end = performance.now() + SLICE_MS_MAX;
-    this.statistics.reads += 1;
     try {
       return this.#connection.transact('begin', () => {
         const results: Row[][] = [];
