@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { digestApiKey } from '../../src/api-key.ts';
+import { PetstoreError } from '../../src/error.ts';
 import { ensureFirstKey } from '../../src/service/first-key.ts';
 import type { ServeOptions } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -16,4 +18,38 @@ test('ensureFirstKey › the only key has expired › says how to make one, and 
   const [line] = await ensureFirstKey(options, 8080, store);
   assert.equal(line, 'No staging key is active. To make one:');
   assert.equal((await store.keys.list()).length, 1);
+});
+
+test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
+  const database = 'sqlite::memory:';
+  await using store = disposable(await openStore(database, { create: true }));
+  const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
+  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store)));
+  const [[, curl = ''] = [], ...others] = printed.filter((lines) => lines.length > 0);
+  assert.deepEqual(others, []);
+  const [text = ''] = /petstore_stag_\w+/.exec(curl) ?? [];
+  const key = await store.keys.find(digestApiKey(text));
+  const states = (await store.keys.list()).map(({ id, revokedAt }) => [
+    id,
+    revokedAt !== undefined,
+  ]);
+  assert.deepEqual(states, [
+    [1, false],
+    [2, true],
+  ]);
+  assert.equal(key?.id, 1);
+});
+
+test('ensureFirstKey › a store that cannot tell of other processes › prints the key', async () => {
+  const database = 'sqlite::memory:';
+  await using store = disposable(await openStore(database, { create: true }));
+  const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
+  let calls = 0;
+  const list = async () => {
+    calls += 1;
+    if (calls > 1) throw new PetstoreError('unavailable', 'away');
+    return store.keys.list();
+  };
+  const lines = await ensureFirstKey(options, 8080, { ...store, keys: { ...store.keys, list } });
+  assert.match(lines.join(), /petstore_stag_/);
 });
