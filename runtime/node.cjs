@@ -7,6 +7,7 @@
 'use strict';
 
 const { spawn, spawnSync } = require('child_process');
+const { statSync } = require('fs');
 const { dirname, join } = require('path');
 
 /** The oldest Node that runs the sources; `engines` in package.json says the same. */
@@ -59,7 +60,9 @@ function findPinned() {
 
 function run(node) {
   const args = process.argv.slice(2);
-  const env = Object.assign({ NODE_COMPILE_CACHE: COMPILE_CACHE }, process.env);
+  // What another user, as root, would leave there could not be removed by the owner of the checkout.
+  const isOwner = isWindows || statSync(__dirname).uid === process.getuid();
+  const env = Object.assign(isOwner ? { NODE_COMPILE_CACHE: COMPILE_CACHE } : {}, process.env);
   if (process.execve && !isWindows) {
     // This process becomes the other one, with its signals and its terminal. Node 22.15 and newer.
     process.execve(node, [node].concat(args), env);
