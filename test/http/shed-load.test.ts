@@ -242,6 +242,7 @@ describe('load shedding by its own clock', () => {
     const load = createLoadShedder();
     const answers: unknown[] = [];
     const reply = {
+      raw: {},
       code: (status: number) => answers.push(status) && reply,
       header: (name: string, value: unknown) => answers.push([name, value]) && reply,
       send: (body: unknown) => answers.push(body) && reply,

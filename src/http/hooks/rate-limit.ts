@@ -2,7 +2,7 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { createError } from '../errors.ts';
-import { REFUSE_MS } from '../limits.ts';
+import { refuseLater } from '../protocol/refuse-later.ts';
 
 /** A limit is at least one request a second, so one more is allowed within this time. */
 const RETRY_AFTER_SECONDS = 1;
@@ -33,8 +33,7 @@ export function createRateLimit(limiter: RateLimiter) {
         return;
       }
       reply.header('retry-after', RETRY_AFTER_SECONDS);
-      // At once, it would cost as much as a list, from a client that then sends the next request.
-      setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
+      refuseLater(reply.raw, () => done(RATE_LIMITED));
     };
     const left = limiter.take(request.keyId as number);
     if (typeof left === 'number') decide(left);

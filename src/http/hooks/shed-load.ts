@@ -2,7 +2,8 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { createError, RETRY_AFTER_SECONDS, toErrorBody } from '../errors.ts';
-import { LATE_MS, REFUSE_MS, SHARED_AT_WORK_MAX, SHARED_AT_WORK_MIN } from '../limits.ts';
+import { LATE_MS, SHARED_AT_WORK_MAX, SHARED_AT_WORK_MIN } from '../limits.ts';
+import { refuseLater } from '../protocol/refuse-later.ts';
 
 /** How often it is decided whether answers are late. */
 const LOOK_MS = 100;
@@ -62,8 +63,7 @@ export function createLoadShedder(): LoadShedder {
       if (count * atWork.size >= atWorkMax) {
         request.refusal = { code: 'unavailable', reason: 'the key has its share at work' };
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
-        // At once, it would cost as much as a list, from a client that then sends the next request.
-        setTimeout(() => reply.send(OVERLOADED), REFUSE_MS);
+        refuseLater(reply.raw, () => reply.send(OVERLOADED));
         return;
       }
       atWork.set(key, count + 1);

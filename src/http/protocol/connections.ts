@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
 import { countAtWork, findLastResponse, isIdle } from './pipelining.ts';
+import { isRefused } from './refuse-later.ts';
 
 /** The pause between two lines of the log, and between two searches that find no idle connection. */
 const LOG_MS = 1_000;
@@ -87,16 +88,19 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
 }
 
 /**
- * One that is idle, else one whose next request is not received, else one whose answer is not read:
- * nobody is to keep others out by heads without an end, or by not reading.
+ * One that is idle, else one whose next request is not received, else one that is refused, else one whose answer
+ * is not read: nobody is to keep others out by heads without an end, by requests above a limit, or by not reading.
  */
 function findOldest(sockets: Iterable<Socket>): Socket | undefined {
   let receiving: Socket | undefined;
+  let refused: Socket | undefined;
   let unread: Socket | undefined;
   for (const socket of sockets) {
     if (isIdle(socket)) return socket;
-    if (findLastResponse(socket)?.writableFinished !== false) receiving ??= socket;
+    const last = findLastResponse(socket);
+    if (last?.writableFinished !== false) receiving ??= socket;
+    else if (isRefused(last)) refused ??= socket;
     else if (socket.writableLength > 0) unread ??= socket;
   }
-  return receiving ?? unread;
+  return receiving ?? refused ?? unread;
 }
