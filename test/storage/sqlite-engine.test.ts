@@ -175,6 +175,20 @@ describe('outcomes', () => {
   });
 });
 
+test('pets.find › without a commit between › reads a pet once, and what is not there each time', async () => {
+  await using engine = await openNew();
+  await engine.load('pets', PET, rowsOf(['Rex', 1n]));
+  for (const [id, reads] of [
+    [1n, 1],
+    [1n, 1],
+    [2n, 2],
+    [2n, 3],
+  ] as const) {
+    await engine.petQueries.find(id);
+    assert.equal(engine.statistics.reads, reads);
+  }
+});
+
 describe('locks', () => {
   test('engine.load › while another holds the lock › waits for it, for four seconds at most', async (t) => {
     const file = createFile();

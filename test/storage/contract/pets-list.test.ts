@@ -54,6 +54,16 @@ for (const engine of ENGINES) {
   const on = `on ${engine.name}`;
 
   describe(`pets.find, pets.list and pets.listAsJson ${on}`, () => {
+    test(`pets.find ${on} › several pets, again and again › is each of them`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      const added = [await pets.add(REX), await pets.add({ ...REX, name: 'Mia' })];
+      for (let round = 0; round < 2; round += 1) {
+        for (const pet of added) assert.deepEqual(await pets.find(pet.id), pet);
+        assert.equal(await pets.find(99n), undefined);
+      }
+    });
+
     test(`pets.find ${on} › an id that no pet has › is undefined`, async () => {
       await using opened = await openNewStore(engine);
       const { id } = await opened.store.pets.add(REX);
