@@ -250,4 +250,22 @@ describe('createCache', () => {
     for (const id of [1n, 2n, 1n, 2n]) assert.equal(await find(id), id === 1n ? 'Rex' : undefined);
     assert.equal(reads, 3);
   });
+
+  test('createCache › a result without units › leaves the limit as it is', async () => {
+    const asked: bigint[] = [];
+    const half = 'x'.repeat(UNITS_MAX / 2);
+    const find = createCache(
+      {
+        read: async (id: bigint) => {
+          asked.push(id);
+          return id === 1n ? undefined : half;
+        },
+        toName: (id) => id,
+        toUnits: (text) => text?.length,
+      },
+      () => 1,
+    );
+    for (const id of [1n, 2n, 3n, 2n]) await find(id);
+    assert.deepEqual(asked, [1n, 2n, 3n, 2n]);
+  });
 });
