@@ -27,6 +27,7 @@ function post(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise
 /** Asserts a 201 with exactly these members after the id, and the same answer at its Location. */
 async function assertCreated(answer: Answer, members: string): Promise<void> {
   assertJson(answer, 201);
+  assert.equal(answer.headers['idempotency-replayed'], undefined);
   const { location = '' } = answer.headers;
   const id = /^\/v1\/pets\/([1-9]\d*)$/.exec(location)?.[1];
   assert.equal(answer.body, `{"id":${id},${members}}`);
