@@ -133,12 +133,9 @@ async function run(suite: Suite, files: readonly string[]): Promise<number> {
     `--test-timeout=${testSecondsMax * 1_000}`,
     ...files,
   ];
-  // Halves the time that a start takes, of which the tests make many.
-  const env = { NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'), ...process.env };
   // A process group of its own, which all that it starts belongs to, and which is ended as one.
   const runner = spawn(process.execPath, args, {
-    ...{ cwd: root, env },
-    ...{ stdio: 'inherit', detached: true },
+    ...{ cwd: root, stdio: 'inherit', detached: true },
   });
   const endAll = (signal: NodeJS.Signals) => {
     try {

@@ -106,7 +106,7 @@ class Queue<Write, Result> {
       this.#statistics.commits += 1;
       this.#statistics.committedWrites += group.length;
       this.#statistics.commitSeconds += ms / 1_000;
-      this.#rejectLate();
+      this.#rejectLate(pauseMs);
       if (pauseMs > 0) await sleep(pauseMs);
     } while (this.#waiting.length > 0);
     this.#startedAt = undefined;
@@ -129,8 +129,8 @@ class Queue<Write, Result> {
     return taken;
   }
 
-  #rejectLate(): void {
-    const latest = performance.now() - this.#waitMsMax;
+  #rejectLate(pauseMs: number): void {
+    const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
     for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) reject(tooSlow());
   }

@@ -145,7 +145,7 @@ describe('connections', () => {
         bounded.log.filter(({ level }) => level === 'warn').map(({ time, pid, ...line }) => line),
         counts.map(([closed, refused]) => ({
           ...{ level: 'warn', connectionsMax: 1, closed, refused },
-          msg: 'too many connections: idle ones are closed, then new ones',
+          msg: 'too many connections: idle and refused ones are closed, then new ones',
         })),
       );
     const openNext = () => openRaw(bounded.port);

@@ -66,7 +66,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     const at = performance.now();
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment) return key;
-    if (cache.size >= CACHED_KEYS_MAX) cache.clear();
+    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
     cache.set(token, { key, at });
     return key;
   }

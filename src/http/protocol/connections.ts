@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
-import { countAtWork, findLastResponse, isIdle } from './pipelining.ts';
+import { findLastResponse, isIdle, listAtWork } from './pipelining.ts';
 import { isRefused } from './refuse-later.ts';
 
 /** The pause between two lines of the log, and between two searches that find no idle connection. */
@@ -37,7 +37,7 @@ export function boundConnections(
   function report(): void {
     log.warn(
       { connectionsMax, closed, refused },
-      'too many connections: idle ones are closed, then new ones',
+      'too many connections: idle and refused ones are closed, then new ones',
     );
     closed = 0;
     refused = 0;
@@ -73,7 +73,7 @@ export function boundConnections(
   replaceCloseMethods(server, sockets);
   return () => ({
     connections: sockets.size,
-    requestsAtWork: [...sockets].reduce((sum, socket) => sum + countAtWork(socket), 0),
+    requestsAtWork: [...sockets].reduce((sum, socket) => sum + listAtWork(socket).length, 0),
   });
 }
 
@@ -88,7 +88,7 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
 }
 
 /**
- * One that is idle, else one whose next request is not received, else one that is refused, else one whose answer
+ * One that is idle, else one whose next request is not received, else one whose requests are all refused, else one whose answer
  * is not read: nobody is to keep others out by heads without an end, by requests above a limit, or by not reading.
  */
 function findOldest(sockets: Iterable<Socket>): Socket | undefined {
@@ -97,9 +97,8 @@ function findOldest(sockets: Iterable<Socket>): Socket | undefined {
   let unread: Socket | undefined;
   for (const socket of sockets) {
     if (isIdle(socket)) return socket;
-    const last = findLastResponse(socket);
-    if (last?.writableFinished !== false) receiving ??= socket;
-    else if (isRefused(last)) refused ??= socket;
+    if (findLastResponse(socket)?.writableFinished !== false) receiving ??= socket;
+    else if (listAtWork(socket).every(isRefused)) refused ??= socket;
     else if (socket.writableLength > 0) unread ??= socket;
   }
   return receiving ?? refused ?? unread;

@@ -35,8 +35,7 @@ export function collectRoutes(app: FastifyInstance): Routes {
  */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
-    // Those of an inner scope have theirs.
-    if (methods.has('OPTIONS')) continue;
+    if (methods.has('OPTIONS') || !path.startsWith(scope.prefix)) continue;
     const allow = [...methods, 'OPTIONS'].join(', ');
     scope.route({
       method: METHODS.filter((method) => !methods.has(method)),

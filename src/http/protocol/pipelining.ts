@@ -116,9 +116,9 @@ export function findLastResponse(socket: Socket): ServerResponse | undefined {
   return socket[PIPELINE]?.last;
 }
 
-/** The requests of this connection whose answers are not sent. */
-export function countAtWork(socket: Socket): number {
-  return socket[PIPELINE]?.atWork.filter((response) => !response.writableFinished).length ?? 0;
+/** The responses of this connection that are not sent, of requests that were started. */
+export function listAtWork(socket: Socket): ServerResponse[] {
+  return socket[PIPELINE]?.atWork.filter((response) => !response.writableFinished) ?? [];
 }
 
 /** Whether none of its requests is at work or being received. */

@@ -91,7 +91,7 @@ function listObjects(connection: DatabaseSync): Map<string, string> {
     where name not like 'sqlite_stat%'`;
   const objects = new Map<string, string>();
   for (const { name, sql } of connection.prepare(select).all()) {
-    objects.set(String(name), String(sql).replace(/--.*|\s+/g, ''));
+    objects.set(String(name), String(sql).replace(/--.*/g, '').replace(/\s+/g, ' '));
   }
   return objects;
 }
