@@ -189,7 +189,11 @@ describe('console', () => {
       const nextPage = page.getByRole('button', { name: 'Next page' });
       await page.getByLabel('Pets on a page').selectOption('10');
       await page.getByText('Page 1: 10 pets').waitFor();
+      // The second click comes before the answer to the first, however quick the service is.
+      const { promise: clicked, resolve: letAnswer } = Promise.withResolvers<void>();
+      await page.route(/cursor=/, (route) => clicked.then(() => route.continue()));
       await nextPage.dblclick();
+      letAnswer();
       await page.getByText('Page 2: 10 pets').waitFor();
       await nextPage.click();
       await page.getByText('Page 3: 5 pets').waitFor();
