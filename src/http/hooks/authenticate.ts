@@ -110,9 +110,10 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
 
   /** The hook behind the body, which may have taken long: a key that was revoked meanwhile is refused. */
   function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const isQuick = performance.now() - request.startedAt < CACHED_MS_MAX;
-    if (isQuick || request.body === undefined) done();
-    else authenticate(request, reply, done);
+    const isSlow =
+      request.body !== undefined && performance.now() - request.startedAt >= CACHED_MS_MAX;
+    if (isSlow) authenticate(request, reply, done);
+    else done();
   }
 
   return { authenticate, authenticateAgain };

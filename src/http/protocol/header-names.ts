@@ -1,6 +1,7 @@
-/** The names of header fields as they are sent: some clients look up `Link` and `Location` by their case. */
+/** The header fields of every response as they are sent: some clients look up `Link` and `Location` by their case. */
 
 import type { IncomingMessage } from 'node:http';
+import { CONSTANT_HEADERS } from '../headers.ts';
 import { ServerResponse } from './node-http.ts';
 
 const NAMES = new Map(
@@ -14,18 +15,30 @@ const NAMES = new Map(
   ].map((name) => [name.toLowerCase(), name]),
 );
 
+const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
+
 /** The name of a field, given in lower case, as it is sent. */
 export function toFieldName(name: string): string {
   return NAMES.get(name) ?? name;
 }
 
-/** Fastify hands over its header fields in lower case, in one object. */
+const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).flatMap(([name, value]) => [
+  toFieldName(name),
+  value,
+]);
+
+/** Fastify hands over its header fields in lower case, in one object; those of every answer are added here. */
 export class CanonicalResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override writeHead(status: number, fields?: unknown): this {
+    const given = (fields ?? {}) as Readonly<Record<string, string>>;
     const named: string[] = [];
-    for (const [name, value] of Object.entries(fields ?? {})) {
-      named.push(toFieldName(name), value);
+    for (const name of Object.keys(given)) {
+      const value = given[name] ?? '';
+      // Fastify adds the charset, which is no parameter of JSON (RFC 8259 section 11).
+      named.push(toFieldName(name), value === JSON_WITH_CHARSET ? 'application/json' : value);
     }
+    // The pages bring a policy of their own.
+    if (given['content-security-policy'] === undefined) named.push(...CONSTANT_FIELDS);
     return super.writeHead(status, named);
   }
 }
