@@ -148,7 +148,7 @@ export function createServer(log: Log, requestLog: RequestLog): FastifyInstance 
   app.decorateRequest('client', '');
   app.decorateRequest('keyId', null);
   app.decorateRequest('isReadOnly', false);
-  app.decorateRequest('isAtWork', false);
+  app.decorateRequest('share', null);
   app.decorateRequest('refusal', null);
   app.setErrorHandler(answerError);
   addBytesParser(app);

@@ -1,7 +1,6 @@
-/** The last hook of every answer of the application: the headers that all carry, the log line of the request, and when it is sent. */
+/** The last hook of every answer of the application: the log line of the request, and when it is sent. */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { CONSTANT_HEADERS } from '../headers.ts';
 import { lingerAtEnd } from '../protocol/lingering-close.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
 import type { LoadShedder } from './shed-load.ts';
@@ -27,12 +26,7 @@ export function createFinishResponse(
   settle: LoadShedder['settle'] = () => undefined,
 ) {
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
-    // The pages bring a policy of their own.
-    if (!reply.hasHeader('content-security-policy')) reply.headers(CONSTANT_HEADERS);
     reply.header('x-request-id', request.id);
-    if (reply.getHeader('content-type') === 'application/json; charset=utf-8') {
-      reply.header('content-type', 'application/json');
-    }
     if (isStopping()) reply.header('connection', 'close');
     // The client may be sending its next requests.
     if (reply.hasHeader('connection')) lingerAtEnd(request.raw.socket);
@@ -48,8 +42,8 @@ export function createFinishResponse(
       traceId: findTraceId(request.headers.traceparent),
       refusal: request.refusal ?? undefined,
     });
-    const finish = () => {
-      settle(request);
+    const finish = (at: number) => {
+      settle(request, at);
       try {
         done();
       } catch (error) {
@@ -57,12 +51,12 @@ export function createFinishResponse(
       }
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
-    if (reply.statusCode >= 400) finish();
+    if (reply.statusCode >= 400) finish(performance.now());
     else if (finishing.push(finish) === 1) setImmediate(finishAll);
   };
 }
 
-let finishing: (() => void)[] = [];
+let finishing: ((at: number) => void)[] = [];
 
 /**
  * At the end of a turn of the event loop its answers are sent one right after the other: the code that sends
@@ -71,5 +65,6 @@ let finishing: (() => void)[] = [];
 function finishAll(): void {
   const all = finishing;
   finishing = [];
-  for (const finish of all) finish();
+  const at = performance.now();
+  for (const finish of all) finish(at);
 }

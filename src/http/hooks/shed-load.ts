@@ -14,18 +14,23 @@ const BUSY_MIN = 0.9;
 
 const OVERLOADED = toErrorBody(createError('unavailable'));
 
+/** The requests of a key that are at work. */
+interface KeyShare {
+  atWork: number;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether it is counted as one of its key until it is answered. */
-    isAtWork: boolean;
+    /** Where it is counted until it is answered; null when it is not. */
+    share: KeyShare | null;
   }
 }
 
 export interface LoadShedder {
   /** The hook that refuses a request of a key above its share, while answers are late. */
   shed(request: FastifyRequest, reply: FastifyReply, done: Done): void;
-  /** To be called when an answer is sent. */
-  settle(request: FastifyRequest): void;
+  /** To be called when an answer is sent, at that time by `performance.now`. */
+  settle(request: FastifyRequest, at: number): void;
   close(): void;
 }
 
@@ -36,7 +41,8 @@ export interface LoadShedder {
  * it bounds nobody.
  */
 export function createLoadShedder(): LoadShedder {
-  const atWork = new Map<number, number>();
+  /** Of the keys with requests at work. */
+  const shares = new Map<number, KeyShare>();
   let atWorkMax = Number.POSITIVE_INFINITY;
   let halvedAt = 0;
   /** Of the GETs that began under the present bound. */
@@ -59,28 +65,28 @@ export function createLoadShedder(): LoadShedder {
   return {
     shed(request, reply, done) {
       const key = request.keyId ?? 0;
-      const count = atWork.get(key) ?? 0;
-      if (count * atWork.size >= atWorkMax) {
+      const share = shares.get(key) ?? { atWork: 0 };
+      if (share.atWork * shares.size >= atWorkMax) {
         request.refusal = { code: 'unavailable', reason: 'the key has its share at work' };
         reply.code(503).header('retry-after', RETRY_AFTER_SECONDS);
         refuseLater(reply.raw, () => reply.send(OVERLOADED));
         return;
       }
-      atWork.set(key, count + 1);
-      request.isAtWork = true;
+      if (share.atWork === 0) shares.set(key, share);
+      share.atWork += 1;
+      request.share = share;
       done();
     },
-    settle(request) {
-      const isShed = request.keyId !== null && !request.isAtWork;
-      if (request.method === 'GET' && !isShed && request.startedAt > halvedAt) {
-        slowestMs = Math.max(slowestMs, performance.now() - request.startedAt);
+    settle(request, at) {
+      const { share, keyId, startedAt } = request;
+      const isShed = keyId !== null && share === null;
+      if (request.method === 'GET' && !isShed && startedAt > halvedAt) {
+        slowestMs = Math.max(slowestMs, at - startedAt);
       }
-      if (!request.isAtWork) return;
-      request.isAtWork = false;
-      const key = request.keyId ?? 0;
-      const count = atWork.get(key) ?? 1;
-      if (count > 1) atWork.set(key, count - 1);
-      else atWork.delete(key);
+      if (share === null) return;
+      request.share = null;
+      share.atWork -= 1;
+      if (share.atWork === 0) shares.delete(keyId ?? 0);
     },
     close: () => clearInterval(timer),
   };
