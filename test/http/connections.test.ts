@@ -172,10 +172,25 @@ describe('connections', () => {
     assertLogged([2, 2]);
     t.mock.timers.tick(1_000);
     assertLogged([2, 2]);
+    clock += 50;
     using _ = openNext();
     assert.equal(await last.readToEnd(), '');
     t.mock.timers.tick(1_000);
     assertLogged([2, 2], [1, 0]);
+  });
+
+  test('connections › one that got a request since the search › is not closed by it', async (t) => {
+    await openConnection(LIVEZ);
+    const second = await openConnection(LIVEZ);
+    await openConnection(LIVEZ);
+    const now = performance.now();
+    t.mock.method(performance, 'now', () => now);
+    await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [true, false, false, false]);
+    second.socket.write(LIVEZ);
+    await sleep(50);
+    await openConnection(LIVEZ);
+    assert.deepEqual(await findClosed(), [true, false, true, false, false]);
   });
 
   test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {

@@ -1,13 +1,13 @@
 /** The open connections: at most so many, and the one that is idle for longest makes room for a new one. */
 
-import type { IncomingMessage, Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
-import { findLastResponse, isIdle, listAtWork } from './pipelining.ts';
+import { findLastResponse, findLastUse, isIdle, listAtWork } from './pipelining.ts';
 import { isRefused } from './refuse-later.ts';
 
-/** The pause between two lines of the log, and between two searches that find no idle connection. */
+/** The pause between two lines of the log, and between two searches for connections that may be closed. */
 const LOG_MS = 1_000;
 const SEARCH_MS = 50;
 
@@ -28,9 +28,10 @@ export function boundConnections(
   log: Log,
   connectionsMax = Number.POSITIVE_INFINITY,
 ): () => ConnectionStatistics {
-  /** In the order of their last request. */
   const sockets = new Set<Socket>();
-  let searchedAt = 0;
+  /** What may be closed, the first one last. */
+  let candidates: Candidate[] = [];
+  let searchedAt = Number.NEGATIVE_INFINITY;
   let closed = 0;
   let refused = 0;
 
@@ -41,18 +42,20 @@ export function boundConnections(
     );
     closed = 0;
     refused = 0;
+    candidates = [];
   }
 
   function makeRoom(): boolean {
     if (closed + refused === 0) setTimeout(report, LOG_MS).unref();
-    if (performance.now() - searchedAt < SEARCH_MS) return false;
-    const socket = findOldest(sockets);
-    if (socket === undefined) {
+    if (performance.now() - searchedAt >= SEARCH_MS) {
       searchedAt = performance.now();
-      return false;
+      candidates = findCandidates(sockets);
     }
-    sockets.delete(socket);
-    socket.destroy();
+    let candidate = candidates.pop();
+    while (candidate !== undefined && hasChanged(candidate)) candidate = candidates.pop();
+    if (candidate === undefined) return false;
+    sockets.delete(candidate.socket);
+    candidate.socket.destroy();
     closed += 1;
     return true;
   }
@@ -66,9 +69,6 @@ export function boundConnections(
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-  });
-  server.on('request', ({ socket }: IncomingMessage) => {
-    if (sockets.delete(socket)) sockets.add(socket);
   });
   replaceCloseMethods(server, sockets);
   return () => ({
@@ -87,19 +87,34 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   };
 }
 
+/** A connection that may be closed, as it was when it was found. */
+interface Candidate {
+  readonly socket: Socket;
+  readonly rank: number;
+  readonly usedAt: number;
+}
+
+/** Those of the lowest rank last, and of one rank the one that was used first. */
+function findCandidates(sockets: Iterable<Socket>): Candidate[] {
+  return [...sockets]
+    .map((socket) => ({ socket, rank: rank(socket), usedAt: findLastUse(socket) }))
+    .filter((candidate) => candidate.rank < WORKING)
+    .sort((a, b) => b.rank - a.rank || b.usedAt - a.usedAt);
+}
+
+function hasChanged({ socket, rank: before, usedAt }: Candidate): boolean {
+  return socket.destroyed || rank(socket) !== before || findLastUse(socket) !== usedAt;
+}
+
+const [IDLE, RECEIVING, REFUSED, UNREAD, WORKING] = [0, 1, 2, 3, 4];
+
 /**
- * One that is idle, else one whose next request is not received, else one whose requests are all refused, else one whose answer
- * is not read: nobody is to keep others out by heads without an end, by requests above a limit, or by not reading.
+ * One that is idle is closed first, then one whose next request is not received, then one whose requests are all refused, then one
+ * whose answer is not read: nobody is to keep others out by heads without an end, by requests above a limit, or by not reading.
  */
-function findOldest(sockets: Iterable<Socket>): Socket | undefined {
-  let receiving: Socket | undefined;
-  let refused: Socket | undefined;
-  let unread: Socket | undefined;
-  for (const socket of sockets) {
-    if (isIdle(socket)) return socket;
-    if (findLastResponse(socket)?.writableFinished !== false) receiving ??= socket;
-    else if (listAtWork(socket).every(isRefused)) refused ??= socket;
-    else if (socket.writableLength > 0) unread ??= socket;
-  }
-  return receiving ?? refused ?? unread;
+function rank(socket: Socket): number {
+  if (isIdle(socket)) return IDLE;
+  if (findLastResponse(socket)?.writableFinished !== false) return RECEIVING;
+  if (listAtWork(socket).every(isRefused)) return REFUSED;
+  return socket.writableLength > 0 ? UNREAD : WORKING;
 }

@@ -9,10 +9,15 @@ interface Pipeline {
   /** The responses that are not sent; they are sent, and so finish, in this order. */
   readonly atWork: ServerResponse[];
   /** The response to the last request that was started. */
-  last: ServerResponse;
+  last: ServerResponse | undefined;
   /** What was received up to the end of the last request. */
   bytesRead: number;
+  /** How often connections had been opened or got a request, when this one was or did last. */
+  usedAt: number;
 }
+
+/** How often a connection was opened or got a request. */
+let uses = 0;
 
 const PIPELINE = Symbol('pipeline');
 
@@ -37,11 +42,24 @@ interface Parser {
 /** The answer of `onIncoming` that stops the parser behind the head, as for an upgrade: llhttp's `on_headers_complete`. */
 const STOP = 2;
 
+function use(socket: Socket): Pipeline {
+  uses += 1;
+  socket[PIPELINE] ??= { atWork: [], last: undefined, bytesRead: 0, usedAt: uses };
+  socket[PIPELINE].usedAt = uses;
+  return socket[PIPELINE];
+}
+
+/** A number that is higher, the later this connection was opened or got its last request. */
+export function findLastUse(socket: Socket): number {
+  return socket[PIPELINE]?.usedAt ?? 0;
+}
+
 /**
  * A request that cannot start is given out as an upgrade: that is the one way to stop Node's parser in
  * the middle of what it has read, and to get the rest unparsed.
  */
 function stopWhereItCannotStart(socket: Socket): void {
+  use(socket);
   const { parser } = socket as Socket & { readonly parser: Parser };
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepAlive) => {
@@ -63,12 +81,10 @@ export function createPipeliningServer(
 ): Server {
   const server = createServer(options, (request, response) => {
     const { socket } = request;
-    const { bytesRead } = socket;
-    socket[PIPELINE] ??= { atWork: [], last: response, bytesRead };
-    const pipeline = socket[PIPELINE];
+    const pipeline = use(socket);
     pipeline.atWork.push(response);
     pipeline.last = response;
-    pipeline.bytesRead = bytesRead;
+    pipeline.bytesRead = socket.bytesRead;
     if (hasBody(request)) {
       request.once('end', () => {
         pipeline.bytesRead = socket.bytesRead;
@@ -123,12 +139,9 @@ export function listAtWork(socket: Socket): ServerResponse[] {
 
 /** Whether none of its requests is at work or being received. */
 export function isIdle(socket: Socket): boolean {
-  const pipeline = socket[PIPELINE];
-  if (pipeline === undefined) return socket.bytesRead === 0 && socket.writable;
-  const { last, bytesRead } = pipeline;
-  return (
-    last.writableFinished && last.req.complete && socket.bytesRead === bytesRead && socket.writable
-  );
+  const { last, bytesRead = 0 } = socket[PIPELINE] ?? {};
+  const isAnswered = last === undefined || (last.writableFinished && last.req.complete);
+  return isAnswered && socket.bytesRead === bytesRead && socket.writable;
 }
 
 function canStart(socket: Socket): boolean {
