@@ -1,6 +1,7 @@
 /**
- * Runs a suite: `npm test`, `npm run test:unit`, `npm run outages`, `npm run abuse`, `npm run crash`,
- * `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`, `npm run recipes`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * Runs a suite: `npm test`, `npm run test:unit`, `npm run test:browser`, `npm run outages`, `npm run abuse`,
+ * `npm run crash`, `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`, `npm run recipes`;
+ * with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.
@@ -31,7 +32,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   all: {
     files: ['test/**/*.test.ts'],
     // Some of them wait.
-    concurrency: 4,
+    concurrency: 8,
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
@@ -49,6 +50,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runMinutesMax: 1,
     hasServer: false,
     sharesProcesses: true,
+  },
+  browser: {
+    files: ['test/browser/*.browser.ts'],
+    concurrency: 2,
+    testSecondsMax: 60,
+    runMinutesMax: 10,
+    hasServer: false,
   },
   outages: {
     files: ['test/outages/*.outage.ts'],

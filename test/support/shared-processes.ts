@@ -26,7 +26,6 @@ interface Group {
  * environment for good, has one of its own.
  */
 const GROUPS: Readonly<Record<string, Group>> = {
-  browser: { files: 'test/{client/browser,e2e/{console,console-file,docs-page}}.test.ts' },
   sqlite: { files: 'test/storage/sqlite.test.ts' },
   workers: { files: 'test/e2e/workers.test.ts' },
   // It waits nearly all of its time.
