@@ -16,7 +16,7 @@ const GROUP_MAX = 500;
  * After a commit beside which this process was busy and something was read, the next one waits for so many times as
  * long, up to a limit: else creates would take the processor, here and in the database, from the reads.
  */
-const PAUSE_FACTOR = 2;
+const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
 /** The part of the time since the last commit ended in which the event loop had work. */
 const BUSY_MIN = 0.5;

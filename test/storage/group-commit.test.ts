@@ -17,11 +17,11 @@ const GROUP_MAX = 500;
 const WAIT_MS_MAX = 900;
 
 /** How long a commit lasts beside which this process works, or does nothing; and how much longer the pause after it. */
-const WORK_MS = 20;
+const WORK_MS = 5;
 const IDLE_MS = 500;
 /** Much longer than the longest pause. */
 const LONG_MS = 400;
-const PAUSE_FACTOR = 2;
+const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
@@ -134,7 +134,7 @@ for (const [what, reads, use, isAtOnce] of [
   ['reads beside a commit', 1, () => sleep(IDLE_MS), true],
   ['a busy event loop beside a commit', 0, () => work(WORK_MS), true],
 ] as const) {
-  test(`groupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'twice its time later'}`, async () => {
+  test(`groupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'six times its time later'}`, async () => {
     const grouped = create();
     const { write, commits, statistics } = grouped;
     const writing = [write(1)];
@@ -156,7 +156,7 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
-test('groupCommit › reads and a busy event loop beside a long commit › the next one begins sooner than twice its time later', async () => {
+test('groupCommit › reads and a busy event loop beside a long commit › the next one begins sooner than six times its time later', async () => {
   const grouped = create();
   const { write, commits, statistics } = grouped;
   const writing = [write(1)];
