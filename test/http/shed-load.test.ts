@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { after, afterEach, beforeEach, describe, mock, type TestContext, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createLoadShedder } from '../../src/http/hooks/shed-load.ts';
@@ -63,7 +63,7 @@ function spin(): void {
 }
 
 /** Makes it look as busy, without taking the processor from the tests that run beside. */
-function lookBusy(): void {
+function lookBusy({ mock }: TestContext): void {
   mock.method(performance, 'eventLoopUtilization', () => ({ idle: 0, active: 1, utilization: 1 }));
 }
 
@@ -133,7 +133,6 @@ describe('load shedding', () => {
   });
   afterEach(async () => {
     clearImmediate(spinning);
-    mock.restoreAll();
     isOver = true;
     await checking;
     await service[Symbol.asyncDispose]();
@@ -156,8 +155,8 @@ describe('load shedding', () => {
     assert.ok(lines.length > 0 && lines.every(({ reason }) => /share/.test(String(reason))));
   });
 
-  test('load shedding › lists that are answered in one turn › are at work until they are sent', async () => {
-    lookBusy();
+  test('load shedding › lists that are answered in one turn › are at work until they are sent', async (t) => {
+    lookBusy(t);
     await answerLate();
     const sockets = Array.from({ length: SHARED_AT_WORK_MIN }, () => connect(port, '127.0.0.1'));
     let text = '';
@@ -173,8 +172,8 @@ describe('load shedding', () => {
     assert.ok(count(503) > 0);
   });
 
-  test('load shedding › two keys that have requests at work › share equally', async () => {
-    lookBusy();
+  test('load shedding › two keys that have requests at work › share equally', async (t) => {
+    lookBusy(t);
     await answerLate();
     const one = send(port, { path: NO_PET, headers: other });
     await allBegin(1);
@@ -185,8 +184,8 @@ describe('load shedding', () => {
     assert.equal((await one).status, 404);
   });
 
-  test('load shedding › answers that are late no longer › let the share grow again', async () => {
-    lookBusy();
+  test('load shedding › answers that are late no longer › let the share grow again', async (t) => {
+    lookBusy(t);
     await answerLate();
     isOver = true;
     const isAllAnswered = async () => {
@@ -200,14 +199,14 @@ describe('load shedding', () => {
     await until(isAllAnswered);
   });
 
-  test('load shedding › a key whose clients have gone › has its whole share', async () => {
+  test('load shedding › a key whose clients have gone › has its whole share', async (t) => {
     const gone = Array.from({ length: 20 }, () => connect(port, '127.0.0.1'));
     for (const socket of gone) socket.write(GET.repeat(AT_WORK_MAX));
     await allBegin(gone.length * AT_WORK_MAX);
     for (const socket of gone) socket.destroy();
     await until(() => service.app.readConnections().connections === 0);
     for (const resolve of waiting.splice(0)) resolve();
-    lookBusy();
+    lookBusy(t);
     await answerLate();
     const many = sendMany(SHARED_AT_WORK_MIN, GET);
     await allBegin(SHARED_AT_WORK_MIN);
@@ -215,8 +214,8 @@ describe('load shedding', () => {
     assert.deepEqual(await many, { 404: SHARED_AT_WORK_MIN });
   });
 
-  test('load shedding › creates that wait for a slow disk › leave the key its reads', async () => {
-    lookBusy();
+  test('load shedding › creates that wait for a slow disk › leave the key its reads', async (t) => {
+    lookBusy(t);
     const many = sendMany(MANY, CREATE);
     await allBegin(MANY);
     for (const resolve of waiting.splice(0, 20)) resolve();
