@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { runCommand } from '../support/command.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 /** Long enough for the first requests also on a busy machine. */
 const SHORT_SECONDS = 5;
@@ -70,9 +71,12 @@ describe('keys of a running service', { concurrency: true }, () => {
   test('keys list › after a request › shows when the key was used', async () => {
     const { id, key } = await runKeys('create', '--name', 'ci');
     assert.equal(await ask(key), 200);
-    const { stdout } = await runCommand(['keys', 'list', '--json'], { cwd });
-    const keys: { id: number; lastUsed: string | null }[] = JSON.parse(stdout);
-    const lastUsed = keys.find((row) => row.id === Number(id))?.lastUsed;
-    assert.match(lastUsed ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    // It is written after the answer.
+    await until(async () => {
+      const { stdout } = await runCommand(['keys', 'list', '--json'], { cwd });
+      const keys: { id: number; lastUsed: string | null }[] = JSON.parse(stdout);
+      const lastUsed = keys.find((row) => row.id === Number(id))?.lastUsed ?? '';
+      return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(lastUsed);
+    });
   });
 });
