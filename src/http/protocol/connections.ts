@@ -106,6 +106,7 @@ function hasChanged({ socket, rank: before, usedAt }: Candidate): boolean {
   return socket.destroyed || rank(socket) !== before || findLastUse(socket) !== usedAt;
 }
 
+/** In the order in which they are closed; one that works is not. */
 const [IDLE, RECEIVING, REFUSED, UNREAD, WORKING] = [0, 1, 2, 3, 4];
 
 /**
