@@ -17,9 +17,8 @@ const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-let files: ReadonlyMap<string, string> | undefined;
-
 export function addConsoleRoutes(app: FastifyInstance): void {
+  let files: ReadonlyMap<string, string> | undefined;
   // Relative, so that it also works behind a proxy that serves this under a path of its own.
   app.get('/console', (_request, reply) => reply.redirect('console/', 301));
   app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
