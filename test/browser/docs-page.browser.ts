@@ -1,13 +1,11 @@
 /** The pages that need no key, in a real browser. */
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { launchBrowser, NO_BROWSER, openPage, type WatchedPage } from '../support/browser.ts';
 import { type ServiceTarget, startProxied } from '../support/path-proxy.ts';
 import { type RunningService, startService } from '../support/program.ts';
-import { assertError, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -191,53 +189,6 @@ describe('pages without a key', () => {
       assert.deepEqual(complaints, []);
     });
   }
-
-  describe('docs paths', () => {
-    test('docs paths › /docs › redirects to a relative address', async () => {
-      const response = await fetch(`${service.url}/docs`, { redirect: 'manual' });
-      assert.equal(response.status, 301);
-      assert.equal(response.headers.get('location'), 'docs/');
-    });
-
-    test('docs paths › each recipe › is the file, as a text', async () => {
-      const page = await send(service.port, { path: '/docs/' });
-      const names = new Set(page.body.matchAll(/(?<=")recipes\/[^"]+/g).map(([name]) => name));
-      assert.equal(names.size, 5);
-      for (const name of names) {
-        const { status, headers, body } = await send(service.port, { path: `/docs/${name}` });
-        assert.equal(status, 200);
-        assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
-        assert.equal(body, await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8'));
-      }
-    });
-
-    for (const what of [
-      '/',
-      '/docs',
-      '/docs/',
-      '/docs/recipes/curl.sh',
-      'the script',
-      '/openapi.json',
-    ]) {
-      test(`docs paths › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
-        const { port } = service;
-        const page = await send(port, { path: '/docs/' });
-        const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(page.body)?.[0]}`;
-        const path = what === 'the script' ? script : what;
-        const get = await send(port, { path });
-        const head = await send(port, { method: 'HEAD', path });
-        const options = await send(port, { method: 'OPTIONS', path });
-        const post = await send(port, { method: 'POST', path });
-        assert.equal(get.status, what === '/docs' ? 301 : 200);
-        assert.equal(head.status, get.status);
-        assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
-        assert.equal(options.status, 204);
-        assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS');
-        assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
-        assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
-      });
-    }
-  });
 });
 
 /** Gives the page the key, and opens its form for an operation, unless the test before left it open. */

@@ -1,4 +1,4 @@
-/** The files of the console and the recipes, as they are served to anybody. */
+/** The pages and what they load, as they are served to anybody; `test/browser/` opens them. */
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -24,9 +24,11 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
   const page = await send(port, { path: '/console/' });
   assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
   assert.equal(page.headers['cache-control'], 'no-store');
-  assert.match(
-    page.headers['content-security-policy'] ?? '',
-    /script-src 'self'; style-src 'self'/,
+  const policy = page.headers['content-security-policy'] ?? '';
+  assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+  assert.doesNotMatch(
+    page.body,
+    /<script(?! type="module" src="[^"]+"><\/script>)|<style| style="/,
   );
   assert.match(page.body, /<head>\n<meta charset="utf-8">/);
   const paths = [...page.body.matchAll(/"([\da-f]{16}\/([^"]+))"/g)];
@@ -37,6 +39,8 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
     const { status, headers, body } = await send(port, { path: `/console/${path}` });
     assert.equal(status, 200);
     assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
+    assert.equal(headers['content-security-policy'], policy);
+    assert.equal(headers['x-content-type-options'], 'nosniff');
     const isStyle = name.endsWith('.css');
     assert.equal(headers['content-type'], `text/${isStyle ? 'css' : 'javascript'}; charset=utf-8`);
     // Types are replaced by spaces.
@@ -44,11 +48,41 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
     assert.equal(isStyle, body === source);
     assert.equal(body.length, source.length);
   }
-  const missing = await send(port, { path: '/console/main.ts' });
-  assertError(missing, 'not_found', /^there is nothing at this path/);
 });
 
-test('GET /docs/recipes › each recipe › is its file', async () => {
+for (const path of ['main.ts', '/', '../src/pet.ts', '__proto__']) {
+  test(`GET /console/${path} › what is no file of the page › is 404`, async () => {
+    const missing = await send(port, { path: `/console/${path}` });
+    assertError(missing, 'not_found', /^there is nothing at this path/);
+  });
+}
+
+for (const what of [
+  ...['/', '/docs', '/docs/', '/docs/recipes/curl.sh', 'the script of /docs/'],
+  ...['/openapi.json', '/console', '/console/'],
+]) {
+  test(`pages › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
+    const { body } = await send(port, { path: '/docs/' });
+    const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
+    const path = what.startsWith('the script') ? script : what;
+    const get = await send(port, { path });
+    const head = await send(port, { method: 'HEAD', path });
+    const options = await send(port, { method: 'OPTIONS', path });
+    const post = await send(port, { method: 'POST', path });
+    assert.equal(get.status, /^\/(docs|console)$/.test(what) ? 301 : 200);
+    assert.equal(head.status, get.status);
+    assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
+    assert.equal(options.status, 204);
+    assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS');
+    assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
+    assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
+  });
+}
+
+test('GET /docs/recipes › each recipe › is named by the page, and is its file', async () => {
+  const page = await send(port, { path: '/docs/' });
+  const named = page.body.matchAll(/(?<="recipes\/)[^"]+/g).map(([name]) => name);
+  assert.deepEqual(new Set(named), new Set(RECIPES.keys()));
   for (const name of RECIPES.keys()) {
     const { headers, body } = await send(port, { path: `/docs/recipes/${name}` });
     assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
