@@ -42,7 +42,8 @@ interface Parser {
 /** The answer of `onIncoming` that stops the parser behind the head, as for an upgrade: llhttp's `on_headers_complete`. */
 const STOP = 2;
 
-function use(socket: Socket): Pipeline {
+/** The pipeline of a connection that was opened, or got a request, just now. */
+function markUsed(socket: Socket): Pipeline {
   uses += 1;
   socket[PIPELINE] ??= { atWork: [], last: undefined, bytesRead: 0, usedAt: uses };
   socket[PIPELINE].usedAt = uses;
@@ -59,7 +60,7 @@ export function findLastUse(socket: Socket): number {
  * the middle of what it has read, and to get the rest unparsed.
  */
 function stopWhereItCannotStart(socket: Socket): void {
-  use(socket);
+  markUsed(socket);
   const { parser } = socket as Socket & { readonly parser: Parser };
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepAlive) => {
@@ -81,7 +82,7 @@ export function createPipeliningServer(
 ): Server {
   const server = createServer(options, (request, response) => {
     const { socket } = request;
-    const pipeline = use(socket);
+    const pipeline = markUsed(socket);
     pipeline.atWork.push(response);
     pipeline.last = response;
     pipeline.bytesRead = socket.bytesRead;
