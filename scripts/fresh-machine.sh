@@ -94,14 +94,15 @@ done'
 
 say 'npm ci && npm start'
 ann "$common fresh; install; start"
-say 'npm ci && npm test'
+say 'npm ci && npm test && npm run test:browser'
 ann "$common fresh; install
 began=\$(seconds)
 status=0
 .ci/tests npm test -- >test.log 2>&1 || status=\$?
+[ \$status != 0 ] || .ci/tests npm run test:browser -- >>test.log 2>&1 || status=\$?
 grep -E '^ℹ (tests|pass|fail|skipped)|^There is no|# SKIP|﹣|^=== |^test at' test.log
 [ \$status = 0 ] || { sed -n '/failing tests:/,\$p' test.log; exit 1; }
-echo \"npm test took \$(since \"\$began\")\""
+echo \"npm test and npm run test:browser took \$(since \"\$began\")\""
 say 'npm ci --ignore-scripts && npm start'
 ann "$common fresh; install --ignore-scripts; start"
 
