@@ -141,7 +141,7 @@ export const replicas: Scenario = {
       return { 'requests/s': each.reduce((sum, perSecond) => sum + perSecond) };
     };
     // Each compiles its own code, on its share of the core.
-    await measure(servers, REPLICAS * pace.warmSeconds);
+    if (pace.warmSeconds > 0) await measure(servers, REPLICAS * pace.warmSeconds);
     return await takeTurns(
       [
         { name: 'one replica', measure: (seconds) => measure(servers.slice(0, 1), seconds) },
