@@ -22,8 +22,8 @@ function openShedder({ mock }: TestContext) {
   } as unknown as FastifyReply;
   const create = (keyId: number | null, method: string, ms = 0) =>
     ({ keyId, method, startedAt: clock - ms, share: null }) as FastifyRequest;
-  const begin = (keyId = 1) => {
-    const request = create(keyId, 'POST');
+  const begin = (keyId = 1, method = 'POST') => {
+    const request = create(keyId, method);
     let isPassed = false;
     load.shed(request, reply, () => {
       isPassed = true;
@@ -67,6 +67,15 @@ test('load shedding › each late answer › halves the bound, down to the least
     answerLate();
     assert.equal(countShare(), share);
   }
+});
+
+test('load shedding › a late answer to a get of a key › halves the bound', (t) => {
+  const { begin, load, wait, countShare } = openShedder(t);
+  const request = begin(1, 'GET');
+  wait(LATE_MS + 1);
+  load.settle(request, performance.now());
+  wait(100);
+  assert.equal(countShare(), 512);
 });
 
 test('load shedding › what is not late, or not for want of time › bounds nobody', (t) => {
