@@ -28,8 +28,10 @@ export function createFinishResponse(
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
     if (isStopping()) reply.header('connection', 'close');
-    // The client may be sending its next requests.
-    if (reply.hasHeader('connection')) lingerAtEnd(request.raw.socket);
+    // The client may be sending its next requests. What it asked itself to end has no header yet.
+    if (reply.hasHeader('connection') || !reply.raw.shouldKeepAlive) {
+      lingerAtEnd(request.raw.socket);
+    }
     const ms = performance.now() - request.startedAt;
     requestLog.write({
       client: request.client,

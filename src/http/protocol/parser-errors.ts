@@ -49,12 +49,9 @@ export function sendErrorInOrder(socket: Socket, error: PetstoreError, log: Requ
   else response.once('close', () => sendError(socket, error, log));
 }
 
-/** Sends the error now, unless the connection is gone, and ends it. */
+/** Sends the error now, and ends the connection, unless it is ending already. */
 function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
+  if (!socket.writable) return;
   const body = toErrorBody(error);
   const text = JSON.stringify(body);
   const requestId = createRequestId();
