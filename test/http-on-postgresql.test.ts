@@ -12,8 +12,9 @@ import { join } from 'node:path';
 import { describe } from 'node:test';
 
 const WITHOUT_STORE = [
-  ...['client-address', 'connections', 'docs-script', 'document', 'headers-and-cors'],
-  ...['methods-and-paths', 'rate-limit', 'request-log', 'shed-load', 'timeouts', 'unread-body'],
+  ...['client-address', 'connections', 'docs-script', 'document', 'headers-and-cors', 'leaks'],
+  ...['methods-and-paths', 'pages', 'parser', 'rate-limit', 'request-log', 'shed-load'],
+  ...['shed-load-share', 'timeouts', 'unread-body'],
 ];
 
 process.env.TEST_ENGINE = 'postgresql';
