@@ -40,10 +40,15 @@ async function start(options: ServeOptions): Promise<void> {
   let service: Service | undefined;
   let admin: Service | undefined;
   let isStopping = false;
-  const stop = async () => {
+  const stopAll = async () => {
     await (service?.stop ?? stopWorkers)();
     await admin?.stop();
     await store?.close();
+  };
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= stopAll();
+    return stopped;
   };
   // Before it starts: a process that ended here without its workers would leave them behind.
   stopOnSignal(async () => {
@@ -79,9 +84,8 @@ async function start(options: ServeOptions): Promise<void> {
     ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
-    // The stop took away what the start still needed.
-    if (isStopping) return;
-    await stop();
-    throw error;
+    // A signal's stop takes away what the start still needs, and a signal may come while a failed start is undone.
+    if (!isStopping) await stop();
+    if (!isStopping) throw error;
   }
 }

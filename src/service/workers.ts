@@ -13,6 +13,9 @@ import { lendTokens } from './token-leases.ts';
 /** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
 
+/** A signal to all processes, as that of Ctrl-C, may reach the primary so much later than a worker has ended by it. */
+const SIGNAL_DELAY_MS_MAX = 1_000;
+
 /** No worker is forked any more. */
 let isStopping = false;
 
@@ -86,9 +89,10 @@ async function openClusterMetrics(): Promise<() => Promise<string>> {
 /** Resolves when the worker listens. */
 async function listening(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const fail = (status: number | null, signal: string | null) => {
+  const fail = async (status: number | null, signal: string | null) => {
     // A worker that failed by itself has printed why, so the primary prints nothing.
     if (status) process.exitCode = 1;
+    else await setTimeout(SIGNAL_DELAY_MS_MAX);
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
