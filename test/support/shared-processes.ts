@@ -26,17 +26,17 @@ interface Group {
  * environment for good, has one of its own.
  */
 const GROUPS: Readonly<Record<string, Group>> = {
-  sqlite: { files: 'test/storage/sqlite.test.ts' },
+  'http-on-postgresql': { files: 'test/http-on-postgresql.test.ts' },
   workers: { files: 'test/e2e/workers.test.ts' },
   // It waits nearly all of its time.
   timeouts: { files: 'test/http/timeouts.test.ts' },
-  'http-on-postgresql': { files: 'test/http-on-postgresql.test.ts' },
-  leaks: { files: 'test/http/leaks.test.ts' },
+  sqlite: { files: 'test/storage/sqlite.test.ts' },
   e2e: { files: 'test/e2e/*.test.ts', processes: 4 },
-  http: { files: 'test/http/*.test.ts', processes: 3 },
-  cli: { files: 'test/cli/*.test.ts', processes: 2 },
-  contract: { files: 'test/storage/contract/*.test.ts', processes: 2 },
-  storage: { files: 'test/storage/*.test.ts', processes: 2 },
+  storage: { files: 'test/storage/*.test.ts' },
+  contract: { files: 'test/storage/contract/*.test.ts' },
+  leaks: { files: 'test/http/leaks.test.ts' },
+  http: { files: 'test/http/*.test.ts', processes: 2 },
+  cli: { files: 'test/cli/*.test.ts' },
   others: { files: '**' },
 };
 
