@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 /** Long enough for the first requests also on a busy machine. */
 const SHORT_SECONDS = 5;
 
-describe('keys of a running service', { concurrency: true }, () => {
+describe('keys of a running service', { concurrency: 3 }, () => {
   const cwd = createProcessFolder();
   let service: RunningService;
   before(async () => {

@@ -176,14 +176,13 @@ async function roundTrip(
     assert.equal(await get(service, key, ''), `[${ALL}]`);
     assert.equal(await get(service, key, '?status=sold'), `[${FULL}]`);
   }
-  const copies = imports.map(async ([ending, target]) => {
+  for (const [ending, target] of imports) {
     const file = `pets.${ending}`;
     await petstore('pets', 'export', file, '--database', address);
     // Both have ids from 1, in the order of the file.
     await petstore('pets', 'import', file, '--database', target);
     assert.equal(await exportAll(target), `${ALL.join('\n')}\n`, ending);
-  });
-  await Promise.all(copies);
+  }
   await petstore('copy', '--from', address, '--to', other);
   assert.equal(await exportAll(other), `${ALL.join('\n')}\n`);
 }

@@ -34,13 +34,6 @@ describe('start', () => {
     assert.deepEqual(await runCurl(curl.trim()), { status: 200, body: '[]' });
   });
 
-  test('start › on the port of another petstore › exits with 1 and one line', async () => {
-    const args = ['serve', '--port', String(service.port), '--database', 'sqlite:other.db'];
-    const { status, stdout, stderr } = await runProgram(args, { cwd });
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    assert.match(stderr, /^petstore: 127\.0\.0\.1:\d+ is in use: [^\n]+\n$/);
-  });
-
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
     await using production = await startService(['--environment', 'production'], { cwd });
     const [where, words, command = '', ...rest] = production.output.stdout.split('\n');
