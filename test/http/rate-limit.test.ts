@@ -176,7 +176,7 @@ test('rate limit › connections whose requests are all above it › make room f
 
 test('rate limit › a connection with requests above it behind one that is at work › makes no room', async () => {
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
-  const limiter = createRateLimiter({ rateLimit: 1, rateLimitBurst: 1, workers: 1 }, () => 0);
+  const limiter = createRateLimiter({ rateLimit: 1, rateLimitBurst: 2, workers: 1 }, () => 0);
   const listAsJson: Store['pets']['listAsJson'] = async (query) => {
     await answered;
     return store.pets.listAsJson(query);
@@ -185,6 +185,8 @@ test('rate limit › a connection with requests above it behind one that is at w
     ...{ rateLimiter: limiter, maxConnections: 1 },
     store: { ...store, pets: { ...store.pets, listAsJson }, close: async () => undefined },
   });
+  // A key that was just found is not looked up again, so the next requests reach the limit in their order.
+  assertJson(await send(full.port, { path: '/v1/nothing', headers: full.authorization }), 404);
   const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${full.key}\r\n\r\n`;
   using connection = openConnection(full.port);
   connection.socket.write(request.repeat(4));
