@@ -2,9 +2,9 @@
  * Runs the tests of http/ once more, on PostgreSQL.
  *
  * Not those of what the service does without its store, or before it asks it: connections, timeouts,
- * parsing, routing, bodies, limits, the log of refusals, the documents and pages. Their only use of the store is a key that
- * is found, and a list or a create that is answered, whose status, headers and body are those of the
- * other files here.
+ * parsing, routing, bodies, limits, the log of refusals, the documents and pages. Their only use of the
+ * store is a key that is found, and a list or a create that is answered, whose status, headers and body
+ * are those of the other files here.
  */
 
 import { globSync } from 'node:fs';
