@@ -32,7 +32,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   all: {
     files: ['test/**/*.test.ts'],
     // Some of them wait.
-    concurrency: 8,
+    concurrency: 5,
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
