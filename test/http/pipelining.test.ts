@@ -118,15 +118,14 @@ test('pipelining › a client that reads no answer › gets no more work done', 
       for (const n of numbers(100)) yield { name: '\u0001'.repeat(253), categoryId: BigInt(n) };
     })(),
   );
+  const count = () => service.log.filter(({ route }) => route === '/v1/pets').length;
+  const before = count();
   using connection = openConnection(port);
   const { socket } = connection;
   socket.pause();
   const target = `/v1/pets?limit=100&cursor=${createCursor(1_000n)}`;
   socket.write(`GET ${target} HTTP/1.1\r\n${FIELDS}\r\n`.repeat(1_000));
-  const count = () => service.log.filter(({ route }) => route === '/v1/pets').length;
-  await sleep(500);
-  const before = count();
-  await sleep(300);
+  for (let last = -1; last !== count(); await sleep(500)) last = count();
   // Some fit into the buffers of the kernel.
-  assert.equal(count(), before);
+  assert.ok(count() - before < 1_000, `${count() - before} lists were answered`);
 });
