@@ -32,15 +32,14 @@ const EMPTY = `
   $$;
   CREATE SCHEMA public`;
 
-/** Names of all that were made here, and of those that are empty again. */
-const names = new Set<string>();
 let named = 0;
+/** Names of databases that are empty again. */
 const empty: string[] = [];
 let server: Promise<string> | undefined;
 
 /**
- * An empty database; TEST_POSTGRES names the server, else one is started for this process.
- * TEST_PGBOUNCER names a pooler before it, which the address goes through.
+ * An empty database. TEST_POSTGRES names the server, else one is started for this process; it is removed with
+ * all its databases when the run ends. TEST_PGBOUNCER names a pooler before it, which the address goes through.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const url = await getServer();
@@ -98,10 +97,7 @@ function getServer(): Promise<string> {
 }
 
 async function findServer(): Promise<string> {
-  const named = process.env.TEST_POSTGRES;
-  if (!named) return (await startTestServer()).url;
-  if (!isPglite(named)) process.once('beforeExit', () => void dropDatabases(named));
-  return named;
+  return process.env.TEST_POSTGRES || (await startTestServer()).url;
 }
 
 async function createDatabase(url: string): Promise<string> {
@@ -121,21 +117,13 @@ function createSchema(url: string): TestDatabase {
   };
 }
 
-/** Drops databases that a test left: the server outlives this process. */
-async function dropDatabases(url: string): Promise<void> {
-  for (const name of names) await dropDatabase(url, name);
-}
-
 async function dropDatabase(url: string, name: string): Promise<void> {
-  names.delete(name);
   await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function nameNext(): string {
   named += 1;
-  const name = `petstore_test_${process.pid}_${named}`;
-  names.add(name);
-  return name;
+  return `petstore_test_${process.pid}_${named}`;
 }
 
 function withDatabase(url: string, name: string): string {
