@@ -108,16 +108,6 @@ describe('connections', () => {
       assert.equal((await store.pets.add(REX)).name, 'Rex');
     });
 
-    test('connections › that fall silent › fail one call, and no call after it', async () => {
-      await using watched = await openWatched();
-      const { pets } = watched.store;
-      await useTwoConnections(watched);
-      watched.proxy.silence();
-      await assert.rejects(pets.find(1n), UNAVAILABLE);
-      assert.equal(await pets.find(1n), undefined);
-      assert.equal(watched.proxy.opened, 3);
-    });
-
     test('connections › of a store that is closed › are closed', async () => {
       await using watched = await openWatched();
       await useTwoConnections(watched);
@@ -163,6 +153,16 @@ describe('connections', () => {
       );
       assert.deepEqual(rows, []);
     });
+  });
+
+  test('connections › that fall silent › fail one call, and no call after it', async () => {
+    await using watched = await openWatched();
+    const { pets } = watched.store;
+    await useTwoConnections(watched);
+    watched.proxy.silence();
+    await assert.rejects(pets.find(1n), UNAVAILABLE);
+    assert.equal(await pets.find(1n), undefined);
+    assert.equal(watched.proxy.opened, 3);
   });
 
   test('connections › that nobody uses for a minute › are closed', async (t) => {

@@ -27,7 +27,7 @@ import { addOnce } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 const PAGE_BYTES = 4096;
-const READS_MIN = 10;
+const READS_MIN = 3;
 
 /** A petstore's database of many pages, closed. */
 async function createDatabase(rows = 3_000, nameUnits = 3): Promise<string> {
