@@ -91,7 +91,7 @@ describe('connections', () => {
     await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, false, true, false]);
     answerLists();
-    await sleep(100);
+    await until(() => working.text !== '');
     assert.match(working.text, /^HTTP\/1\.1 200 OK/);
   });
 
@@ -103,7 +103,7 @@ describe('connections', () => {
     await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, true, false, false]);
     create.socket.write('{"name":"Rex","categoryId":1}');
-    await sleep(200);
+    await until(() => create.text !== '');
     assert.match(create.text, /^HTTP\/1\.1 201 Created/);
     await openConnection(LIVEZ);
     await openConnection(LIVEZ);
