@@ -12,9 +12,6 @@ export const FIELDS = NEW_PET_FIELDS.map((field) => ({
 
 /** The columns of a NewPet. */
 export const COLUMNS = FIELDS.map(({ column }) => column);
-/** SQL for the pet of an idempotency key, which outlives a pet that was removed: all nulls then. Last, how it was added. */
-export const SELECT_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}, kept.added_as
-  from idempotency_keys as kept left join pets on pets.id = kept.pet_id`;
 export const SELECT = `select id, ${COLUMNS} from pets`;
 
 /** @param rows limit + 1 of them when there is a next page. */

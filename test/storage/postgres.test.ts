@@ -693,9 +693,11 @@ describe('long work', { concurrency: true }, () => {
 describe('plans', () => {
   /** More than after which a session settles for a plan that knows no values. */
   const USES = 10;
+  /** A table, an index that has no condition, or that by the time of keys, nearly all of which are of the last day. */
+  const READS_TOO_MUCH = /Seq Scan|Index Scan .*\n(?! *Index Cond)|_created_at/;
 
   // Without sessions there are no settings of one.
-  test('plans › of an empty store, then 10,000 pets and keys › never read a whole table', {
+  test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
     skip: NO_SESSIONS,
   }, async () => {
     await using database = await createEmptyDatabase();
@@ -725,7 +727,7 @@ describe('plans', () => {
           const plan = rows.join('\n');
           const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
           assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
-          assert.doesNotMatch(plan, /Seq Scan/, `${statement}\n${plan}`);
+          assert.doesNotMatch(plan, READS_TOO_MUCH, `${statement}\n${plan}`);
         }
       }
     };
@@ -737,10 +739,14 @@ describe('plans', () => {
       insert into api_keys (id, digest, name, environment, created_at)
         select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
         from generate_series(1, 10000) as id;
-      insert into idempotency_keys select 2, id, 1, id from generate_series(${USES + 1}, 10000) as id`,
+      insert into idempotency_keys select 2, lpad(id::text, 40, '0'), 1, id from generate_series(${USES + 1}, 20000) as id`,
     );
     await explainAll();
     await database.query('analyze pets, api_keys, idempotency_keys');
+    await explainAll();
+    // After a purge the index by name stays large, so the planner expects less of any other.
+    await database.query(`delete from idempotency_keys where pet_id > 1`);
+    await database.query('vacuum analyze idempotency_keys');
     await explainAll();
   });
 

@@ -5,7 +5,7 @@ import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
-import { COLUMNS, SELECT_ADDED } from '../pet-row.ts';
+import { COLUMNS, SELECT } from '../pet-row.ts';
 import type { Statistics } from '../statistics.ts';
 import { ANSWER_MS_MAX } from './connection.ts';
 import { recordsOf, toRecords } from './records.ts';
@@ -17,15 +17,17 @@ import { recordsOf, toRecords } from './records.ts';
  * The statement sees the keys that were committed when it began. Another process may commit one of
  * them while this one waits for the counter: then `reserved` lacks it, the pets get no ids, which `not
  * null` refuses, and the batch is tried again.
+ *
+ * The time of a kept key is no condition of `where`: after a purge the planner would take the index by time,
+ * and read all keys of a day for each pet.
  */
 const INSERT = `with batch as (
     select pet.id as number, ${COLUMNS.map((column) => `pet.${column}`)},
       key.api_key_id, key.name as key_name, key.created_at as key_created_at
     from ${recordsOf('pets')} as pet left join ${recordsOf('idempotency_keys')} as key
       on key.pet_id = pet.id
-    where (select true from idempotency_keys as kept
-      where kept.api_key_id = key.api_key_id and kept.name = key.name
-        and kept.created_at > key.created_at - ${IDEMPOTENCY_MS}) is null
+    where (select kept.created_at > key.created_at - ${IDEMPOTENCY_MS} from idempotency_keys as kept
+      where kept.api_key_id = key.api_key_id and kept.name = key.name) is not true
   ), counted as (
     update counters set value = value + (select count(*) from batch)
     where name = 'pets' and exists (select from batch) returning value
@@ -47,10 +49,15 @@ const INSERT = `with batch as (
   select number, id from numbered`;
 const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 
-/** The pets of several keys; the subquery's `limit` leaves the planner only the index. */
-const FIND_ADDED = `select asked.pet_id as number, added.* from ${recordsOf('idempotency_keys')} as asked,
-  lateral (${SELECT_ADDED}
-    where kept.api_key_id = asked.api_key_id and kept.name = asked.name limit 1) as added`;
+/**
+ * The pets of several keys, each with all nulls for one that was removed; last, how it was added. In a
+ * subquery with a `limit` the planner has only the index of its conditions; joined, it may read another whole.
+ */
+const FIND_ADDED = `select asked.pet_id as number, pet.*, kept.added_as
+  from ${recordsOf('idempotency_keys')} as asked,
+    lateral (select pet_id, added_as from idempotency_keys
+      where api_key_id = asked.api_key_id and name = asked.name limit 1) as kept
+    left join lateral (${SELECT} where id = kept.pet_id limit 1) as pet on true`;
 
 interface Insert {
   readonly row: Row;

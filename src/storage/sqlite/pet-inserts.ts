@@ -2,7 +2,7 @@
 
 import { IDEMPOTENCY_MS } from '../../store.ts';
 import type { Engine, Statement } from '../engine.ts';
-import { COLUMNS, SELECT_ADDED } from '../pet-row.ts';
+import { COLUMNS } from '../pet-row.ts';
 
 const PLACES = COLUMNS.map(() => '?');
 const INSERT = `insert into pets (${COLUMNS}) values (${PLACES}) returning id`;
@@ -14,7 +14,10 @@ const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet
   values (?, ?, ?, last_insert_rowid()) on conflict (api_key_id, name)
   do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
 
-export const FIND_ADDED = `${SELECT_ADDED} where api_key_id = ? and kept.name = ?`;
+/** The pet of an idempotency key, all nulls for one that was removed; last, how it was added. */
+export const FIND_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}, kept.added_as
+  from idempotency_keys as kept left join pets on pets.id = kept.pet_id
+  where api_key_id = ? and kept.name = ?`;
 
 export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
   return async (row, request) => {
