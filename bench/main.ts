@@ -1,44 +1,57 @@
 /**
  * The whole bench: each server in turns on one core, the load and PostgreSQL on the other. Needs Linux,
  * two cores, wrk, PostgreSQL, and npm for the servers that it compares with.
- *
- * Usage: npm run bench [-- [--short] [--only NAME,…] [--rounds N] [--seconds N] [--growth PETS] [RESULTS.json]]
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { Command, InvalidArgumentError } from 'commander';
 import { Datasets } from './datasets.ts';
 import { evaluate, type Result, toMarkdown } from './report.ts';
 import { createScenarios } from './scenarios.ts';
 import { stayOnLoadCore } from './servers.ts';
 
-const { values, positionals } = parseArgs({
-  options: {
-    /** One round of 1 s, to check that every scenario runs; the figures mean nothing. */
-    short: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    growth: { type: 'string' },
-  },
-  allowPositionals: true,
-});
+interface Options {
+  readonly only?: readonly string[];
+  readonly rounds?: number;
+  readonly seconds?: number;
+  readonly growth?: number;
+  readonly short: boolean;
+}
+
+const command = new Command('npm run bench --')
+  .argument(
+    '[results]',
+    'a file for them, as JSON',
+    join(import.meta.dirname, '../.cache/bench-results.json'),
+  )
+  .option('--only <names>', 'scenarios, with commas between them', (names) => names.split(','))
+  .option('--rounds <count>', 'turns of each server; 5', parseCount)
+  .option('--seconds <count>', 'of a turn; 5', parseCount)
+  .option('--growth <pets>', 'how many pets are compared with 1,000; a million', parseCount)
+  .option(
+    '--short',
+    'one round of 1 s, to check that every scenario runs; the figures mean nothing',
+    false,
+  )
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  .parse();
+const { only, short, ...options } = command.opts<Options>();
 const pace = {
-  rounds: parseCount(values.rounds) ?? (values.short ? 1 : 5),
-  seconds: parseCount(values.seconds) ?? (values.short ? 1 : 5),
-  warmSeconds: values.short ? 0 : 3,
+  rounds: options.rounds ?? (short ? 1 : 5),
+  seconds: options.seconds ?? (short ? 1 : 5),
+  warmSeconds: short ? 0 : 3,
 };
-const growth = parseCount(values.growth) ?? (values.short ? 100_000 : 1_000_000);
-const [file = join(import.meta.dirname, '../.cache/bench-results.json')] = positionals;
+const growth = options.growth ?? (short ? 100_000 : 1_000_000);
+const [file = ''] = command.processedArgs;
 
 const all = createScenarios(growth);
-const names = values.only?.split(',') ?? all.map(({ name }) => name);
-const unknown = names.find((name) => all.every((scenario) => scenario.name !== name));
+const known = all.map(({ name }) => name);
+const names = only ?? known;
+const unknown = names.find((name) => !known.includes(name));
 if (unknown !== undefined) {
-  const known = all.map(({ name }) => name).join(', ');
-  throw new Error(`there is no scenario ${unknown}: there are ${known}`);
+  command.error(`error: there is no scenario ${unknown}: there are ${known.join(', ')}`);
 }
 
 stayOnLoadCore();
@@ -63,12 +76,11 @@ for (const scenario of all.filter(({ name }) => names.includes(name))) {
 
 function describe(): string {
   const { rounds, seconds } = pace;
-  return `rounds of ${seconds} s: ${rounds}${values.short ? ' (too short to mean anything)' : ''}`;
+  return `rounds of ${seconds} s: ${rounds}${short ? ' (too short to mean anything)' : ''}`;
 }
 
-function parseCount(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+function parseCount(text: string): number {
   const count = Number(text);
   if (Number.isSafeInteger(count) && count > 0) return count;
-  throw new Error(`it must be a whole number from 1: ${text}`);
+  throw new InvalidArgumentError('It must be a whole number from 1.');
 }

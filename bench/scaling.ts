@@ -2,19 +2,19 @@
  * Prints the creates a second that the queue at the counter lets through, for docs/scaling.md: simulated,
  * by the closed form, and as they were measured: once, or, with `--measure`, now. The simulation is always the
  * same for the same seed. `--measure` needs what the bench needs, and a machine without other work.
- *
- * Usage: npm run scaling [-- [--measure] [SEED]]
  */
 
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { type CounterQueue, simulate } from './counter-queue.ts';
 import { type Measured, measureQueue } from './counter-trial.ts';
 
-const { values, positionals } = parseArgs({
-  options: { measure: { type: 'boolean', default: false } },
-  allowPositionals: true,
-});
-const seed = Number(positionals[0] ?? 1);
+const command = new Command('npm run scaling --')
+  .argument('[seed]', 'a number', Number, 1)
+  .option('--measure', 'measure now, on this machine', false)
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
+  .parse();
+const [seed] = command.processedArgs as [number];
+const { measure } = command.opts<{ measure: boolean }>();
 const SECONDS = 10;
 
 /** With a synchronous standby and commits of 9.5 ms. */
@@ -26,7 +26,7 @@ const MEASURED: readonly Measured[] = [
 ];
 const PET = { petMs: 0.008, petsMax: 500 };
 
-const trials = values.measure ? await measureQueue() : MEASURED;
+const trials = measure ? await measureQueue() : MEASURED;
 const commitMs = fit(trials);
 console.log(`A commit holds the counter for ${commitMs.toFixed(2)} ms, by the first row.\n`);
 console.log('| clients | replicas | measured | simulated | clients ÷ 2 × replicas × commit |');
