@@ -52,12 +52,14 @@ const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 /**
  * The pets of several keys, each with all nulls for one that was removed; last, how it was added. In a
  * subquery with a `limit` the planner has only the index of its conditions; joined, it may read another whole.
+ * By the order of `id` it has only that of the pets by id: without one, that by status holds the id as well.
  */
 const FIND_ADDED = `select asked.pet_id as number, pet.*, kept.added_as
   from ${recordsOf('idempotency_keys')} as asked,
     lateral (select pet_id, added_as from idempotency_keys
       where api_key_id = asked.api_key_id and name = asked.name limit 1) as kept
-    left join lateral (${SELECT} where id = kept.pet_id limit 1) as pet on true`;
+    left join lateral (${SELECT} where id >= kept.pet_id order by id limit 1) as pet
+      on pet.id = kept.pet_id`;
 
 interface Insert {
   readonly row: Row;

@@ -6,7 +6,8 @@ import { batchReads, LISTS_AT_ONCE } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row } from '../engine.ts';
 import { SELECT, toPage, toPet } from '../pet-row.ts';
 
-const FIND = `${SELECT} where id = any(cast(? as bigint[]))`;
+// Without the order the planner may take the index by status and id, all of which it then reads.
+const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 const LIST = toListSql('id > after order by id');
 // `status = status_filter` would let the planner walk all pets by id where it expects enough of that
 // status; this condition leaves it only the index of both.
