@@ -6,7 +6,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { parseCount } from './arguments.ts';
 import { Datasets } from './datasets.ts';
 import { evaluate, type Result, toMarkdown } from './report.ts';
 import { createScenarios } from './scenarios.ts';
@@ -27,9 +28,13 @@ const command = new Command('npm run bench --')
     join(import.meta.dirname, '../.cache/bench-results.json'),
   )
   .option('--only <names>', 'scenarios, with commas between them', (names) => names.split(','))
-  .option('--rounds <count>', 'turns of each server; 5', parseCount)
-  .option('--seconds <count>', 'of a turn; 5', parseCount)
-  .option('--growth <pets>', 'how many pets are compared with 1,000; a million', parseCount)
+  .option('--rounds <count>', 'turns of each server (default: 5)', parseCount)
+  .option('--seconds <count>', 'of a turn (default: 5)', parseCount)
+  .option(
+    '--growth <pets>',
+    'how many pets are compared with 1,000 (default: a million)',
+    parseCount,
+  )
   .option(
     '--short',
     'one round of 1 s, to check that every scenario runs; the figures mean nothing',
@@ -77,10 +82,4 @@ for (const scenario of all.filter(({ name }) => names.includes(name))) {
 function describe(): string {
   const { rounds, seconds } = pace;
   return `rounds of ${seconds} s: ${rounds}${short ? ' (too short to mean anything)' : ''}`;
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (Number.isSafeInteger(count) && count > 0) return count;
-  throw new InvalidArgumentError('It must be a whole number from 1.');
 }

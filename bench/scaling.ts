@@ -5,11 +5,12 @@
  */
 
 import { Command } from 'commander';
+import { parseCount } from './arguments.ts';
 import { type CounterQueue, simulate } from './counter-queue.ts';
 import { type Measured, measureQueue } from './counter-trial.ts';
 
 const command = new Command('npm run scaling --')
-  .argument('[seed]', 'a number', Number, 1)
+  .argument('[seed]', 'of the simulation', parseCount, 1)
   .option('--measure', 'measure now, on this machine', false)
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .parse();
