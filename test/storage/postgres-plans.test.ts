@@ -1,0 +1,91 @@
+/** The query plans of PostgreSQL: whatever it knows of its tables, a request reads by an index what it asks for. */
+
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { PET_STATUSES } from '../../src/pet.ts';
+import { createKeyStore } from '../../src/storage/key-store.ts';
+import { createPetStore } from '../../src/storage/pet-store.ts';
+import { openPostgres } from '../../src/storage/postgres/engine.ts';
+import { disposable } from '../support/disposable.ts';
+import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
+import { queryOnce } from '../support/postgres-cluster.ts';
+
+const REX = { name: 'Rex', categoryId: 1n };
+
+/** More than after which a session settles for a plan that knows no values. */
+const USES = 10;
+/** A table, an index that has no condition, or that by the time of keys, nearly all of which are of the last day. */
+const READS_TOO_MUCH = /Seq Scan|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;
+
+// Without sessions there are no settings of one.
+test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
+  skip: NO_SESSIONS,
+}, async (t) => {
+  const { address, drop } = await createTestDatabase();
+  t.after(drop);
+  const query = (sql: string) => queryOnce(address, sql);
+  await using engine = disposable(
+    await openPostgres(address, { create: true, databaseConnections: 1 }),
+  );
+  const pets = createPetStore(engine);
+  const keys = createKeyStore(engine);
+  // What autovacuum does to a table of few rows: the planner then expects that it stays so small.
+  await query('vacuum analyze pets, api_keys, idempotency_keys');
+  const read = async (key: string) => {
+    await engine.findAdded({ keyId: 1, key, at: 1 });
+    await pets.list({ limit: 20 });
+    await pets.list({ limit: 20, status: 'sold' });
+    await pets.find(1n);
+    await keys.find(randomBytes(32));
+  };
+  const explainAll = async () => {
+    const statements = await engine.read(
+      `select name, statement from pg_prepared_statements
+      where cardinality(parameter_types) > 0`,
+    );
+    for (const [prepared, statement] of statements) {
+      for (const values of toValues(String(statement))) {
+        const rows = await engine.read(`explain execute "${prepared}"(${values})`);
+        const plan = rows.join('\n');
+        const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
+        assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
+        assert.doesNotMatch(plan, READS_TOO_MUCH, `${statement}\n${plan}`);
+        if (index === '') assert.doesNotMatch(plan, /pets_status/, `${statement}\n${plan}`);
+      }
+    }
+    return statements.length;
+  };
+  // Of a table without a page the planner expects the same cost of every index.
+  for (let use = 0; use < USES; use += 1) await read('none');
+  assert.equal(await explainAll(), 5);
+  for (let use = 0; use < USES; use += 1) {
+    await pets.addOnce(REX, { keyId: 1, key: String(use), at: 1 });
+    await read(String(use));
+  }
+  assert.equal(await explainAll(), 6);
+  await query(
+    `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
+      from generate_series(${USES + 1}, 10000) as id;
+    insert into api_keys (id, digest, name, environment, created_at)
+      select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
+      from generate_series(1, 10000) as id;
+    insert into idempotency_keys select 2, lpad(id::text, 40, '0'), 1, id from generate_series(${USES + 1}, 20000) as id`,
+  );
+  await explainAll();
+  await query('analyze pets, api_keys, idempotency_keys');
+  await explainAll();
+  // After a purge the index by name stays large, so the planner expects less of any other.
+  await query(`delete from idempotency_keys where pet_id > 1`);
+  await query('vacuum analyze idempotency_keys');
+  await explainAll();
+});
+
+/** Values that a statement may be asked with, as SQL. */
+function toValues(statement: string): string[] {
+  if (statement.includes('batch')) return [`'[]', '[]'`];
+  if (statement.includes('asked')) return [`'[]'`];
+  if (statement.includes('digest =')) return [`'\\x00'`];
+  if (statement.includes('any(')) return [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`];
+  return PET_STATUSES.map((status) => `'{0,5000}', '{21,101}', '{${status},sold}'`);
+}
