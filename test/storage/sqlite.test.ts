@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
-import { open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -653,4 +653,71 @@ test('sqlite › a file that is removed after a write › is written no more fro
   const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
   await assert.rejects(store.pets.add(REX), gone);
   await assert.rejects(store.check(), gone);
+});
+
+test('sqlite › a -wal that is removed or replaced while it is open › is written no more', async () => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  const gone = {
+    ...{ name: 'PetstoreError', code: 'unavailable' },
+    message: new RegExp(`^the file ${path}-wal of the database was removed or replaced: `),
+  };
+  await rm(`${path}-wal`);
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
+  await writeFile(`${path}-wal`, '');
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
+});
+
+test('sqlite › a -wal that is removed, of a database behind a link › is written no more', async () => {
+  const path = await createDatabase(1);
+  const link = join(createProcessFolder(), 'link.db');
+  await symlink(path, link);
+  await using store = disposable(await openStore(`sqlite:${link}`, { create: false }));
+  await rm(`${path}-wal`);
+  await assert.rejects(store.check(), /-wal of the database was removed or replaced/);
+});
+
+test('sqlite › a -wal that is removed after a write › loses no pet when the store is closed', async (t) => {
+  const path = await createDatabase(1);
+  let now = 2_000;
+  t.mock.method(performance, 'now', () => now);
+  {
+    await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+    await store.pets.add(REX);
+    await rm(`${path}-wal`);
+    now += 999;
+    await store.pets.add(REX);
+    now += 1;
+    await assert.rejects(store.pets.add(REX), /-wal of the database was removed or replaced/);
+  }
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  const { pets } = await store.pets.list({ limit: 10 });
+  assert.deepEqual(
+    pets.map(({ id }) => id),
+    [1n, 2n, 3n],
+  );
+});
+
+test('sqlite › a -wal that other processes write, back up and truncate › is written on', async (t) => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  let now = 0;
+  t.mock.method(performance, 'now', () => {
+    now += 1_000;
+    return now;
+  });
+  for (const args of [
+    ['keys', 'create', '--name', 'ci'],
+    ['backup', `${path}.backup`],
+  ]) {
+    const { status, stderr } = await runProgram([...args, '--database', `sqlite:${path}`], {
+      cwd: dirname(path),
+    });
+    assert.equal(status, 0, stderr);
+    alter(path, 'pragma wal_checkpoint(truncate)');
+    await store.check();
+    await store.pets.add(REX);
+  }
 });

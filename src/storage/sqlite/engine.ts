@@ -24,7 +24,7 @@ import { type Failure, type Write, writeAll } from './writer-thread.ts';
 const STAGED_AT_ONCE = 1_000;
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;
-/** How often a write checks that the file is still the one that was opened. */
+/** How often a write checks that the files are still those that were opened. */
 const IDENTITY_MS = 1_000;
 
 /**
@@ -107,7 +107,7 @@ class SqliteEngine implements Engine {
   readonly skipLocked = '';
   readonly #connection: SqliteConnection;
   readonly #file: string;
-  readonly #identity: string | undefined;
+  readonly #openedFiles: readonly OpenedFile[];
   readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
   readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
@@ -119,14 +119,14 @@ class SqliteEngine implements Engine {
   #unsettledWrites = 0;
   /** Is called when no write is unsettled. */
   #onSettled: () => void = () => undefined;
-  #identifiedAt = 0;
+  #identifiedAt = Number.NEGATIVE_INFINITY;
   #loads = 0;
 
   constructor(connection: SqliteConnection, file: string, isNew: boolean) {
     this.isNew = isNew;
     this.#connection = connection;
     this.#file = file;
-    this.#identity = findIdentity(file);
+    this.#openedFiles = listOpenedFiles(connection, file);
     this.#commits = new CommitCounter(connection);
     // Another connection, as the writer has, would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
@@ -307,14 +307,15 @@ class SqliteEngine implements Engine {
     }
   }
 
-  /** SQLite keeps writing to a file that was removed or replaced, and those writes would be lost. */
+  /** SQLite keeps writing to a file that was removed or replaced, and those writes can be lost. */
   #checkIdentity(): void {
     const now = performance.now();
     if (now - this.#identifiedAt < IDENTITY_MS) return;
-    if (findIdentity(this.#file) !== this.#identity) {
+    for (const { path, identity, remedy } of this.#openedFiles) {
+      if (findIdentity(path) === identity) continue;
       throw new PetstoreError(
         'unavailable',
-        `the database ${this.#file} was removed or replaced: stop the service and put it back`,
+        `the file ${path} of the database was removed or replaced: ${remedy}`,
       );
     }
     this.#identifiedAt = now;
@@ -335,6 +336,30 @@ function toBytes(write: Write): number {
 
 function toError({ failure, errcode }: Failure): Error {
   return Object.assign(new Error(failure), { errcode });
+}
+
+/** A file of the database, as it was when it was opened. */
+interface OpenedFile {
+  readonly path: string;
+  readonly identity: string | undefined;
+  /** What the operator does when it was removed or replaced. */
+  readonly remedy: string;
+}
+
+/** The file and its -wal, which stays the same file while a connection is open. None in memory. */
+function listOpenedFiles(connection: SqliteConnection, file: string): OpenedFile[] {
+  const location = connection.location();
+  if (location === null) return [];
+  // SQLite follows a link to the database, and keeps the -wal beside the database.
+  const wal = `${location}-wal`;
+  return [
+    { path: file, identity: findIdentity(file), remedy: 'stop the service and put it back' },
+    {
+      path: wal,
+      identity: findIdentity(wal),
+      remedy: 'stop the service by SIGTERM, which saves its pets, and start it again',
+    },
+  ];
 }
 
 /** What distinguishes this file from any other of the same name; undefined when there is none. */
