@@ -62,14 +62,14 @@ export function createTextLines(hasColors: boolean): LogFormat {
       if (refusal === undefined) return `${parts.join(' ')}\n`;
       const { code, reason = '', err } = refusal;
       // A JSON parser names the character that it did not expect.
-      parts.push(`from ${client}: ${code} ${reason.replaceAll(/\p{Cc}/gu, ' ')}`.trimEnd());
+      parts.push(toPrintable(`from ${client}: ${code} ${reason}`).trimEnd());
       return `${parts.join(' ')}\n${toStack(err)}`;
     },
     event(level, { err, ...fields }, message) {
       const color = level === 'info' ? 'gray' : level === 'warn' ? 'yellow' : 'red';
       const rest = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
-      const line = [toClock(), paint(color, level), [message, ...rest].join(', ')].join(' ');
-      return `${line}\n${toStack(err)}`;
+      const text = toPrintable([message, ...rest].join(', '));
+      return `${toClock()} ${paint(color, level)} ${text}\n${toStack(err)}`;
     },
   };
 }
@@ -79,5 +79,12 @@ function toClock(): string {
 }
 
 function toStack(err: unknown): string {
-  return err === undefined ? '' : `${toError(err).stack}\n`;
+  if (err === undefined) return '';
+  const lines = toError(err).stack.split('\n');
+  return `${lines.map(toPrintable).join('\n')}\n`;
+}
+
+/** The text without characters that a terminal acts on: they could break, hide or reverse a line. */
+function toPrintable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }

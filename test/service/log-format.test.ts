@@ -101,6 +101,38 @@ test('text lines › without colours › are what a person reads, and act on no 
   assert.ok(!write('info', createTextLines(false)).join('').includes('\x1b'));
 });
 
+for (const [what, character] of [
+  ['a line feed', '\n'],
+  ['a carriage return', '\r'],
+  ['an escape', '\x1b'],
+  ['a line separator', '\u2028'],
+  ['a paragraph separator', '\u2029'],
+  ['a right-to-left override', '\u202e'],
+  ['a right-to-left isolate', '\u2067'],
+  ['a zero-width space', '\u200b'],
+  ['a tag of language', '\u{e0041}'],
+] as const) {
+  test(`text lines › with ${what} in all that others can send › show a space in its place`, () => {
+    const sent = `a${character}b`;
+    const lines: string[] = [];
+    const log = createLog('info', (line) => lines.push(line), createTextLines(false));
+    log.request({ ...REFUSED, client: sent, refusal: { code: 'bad_request', reason: sent } });
+    log.warn({ signal: sent }, sent);
+    assert.match(lines[0] ?? '', /^\S+ GET \/v1\/pets 400 0\.3 ms from a b: bad_request a b\n$/);
+    assert.match(lines[1] ?? '', /^\S+ warn a b, signal a b\n$/);
+  });
+}
+
+test('text lines › with an error of several lines › keep its lines, and nothing else a terminal acts on', () => {
+  const lines: string[] = [];
+  const log = createLog('info', (line) => lines.push(line), createTextLines(false));
+  const err = Object.assign(new Error('-'), { stack: 'Error: a\r\u202eb\n\tat\u2028c' });
+  log.error({ err }, 'broken');
+  log.request({ ...FAILED, refusal: { code: 'internal_error', err } });
+  for (const line of lines) assert.match(line, /^[^\n]+\nError: a {2}b\n at c\n$/);
+  assert.equal(lines.length, 2);
+});
+
 test('text lines › with colours › colour the status', () => {
   const [done = '', refused = '', failed = ''] = write('info', createTextLines(true));
   assert.ok(done.includes('\x1b[32m200\x1b[39m'));
