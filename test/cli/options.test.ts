@@ -402,6 +402,11 @@ describe('petstore', { concurrency: 2 }, () => {
     });
   }
 
+  test('petstore › petstore pets export --help › says that a spreadsheet runs formulas of a CSV file', async () => {
+    const { stdout } = await runCommand(['pets', 'export', '--help'], { cwd });
+    assert.match(stdout, /CSV cell that begins with =, \+, - or @ as a formula/);
+  });
+
   test('petstore › called wrongly › has made no file', async () => {
     assert.deepEqual(await readdir(cwd), []);
   });

@@ -14,6 +14,10 @@ import { generatePets } from '../pet-file/sample.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
+const SPREADSHEET_NOTE = `
+A spreadsheet program runs a CSV cell that begins with =, +, - or @ as a formula.
+Import the file there with the column "name" as text.`;
+
 /** More than a client may ask for: each page is a query to the database. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
@@ -46,6 +50,7 @@ export function addPetFiles(pets: Command): void {
     .argument('[file]', formats)
     .addOption(formatOption())
     .addOption(databaseOption())
+    .addHelpText('after', SPREADSHEET_NOTE)
     .addHelpText('after', examples('petstore pets export pets.json'))
     .action((file: string | undefined, options: FileOptions) =>
       withStore(options, { create: false }, (store) =>
