@@ -1,6 +1,7 @@
 /** The variables `PETSTORE_*`: a mistyped one is refused, since the default that it leaves may be the wrong environment. */
 
 import cluster from 'node:cluster';
+import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { UsageError } from './options.ts';
 
@@ -21,6 +22,8 @@ export function loadVariables(file: string): void {
   // A worker has those of its primary; the file may be gone by the time it is started again.
   if (cluster.isWorker) return;
   try {
+    // Node would wait for ever for a pipe that nobody writes to.
+    if (!statSync(file).isFile()) throw new Error('it is not a regular file');
     process.loadEnvFile(file);
   } catch {
     throw new UsageError(

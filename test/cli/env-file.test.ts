@@ -1,7 +1,7 @@
 /** Variables from a file: `--env-file`. */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -13,6 +13,9 @@ import { until } from '../support/until.ts';
 const ROOT = join(import.meta.dirname, '../..');
 /** The next worker starts as slowly as the program does on a busy machine. */
 const REPLACED_MS_MAX = 20_000;
+
+/** A command that waits for a pipe would not end at all. */
+const REFUSED_MS_MAX = 20_000;
 
 const cwd = createProcessFolder();
 
@@ -58,6 +61,20 @@ describe('--env-file', { concurrency: 2 }, () => {
       await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n');
       const env = { PETSTORE_ENV_FILE: file };
       const { status, stdout, stderr } = await runCommand(['keys', 'list'], { cwd, env });
+      assert.deepEqual([status, stdout, stderr], [2, '', `petstore: ${line}\n`]);
+    });
+  }
+
+  execFileSync('mkfifo', [join(cwd, 'pipe.env')]);
+  for (const [what, file] of [
+    ['a pipe', 'pipe.env'],
+    ['a device', '/dev/null'],
+  ] as const) {
+    test(`--env-file › ${what} › exits at once with 2 and one line`, async () => {
+      // As a variable: Node itself would read the flag.
+      const options = { cwd, env: { PETSTORE_ENV_FILE: file }, runMsMax: REFUSED_MS_MAX };
+      const { status, stdout, stderr } = await runProgram(['keys', 'list'], options);
+      const line = `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: ${file}`;
       assert.deepEqual([status, stdout, stderr], [2, '', `petstore: ${line}\n`]);
     });
   }
