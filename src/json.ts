@@ -5,6 +5,9 @@ import { PetstoreError } from './error.ts';
 /** The most members and elements of a text: 64 KiB of small ones would block the event loop for 20 to 45 ms. */
 const VALUES_MAX = 1_000;
 
+/** The most levels of objects and arrays: JSON.parse with a reviver calls itself for each level. */
+const LEVELS_MAX = 16;
+
 /** A number as the digits that were sent: a double would round an int64. */
 export class JsonNumber {
   readonly digits: string;
@@ -17,35 +20,66 @@ export class JsonNumber {
 /**
  * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
  *
- * @throws PetstoreError `bad_request` when the text is not JSON, has more than VALUES_MAX values, is
- *   nested too deeply for the stack, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
+ * @throws PetstoreError `bad_request` when the text is not JSON, has more than VALUES_MAX values or
+ *   LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
  */
 export function parseJson(text: string): unknown {
-  const plain = findPlainObject(text);
+  const members = countMembers(text);
+  const plain = findPlainObject(text, members);
   if (plain !== undefined) return plain;
-  if (hasTooManyValues(text)) {
-    throw new PetstoreError('bad_request', `the JSON has more than ${VALUES_MAX} values`);
-  }
-  let value: unknown;
-  let repeated: string | undefined;
-  try {
-    value = JSON.parse(text, (_name, member: unknown, context?: { source?: string }) =>
-      typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
-    );
-    repeated = findRepeatedMember(text);
-  } catch (cause) {
-    throw new PetstoreError('bad_request', `not valid JSON: ${describe(cause)}`, { cause });
-  }
+  const value = parse(text, (_name, member: unknown, context?: { source?: string }) =>
+    typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
+  );
+  const repeated = findRepeatedMember(text);
   if (repeated !== undefined) {
     throw new PetstoreError('bad_request', `the member ${repeated} is given twice`);
   }
   return value;
 }
 
-function describe(cause: unknown): string {
-  if (cause instanceof RangeError) return 'it is nested too deeply';
-  return cause instanceof Error ? cause.message : String(cause);
+/**
+ * The number of colons outside of strings: each member of an object has one. The counts are right up
+ * to the first mistake in the text, and JSON.parse stops there. A loop reads each character once; a
+ * regular expression can read the rest of the text again for each quote.
+ *
+ * @throws PetstoreError `bad_request` at the first value or level that is too many.
+ */
+function countMembers(text: string): number {
+  let members = 0;
+  let commas = 0;
+  let levels = 0;
+  let isString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '"') isString = !isString;
+    else if (isString) {
+      // The next character is escaped.
+      if (character === '\\') at += 1;
+    } else if (character === ':') members += 1;
+    else if (character === ',') {
+      commas += 1;
+      if (commas === VALUES_MAX) throw createExcess(`${VALUES_MAX} values`);
+    } else if (character === '{' || character === '[') {
+      levels += 1;
+      if (levels > LEVELS_MAX) throw createExcess(`${LEVELS_MAX} levels`);
+    } else if (character === '}' || character === ']') levels -= 1;
+  }
+  return members;
 }
+
+function createExcess(bound: string): PetstoreError {
+  return new PetstoreError('bad_request', `the JSON has more than ${bound}`);
+}
+
+/** As JSON.parse. @throws PetstoreError `bad_request` for a text that is not JSON. */
+const parse: typeof JSON.parse = (text, reviver) => {
+  try {
+    return JSON.parse(text, reviver);
+  } catch (cause) {
+    const { message } = cause as SyntaxError;
+    throw new PetstoreError('bad_request', `not valid JSON: ${message}`, { cause });
+  }
+};
 
 /** Numbers that may not print as they were sent, once they are doubles; also matches some strings. */
 const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
@@ -53,37 +87,20 @@ const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
 /**
  * The fast path for nearly all that clients send: an object whose members are not objects and whose
  * numbers are short integers. One JSON.parse without a reviver is enough for it. Undefined for any
- * other text, JSON or not.
+ * other JSON text.
  */
-function findPlainObject(text: string): object | undefined {
+function findPlainObject(text: string, members: number): object | undefined {
   if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;
-  let value: Record<string, unknown>;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value: Record<string, unknown> = parse(text);
   const names = Object.keys(value);
-  if (names.length > VALUES_MAX) return undefined;
+  // A member is given twice, or is in an inner object.
+  if (names.length !== members) return undefined;
   for (const name of names) {
     const member = value[name];
     if (typeof member === 'object') return undefined;
     if (typeof member === 'number') value[name] = new JsonNumber(String(member));
   }
-  // Each member has a colon. A text with more of them may give a member twice.
-  return text.split(':', names.length + 2).length === names.length + 1 ? value : undefined;
-}
-
-const STRING_OR_COMMA = /"[^"\\]*(?:\\.[^"\\]*)*"|,/g;
-
-/** Whether there are VALUES_MAX commas outside of strings, one between two values; stops at the last of these. */
-function hasTooManyValues(text: string): boolean {
-  let commas = 0;
-  for (const [token] of text.matchAll(STRING_OR_COMMA)) {
-    if (token === ',') commas += 1;
-    if (commas === VALUES_MAX) return true;
-  }
-  return false;
+  return value;
 }
 
 const STRING_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;

@@ -71,9 +71,10 @@ test('parseJson › numbers that a double rounds, shortens or loses › come bac
 });
 
 test('parseJson › any value without numbers rounded › is what JSON.parse gives', () => {
+  const anyValue = fc.jsonValue({ stringUnit: anyCodePoint, maxDepth: 15 });
   const indent = fc.constantFrom(undefined, '\t', '\r\n  ');
   fc.assert(
-    fc.property(fc.jsonValue({ stringUnit: anyCodePoint }), indent, (value, space) => {
+    fc.property(anyValue, indent, (value, space) => {
       const text = JSON.stringify(value, undefined, space);
       const withDoubles = JSON.stringify(parseJson(text), (_name, member: unknown) =>
         member instanceof JsonNumber ? Number(member.digits) : member,
@@ -163,10 +164,43 @@ for (const [what, write] of [
   });
 }
 
-test('parseJson › nested more deeply than the stack › is refused', () => {
-  const refusal = { code: 'bad_request', message: 'not valid JSON: it is nested too deeply' };
-  assert.throws(() => parseJson('['.repeat(60_000) + ']'.repeat(60_000)), refusal);
-  assert.throws(() => parseJson('{"a":'.repeat(60_000) + '1'.padEnd(60_001, '}')), refusal);
+for (const [what, open, close] of [
+  ['arrays', '[', ']'],
+  ['objects', '{"a":', '}'],
+] as const) {
+  const write = (levels: number) => `${open.repeat(levels)}"[{"${close.repeat(levels)}`;
+  test(`parseJson › 16 levels of ${what} and one more › is taken, is refused`, () => {
+    assert.deepEqual(parseJson(write(16)), JSON.parse(write(16)));
+    const refusal = { code: 'bad_request', message: 'the JSON has more than 16 levels' };
+    assert.throws(() => parseJson(write(17)), refusal);
+    assert.throws(() => parseJson(write(60_000)), refusal);
+  });
+}
+
+test('parseJson › many arrays and objects beside each other › are no further levels', () => {
+  const text = `[${'[],{},'.repeat(100)}[]]`;
+  assert.deepEqual(parseJson(text), JSON.parse(text));
+});
+
+test('parseJson › 256 KiB of one repeated unit › are answered within 5 s', () => {
+  const beginnings = ['', '"', '{"', '{"a":', '{"a":"', '[', '["'];
+  const structure = ['"', '\\"', '\\', '[', '{', '[]', '{}', ']', ',', ':', ' ', '\t'];
+  const units = [...structure, '0', '-0', 'a', 'a:', '"":', '"a":1,', '"",', '" ', '1 '];
+  for (const beginning of beginnings) {
+    for (const unit of units) {
+      for (const end of ['', '"', '"}', '}', ']']) {
+        const startedAt = performance.now();
+        try {
+          parseJson(beginning + unit.repeat(262_144 / unit.length) + end);
+        } catch (error) {
+          assert.equal((error as PetstoreError).code, 'bad_request');
+        }
+        // It takes about 1 ms. If the time grew with the square of the length, it would take 30 s.
+        const ms = performance.now() - startedAt;
+        assert.ok(ms < 5_000, `${beginning} ${unit} ${end}: ${ms} ms`);
+      }
+    }
+  }
 });
 
 for (const text of [
