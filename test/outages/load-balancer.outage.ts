@@ -14,7 +14,13 @@ import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
-import { type Answer, exchange, getFreePort, parseAnswer } from '../support/socket.ts';
+import {
+  type Answer,
+  exchange,
+  getFreePort,
+  openConnection,
+  parseAnswer,
+} from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -29,6 +35,8 @@ const CLIENTS = 4;
 const RATE = '100r/s';
 const BURST = 200;
 const CONNECTIONS_MAX = 100;
+/** More connections than two processes of nginx take unless it is configured. */
+const ATTACKERS = 1_100;
 
 interface Balancer extends AsyncDisposable {
   readonly url: string;
@@ -57,6 +65,8 @@ async function startBalancer(
   const folder = createProcessFolder();
   const port = await getFreePort();
   await adapt('nginx.conf', folder, [
+    // As on a machine with two cores.
+    ['worker_processes auto;', 'worker_processes 2;'],
     ['listen 8080;', `listen 127.0.0.1:${port};`],
     [`rate=${RATE};`, `rate=${rate};`],
   ]);
@@ -246,6 +256,22 @@ describe('load balancer', () => {
     const log = replicas.map(({ output }) => output.stderr).join('');
     assert.match(log, /"client":"127\.0\.0\.2","method":"GET","status":404/);
     assert.ok(!log.includes('198.51.100.9'));
+  });
+
+  test('load balancer › an address with 1,100 connections that send a byte each › keeps no other client out', async () => {
+    const port = balancer?.port ?? 0;
+    using opened = new DisposableStack();
+    for (let count = 0; count < ATTACKERS; count += 1) {
+      const { socket } = opened.use(openConnection(port));
+      // One after the other: nginx closes a connection of which it has read nothing to make room.
+      await once(socket, 'connect');
+      await new Promise((resolve) => socket.write('G', resolve));
+    }
+    const headers = { authorization: `Bearer ${replicas[0]?.key}`, connection: 'close' };
+    const request = { path: '/v1/pets?limit=1', localAddress: '127.0.0.2', headers };
+    for (let count = 0; count < 100; count += 1) {
+      assert.equal((await send(port, request)).status, 200);
+    }
   });
 
   test('load balancer › with tls.conf beside it › takes TLS 1.2 and newer, and tells browsers', async () => {
