@@ -140,6 +140,18 @@ describe('pets import', () => {
     ],
     ['an array in NDJSON', 'ndjson', '[]', 'line 1: a pet must be a JSON object'],
     [
+      'a JSON pet with 17 levels',
+      'json',
+      `[${good},\n{"x":${'['.repeat(16)}${']'.repeat(16)}}]`,
+      'line 2: the JSON has more than 16 levels',
+    ],
+    [
+      'a row of 64 KiB of escaped quotes',
+      'ndjson',
+      `${good}\n{"${'\\"'.repeat(32_767)}`,
+      /^line 2: not valid JSON: Unterminated string/,
+    ],
+    [
       'a bad element of many lines',
       'json',
       `[\n${good},\n\n{\n"name":"a",\n"categoryId":9223372036854775808\n}\n]`,
