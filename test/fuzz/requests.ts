@@ -69,6 +69,7 @@ const FIELDS = [
     'Upgrade',
     'Forwarded',
     'X-Forwarded-For',
+    'traceparent',
     'TE',
     'Trailer',
   ],
@@ -115,6 +116,20 @@ const FIELD_VALUES = [
   ],
   ...['a'.repeat(255), 'a'.repeat(256), 'ÿ'.repeat(20), 'x'.repeat(9_000)],
 ];
+/** What a long text of one unit begins with: often something that is never closed. */
+const BEGINNINGS = [
+  ...['', '', '"', '{', '{"', '{"a":', '{"a":"', '{"name":"Rex","categoryId":1,"', '[', '["'],
+  ...['-', 'a:', 'application/json;', 'gzip;q=0', 'Bearer ', '00-'],
+];
+const UNITS = [
+  ...[' ', '\t', ', ', '; ', '" '],
+  ...String.raw`" \" \ \\ \u0041 [ ] [] { } {} {"a": "a":1, "", ": , : ; = 0 9 1, 0.`.split(' '),
+  ...'1e a a: & &a= % %41 %25 / /.. ? # + charset= ;charset=utf-8 ;q=0 1.1.1.1,'.split(' '),
+];
+const ENDS = ['', '', '"', '"}', '":1}', '}', ']', '!', '%zz'];
+/** Nearly as long as the service reads; the last is longer. */
+const VALUE_LENGTH = 16_000;
+const BODY_LENGTHS = [65_530, 65_530, 65_530, 70_000];
 const JSON_TOKENS = [
   ...[
     '{',
@@ -188,6 +203,7 @@ const WIRE_TOKENS = [
 const LIST = [200, 400, 431];
 const GET = [200, 400, 404, 431];
 const CREATE = [201, 400, 413, 415, 422, 431];
+const REFUSED = [400, 401, 431];
 const ANY = [200, 201, 204, 400, 401, 404, 405, 413, 415, 422, 431];
 
 /** What a connection sends; the same for the same dice. */
@@ -209,10 +225,13 @@ const KINDS: readonly Create[] = [
   (dice, key, id) => frame('GET', `/v1/pets/${createPathPart(dice)}`, { id, key }, GET),
   (dice, key, id) => createPost(dice, key, id),
   (dice, key, id) => createPost(dice, key, id),
-  (dice, _key, id) => frame('GET', '/v1/pets', { id, fields: createCredential(dice) }, [400, 401]),
+  (dice, _key, id) => frame('GET', '/v1/pets', { id, fields: createCredential(dice) }, REFUSED),
   (dice, key, id) => {
-    const field = `${dice.pick(FIELDS)}: ${dice.pick(FIELD_VALUES)}\r\n`;
-    return frame('GET', '/v1/pets?limit=1', { id, key, fields: field }, [200, 400, 431]);
+    const value = createFieldValue(dice);
+    const field = dice.onceIn(9)
+      ? { host: value }
+      : { fields: `${dice.pick(FIELDS)}: ${value}\r\n` };
+    return frame('GET', '/v1/pets?limit=1', { id, key, ...field }, [200, 400, 431]);
   },
   (dice, key, id) => {
     const path = dice.pick([
@@ -235,13 +254,13 @@ function createFramed(dice: Dice, key: string, id: string): Framed {
 function createPost(dice: Dice, key: string, id: string): Framed {
   const body = createBody(dice);
   let fields = dice.onceIn(4) ? `Idempotency-Key: ${dice.pick(['a', 'b', id, 'é', ''])}\r\n` : '';
-  if (dice.onceIn(8)) fields += `${dice.pick(FIELDS)}: ${dice.pick(FIELD_VALUES)}\r\n`;
+  if (dice.onceIn(8)) fields += `${dice.pick(FIELDS)}: ${createFieldValue(dice)}\r\n`;
   const coding = dice.onceIn(3) ? chunk(dice, body) : undefined;
   return frame('POST', '/v1/pets', { id, key, fields, body, ...(coding && { coding }) }, CREATE);
 }
 
 function createCredential(dice: Dice): string {
-  const text = dice.pick(TEXTS).replace(/[^ -~]/g, '?');
+  const text = createText(dice).replace(/[^ -~]/g, '?');
   const value = dice.pick([
     '',
     'Bearer',
@@ -256,20 +275,32 @@ function createCredential(dice: Dice): string {
 function createQuery(dice: Dice): string {
   const parameters = Array.from({ length: dice.below(4) }, () => {
     const cursor = createCursor(BigInt(dice.below(50)));
-    const value = dice.pick([dice.pick(TEXTS), dice.pick(TEXTS), cursor, cursor.slice(1)]);
+    const value = dice.pick([createText(dice), createText(dice), cursor, cursor.slice(1)]);
     return `${dice.pick(PARAMETERS)}${dice.onceIn(9) ? '' : '='}${value.replaceAll(' ', '+')}`;
   });
   return parameters.join(dice.pick(['&', '&', '&', ';', '&&']));
 }
 
 function createPathPart(dice: Dice): string {
-  return `${dice.pick(TEXTS)}${dice.onceIn(5) ? dice.pick(TEXTS) : ''}`.replaceAll(' ', '%20');
+  return `${createText(dice)}${dice.onceIn(5) ? dice.pick(TEXTS) : ''}`.replaceAll(' ', '%20');
 }
 
-/** The text of a pet, or something near to it; seldom too long. */
+function createText(dice: Dice): string {
+  return dice.onceIn(20) ? createLongText(dice, VALUE_LENGTH) : dice.pick(TEXTS);
+}
+
+function createFieldValue(dice: Dice): string {
+  return dice.onceIn(4) ? createLongText(dice, VALUE_LENGTH) : dice.pick(FIELD_VALUES);
+}
+
+/** One unit many times: a regular expression that reads it again from each place holds up all clients. */
+function createLongText(dice: Dice, length: number): string {
+  return dice.pick(BEGINNINGS).padEnd(length, dice.pick(UNITS)) + dice.pick(ENDS);
+}
+
+/** The text of a pet, or something near to it, or a long text. */
 function createBody(dice: Dice): Buffer {
-  if (dice.onceIn(200))
-    return Buffer.alloc(60_000 + dice.below(20_000), dice.pick(['[', '{"a":', ' ', '1,']));
+  if (dice.onceIn(8)) return Buffer.from(createLongText(dice, dice.pick(BODY_LENGTHS)));
   let text = `{"name":"Rex ${dice.below(1_000)}","categoryId":${dice.below(9)},"status":"sold"}`;
   for (let count = dice.below(4); count > 0; count -= 1) {
     const at = dice.below(text.length);
@@ -286,6 +317,7 @@ function createBody(dice: Dice): Buffer {
 
 interface Parts {
   readonly id: string;
+  readonly host?: string;
   readonly key?: string;
   readonly fields?: string;
   readonly body?: Buffer;
@@ -296,10 +328,10 @@ interface Parts {
 export function frame(
   method: string,
   target: string,
-  { id, key, fields = '', body, coding }: Parts,
+  { id, host = 'x', key, fields = '', body, coding }: Parts,
   statuses: readonly number[],
 ): Framed {
-  let head = `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\n${fields}`;
+  let head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: ${id}\r\n${fields}`;
   if (key !== undefined) head += `Authorization: Bearer ${key}\r\n`;
   if (coding !== undefined) head += 'Transfer-Encoding: chunked\r\n';
   else if (body !== undefined) head += `Content-Length: ${body.length}\r\n`;
