@@ -12,9 +12,9 @@ import { join } from 'node:path';
 import { describe } from 'node:test';
 
 const WITHOUT_STORE = [
-  ...['client-address', 'connections', 'docs-script', 'document', 'headers-and-cors', 'leaks'],
-  ...['methods-and-paths', 'pages', 'parser', 'rate-limit', 'request-log', 'shed-load'],
-  ...['shed-load-share', 'timeouts', 'unread-body'],
+  ...['client-address', 'connections', 'docs-script', 'document', 'fair-queue', 'headers-and-cors'],
+  ...['held-bytes', 'leaks', 'methods-and-paths', 'pages', 'parser', 'rate-limit'],
+  ...['request-log', 'timeouts', 'unread-body'],
 ];
 
 process.env.TEST_ENGINE = 'postgresql';

@@ -9,18 +9,26 @@ import { answerError } from './errors.ts';
 import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
+import { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
-import { createLoadShedder } from './hooks/shed-load.ts';
-import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
+import {
+  CREATES_AT_WORK_MAX,
+  HEADER_BYTES_MAX,
+  IDLE_MS_MAX,
+  READS_AT_WORK_MAX,
+  TIMEOUTS,
+} from './limits.ts';
 import { addBytesParser } from './protocol/body.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { CanonicalResponse } from './protocol/header-names.ts';
+import { HeldBytes } from './protocol/held-bytes.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
 import { answerParserError } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
+import { createRequestClass } from './protocol/request-body.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { createRequestLog, type RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
@@ -32,7 +40,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The service's log; Fastify's own logger is off, since it makes a child for each request. */
     petstoreLog: Log;
-    readConnections: () => ConnectionStatistics;
+    heldBytes: HeldBytes;
+    readConnections: () => ConnectionStatistics & { readonly waitingRequests: number };
   }
 }
 
@@ -68,16 +77,19 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const findClient = createFindClient(options.trustProxy ?? []);
   let stopping = false;
   const isStopping = () => stopping;
-  const load = createLoadShedder();
+  const reads = new FairQueue(READS_AT_WORK_MAX);
+  const creates = new FairQueue(CREATES_AT_WORK_MAX);
 
   // What happens to connections: their number, and Expect and CONNECT, which never become a request.
-  app.decorate('readConnections', boundConnections(app.server, log, maxConnections));
+  const readConnections = boundConnections(app.server, log, maxConnections);
+  app.decorate('readConnections', () => ({
+    ...readConnections(),
+    waitingRequests: reads.waiting + creates.waiting,
+  }));
   handleServerEvents(app.server, requestLog);
   app.addHook('preClose', async () => {
     stopping = true;
-    load.close();
   });
-
   app.addHook('onClose', async () => requestLog.flush());
 
   // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
@@ -90,7 +102,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', createCors(options.corsOrigin));
   // Each answer.
   app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(requestLog, isStopping, load.settle));
+  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
 
   const routes = collectRoutes(app);
   await app.register(
@@ -101,9 +113,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
         now,
       });
       v1.addHook('onRequest', authenticate);
-      v1.addHook('preValidation', authenticateAgain);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
-      v1.addHook('onRequest', load.shed);
+      // Behind the body: a client that sends it slowly takes no place at work.
+      v1.addHook('preValidation', (request, _reply, done) =>
+        (request.method === 'POST' ? creates : reads).enter(request, done),
+      );
+      v1.addHook('preValidation', authenticateAgain);
       await v1.register(petRoutes, { store, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },
@@ -132,23 +147,30 @@ function refuseSchema(): never {
 
 /** Fastify with the limits and the error handling of this service. */
 export function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
+  const heldBytes = new HeldBytes();
   const app = fastify({
-    serverFactory: (handle) => createPipeliningServer(HTTP_OPTIONS, handle).setTimeout(IDLE_MS_MAX),
+    serverFactory(handle) {
+      const options = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
+      return createPipeliningServer(options, heldBytes, handle).setTimeout(IDLE_MS_MAX);
+    },
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
     schemaController: {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },
-    routerOptions: { maxParamLength: HEADER_BYTES_MAX },
+    // `escapeTarget` and the router may each make a character longer: `#` becomes `%2523`.
+    routerOptions: { maxParamLength: 5 * HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
   app.decorate('petstoreLog', log);
+  app.decorate('heldBytes', heldBytes);
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('client', '');
   app.decorateRequest('keyId', null);
   app.decorateRequest('isReadOnly', false);
-  app.decorateRequest('share', null);
+  app.decorateRequest('acceptedAt', 0);
+  app.decorateRequest('queue', null);
   app.decorateRequest('refusal', null);
   app.setErrorHandler(answerError);
   addBytesParser(app);

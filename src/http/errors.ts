@@ -6,6 +6,7 @@ import type { Refusal } from '../log.ts';
 import {
   BODY_BYTES_MAX,
   HEADER_BYTES_MAX,
+  HEADER_FIELDS_MAX,
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
@@ -41,7 +42,7 @@ export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
     'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
   idempotency_key_reused: IDEMPOTENCY_KEY_REUSED,
   rate_limited: 'this key has sent too many requests: try again when Retry-After says',
-  headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB`,
+  headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB, in ${HEADER_FIELDS_MAX} fields`,
   internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
   unavailable:
     'the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key',
@@ -102,6 +103,7 @@ function findExpected(
   }
   // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
   // answer, but the log line of the request has its status.
-  if (error === request.raw.errored) return new PetstoreError('bad_request', 'the body broke off');
-  return error.code === 'FST_ERR_CTP_BODY_TOO_LARGE' ? createError('payload_too_large') : undefined;
+  return error === request.raw.errored
+    ? new PetstoreError('bad_request', 'the body broke off')
+    : undefined;
 }

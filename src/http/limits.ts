@@ -3,8 +3,17 @@
 /** The largest body, whether or not Content-Length announces it. */
 export const BODY_BYTES_MAX = 64 * 1024;
 
+/** The parts in which a body may come, such as the chunks of RFC 9112 section 7.1. */
+export const BODY_PARTS_MAX = 1_000;
+
+/** All bytes that are held for clients: bodies that are coming in, requests that wait unparsed, answers that are not read. */
+export const HELD_BYTES_MAX = 16 * 1024 * 1024;
+
 /** The request line and all headers. */
 export const HEADER_BYTES_MAX = 16 * 1024;
+
+/** The header fields of a request. */
+export const HEADER_FIELDS_MAX = 100;
 
 /** The time for the headers of a request to arrive, and for all of it. */
 export const HEADER_SECONDS_MAX = 10;
@@ -13,24 +22,23 @@ export const REQUEST_SECONDS_MAX = 30;
 /** Connections to the admin listener, of which each scrape needs one. */
 export const ADMIN_CONNECTIONS_MAX = 100;
 
-/** Requests of one connection that are at work before their answers are sent. */
-export const AT_WORK_MAX = 4;
+/** Requests under a key that are at work at a time; the others wait in the fair queue. */
+export const READS_AT_WORK_MAX = 16;
+export const CREATES_AT_WORK_MAX = 512;
 
-/** When an answer takes longer than LATE_MS, half of so many requests of all keys may be at work, and fewer while that goes on. */
-export const LATE_MS = 100;
-export const SHARED_AT_WORK_MAX = 1_024;
-export const SHARED_AT_WORK_MIN = 64;
+/** How many requests of a key may wait, and for how long. */
+export const WAITING_MAX = 1_000;
+export const WAIT_MS_MAX = 2_000;
 
-/** How long a request above that share waits for its 503, and one above its key's rate for its 429. */
+/** How long an answer may take to be read to its end. */
+export const UNREAD_MS_MAX = 10_000;
+
+/** How long a request above the rate of its key waits for its 429. */
 export const REFUSE_MS = 500;
 
 /** What is still read of a body after the answer that ends its connection, and for how long. */
 export const LINGER_BYTES_MAX = 1024 * 1024;
 export const LINGER_MS_MAX = 2_000;
-
-/** Clients that read the script of the docs page at a time, and the time that each of them surely has. */
-export const DOCS_SCRIPT_READERS_MAX = 32;
-export const DOCS_SCRIPT_SECONDS_MIN = 10;
 
 /** Refusals of a client with the same code that are logged in a second, and clients that are told apart by it. */
 export const REFUSALS_LOGGED_MAX = 5;

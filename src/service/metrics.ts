@@ -9,7 +9,11 @@ import { Durations, Tally } from './counts.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
-  connections(): { readonly connections: number; readonly requestsAtWork: number };
+  connections(): {
+    readonly connections: number;
+    readonly requestsAtWork: number;
+    readonly waitingRequests: number;
+  };
   store(): StoreStatistics;
   /** Lines of the log that were dropped so far. */
   droppedLogLines(): number;
@@ -117,6 +121,11 @@ function addStatistics(registry: Registry, sources: Sources): void {
     'petstore_http_requests_in_flight',
     'Requests whose answers are not sent.',
     () => connections().requestsAtWork,
+  );
+  addGauge(
+    'petstore_http_waiting_requests',
+    'Requests that wait for their turn, behind others of their key.',
+    () => connections().waitingRequests,
   );
   addCounter('petstore_commits_total', 'Group commits.', () => store().commits);
   addCounter(

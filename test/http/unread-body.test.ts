@@ -183,7 +183,7 @@ for (const [what, head, status] of [
   });
 }
 
-test('a body without end › whose 413 waits for the answer before it › is not read on', async () => {
+test('a body without end › behind a request that is at work › is not read on', async () => {
   const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
   await using slow = await startTestApp({
     store: { ...service.store, check: () => check, close: async () => {} },
@@ -197,13 +197,13 @@ test('a body without end › whose 413 waits for the answer before it › is not
   };
   socket.on('drain', sendMore);
   const create = `POST /v1/pets HTTP/1.1\r\n${HOST}Authorization: Bearer ${slow.key}\r\n${CHUNKED}\r\n`;
+  const requested = once(slow.app.server, 'request');
   socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\n${create}`);
   sendMore();
-  await until(() => slow.log.some(({ status }) => status === 413));
-  const before = server.bytesRead;
+  await requested;
   await sleep(200);
-  // Two reads that were under way.
-  assert.ok(server.bytesRead <= before + 2 * 64 * 1024, `${server.bytesRead - before} bytes`);
+  // The first read, and as much as a socket buffers.
+  assert.ok(server.bytesRead <= 3 * 64 * 1024, `${server.bytesRead} bytes`);
   answerCheck();
   await until(() => /HTTP\/1\.1 200 .*HTTP\/1\.1 413 /s.test(connection.received));
 });

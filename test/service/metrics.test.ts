@@ -18,7 +18,7 @@ const LINE: RequestLine = {
 
 function create(store = STORE) {
   return createMetrics({
-    connections: () => ({ connections: 5, requestsAtWork: 6 }),
+    connections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
     store: () => store,
     droppedLogLines: () => 8,
   });
@@ -31,6 +31,7 @@ test('metrics › what is read at a scrape › is its value, however often', asy
   for (const line of [
     'petstore_http_connections 5',
     'petstore_http_requests_in_flight 6',
+    'petstore_http_waiting_requests 8',
     'petstore_commits_total 2',
     'petstore_committed_writes_total 7',
     'petstore_commit_seconds_total 0.5',

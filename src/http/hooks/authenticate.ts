@@ -30,6 +30,8 @@ declare module 'fastify' {
     keyId: number | null;
     /** Whether that key may not add pets. */
     isReadOnly: boolean;
+    /** When that key was accepted, by `performance.now`. */
+    acceptedAt: number;
   }
 }
 
@@ -94,6 +96,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
       const reason = key === undefined ? explain(authorization, token) : findReason(key);
       if (key !== undefined && reason === undefined) {
         request.isReadOnly = key.isReadOnly === true;
+        request.acceptedAt = performance.now();
         touch(key, request);
         done();
         return;
@@ -108,10 +111,9 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     else findKey(token).then(decide, done);
   }
 
-  /** The hook behind the body, which may have taken long: a key that was revoked meanwhile is refused. */
+  /** The hook behind what may take long, the body and the fair queue: a key that was revoked meanwhile is refused. */
   function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const isSlow =
-      request.body !== undefined && performance.now() - request.startedAt >= CACHED_MS_MAX;
+    const isSlow = performance.now() - request.acceptedAt >= CACHED_MS_MAX;
     if (isSlow) authenticate(request, reply, done);
     else done();
   }

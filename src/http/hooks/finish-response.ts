@@ -1,9 +1,9 @@
-/** The last hook of every answer of the application: the log line of the request, and when it is sent. */
+/** The last hook of every answer: the log line of the request, and how its connection goes on. */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { lingerAtEnd } from '../protocol/lingering-close.ts';
+import { boundUnreadAnswer } from '../protocol/unread-answer.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
-import type { LoadShedder } from './shed-load.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -15,16 +15,21 @@ declare module 'fastify' {
 }
 
 /**
- * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together.
+ * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together. The answers
+ * that are made in a turn of the event loop are sent at its end, one right after the other: the client
+ * wakes once for all of them, and its next requests come together. This saves 8 % of a list or more.
  *
- * @param settle is called when an answer is sent.
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
-export function createFinishResponse(
-  requestLog: RequestLog,
-  isStopping: () => boolean,
-  settle: LoadShedder['settle'] = () => undefined,
-) {
+export function createFinishResponse(requestLog: RequestLog, isStopping: () => boolean) {
+  let toSend: (() => void)[] = [];
+
+  function sendAll(): void {
+    const all = toSend;
+    toSend = [];
+    for (const send of all) send();
+  }
+
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
     if (isStopping()) reply.header('connection', 'close');
@@ -32,41 +37,28 @@ export function createFinishResponse(
     if (reply.hasHeader('connection') || !reply.raw.shouldKeepAlive) {
       lingerAtEnd(request.raw.socket);
     }
-    const ms = performance.now() - request.startedAt;
     requestLog.write({
       client: request.client,
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,
-      ms,
+      ms: performance.now() - request.startedAt,
       requestId: request.id,
       keyId: request.keyId,
       traceId: findTraceId(request.headers.traceparent),
       refusal: request.refusal ?? undefined,
     });
-    const finish = (at: number) => {
-      settle(request, at);
+    const send = () => {
+      request.queue?.leave(request);
       try {
         done();
       } catch (error) {
         done(error as Error);
       }
+      boundUnreadAnswer(reply.raw, request.server.heldBytes);
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
-    if (reply.statusCode >= 400) finish(performance.now());
-    else if (finishing.push(finish) === 1) setImmediate(finishAll);
+    if (reply.statusCode >= 400) send();
+    else if (toSend.push(send) === 1) setImmediate(sendAll);
   };
-}
-
-let finishing: ((at: number) => void)[] = [];
-
-/**
- * At the end of a turn of the event loop its answers are sent one right after the other: the code that sends
- * them stays in the processor's caches, and the first write wakes a client that waits for several of them.
- */
-function finishAll(): void {
-  const all = finishing;
-  finishing = [];
-  const at = performance.now();
-  for (const finish of all) finish(at);
 }

@@ -2,7 +2,7 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { createError } from '../errors.ts';
-import { refuseLater } from '../protocol/refuse-later.ts';
+import { REFUSE_MS } from '../limits.ts';
 
 /** A limit is at least one request a second, so one more is allowed within this time. */
 const RETRY_AFTER_SECONDS = 1;
@@ -33,7 +33,9 @@ export function createRateLimit(limiter: RateLimiter) {
         return;
       }
       reply.header('retry-after', RETRY_AFTER_SECONDS);
-      refuseLater(reply.raw, () => done(RATE_LIMITED));
+      // Without the pause, clients that ignore Retry-After would take the processor.
+      reply.code(429);
+      setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
     };
     const left = limiter.take(request.keyId as number);
     if (typeof left === 'number') decide(left);

@@ -9,7 +9,7 @@ import type {
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { createError } from '../errors.ts';
-import { BODY_BYTES_MAX } from '../limits.ts';
+import type { BodyRequest } from './request-body.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
@@ -18,11 +18,7 @@ const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 /** Makes Fastify hand over every body as bytes; the handler parses them, after all hooks. */
 export function addBytesParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    '*',
-    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
-    (_request, bytes, done) => done(null, bytes),
-  );
+  app.addContentTypeParser('*', (_request, raw, done) => (raw as BodyRequest).readBody(done));
 }
 
 /** The hook that refuses, before it is read, a body that is not JSON; without a media type it counts as JSON. */

@@ -1,7 +1,9 @@
 /** Refuses requests whose end or host two servers could read differently (RFC 9112, request smuggling). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import { type ErrorCode, PetstoreError } from '../../error.ts';
+import { DEFAULT_MESSAGES } from '../errors.ts';
+import { HEADER_FIELDS_MAX } from '../limits.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
@@ -18,11 +20,15 @@ export function rejectAmbiguousFraming(
   reply: FastifyReply,
   done: Done,
 ): void {
-  const refuse = (message: string): never => {
+  const refuse = (message: string, code: ErrorCode = 'bad_request'): never => {
     reply.header('connection', 'close');
-    throw new PetstoreError('bad_request', message);
+    throw new PetstoreError(code, message);
   };
-  const { method, url = '', httpVersionMajor, httpVersionMinor } = request.raw;
+  const { method, url = '', httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
+  // Each field has a name and a value.
+  if (rawHeaders.length > 2 * HEADER_FIELDS_MAX) {
+    refuse(DEFAULT_MESSAGES.headers_too_large, 'headers_too_large');
+  }
   if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');
   if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS')) {
     refuse('the request target must be a path');

@@ -7,12 +7,12 @@ import { createError, DEFAULT_MESSAGES, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import { toFieldName } from './header-names.ts';
+import { findLastResponse, onceAnswered } from './last-request.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { findLastResponse } from './pipelining.ts';
 
-/** Answers an error of the parser, after the answers that are still due on this connection. */
+/** Answers an error of the parser, after the answer that is still due on this connection. */
 export function answerParserError(
   parserError: NodeJS.ErrnoException,
   socket: Socket,
@@ -23,9 +23,7 @@ export function answerParserError(
   if (response === undefined || response.req.complete) sendErrorInOrder(socket, error, log);
   // The body of this request broke off after its answer was begun: a second answer would be wrong.
   else if (response.headersSent) socket.destroy();
-  else if (response.socket === null) {
-    response.once('socket', () => sendError(socket, error, log));
-  } else sendError(socket, error, log);
+  else sendError(socket, error, log);
 }
 
 /** The answer to an error of the parser. */
@@ -42,11 +40,9 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
   return new PetstoreError('bad_request', `${DEFAULT_MESSAGES.bad_request}${reason}`);
 }
 
-/** Sends the error once the answers to the requests before it are sent. */
+/** Sends the error once the answer to the request before it is sent. */
 export function sendErrorInOrder(socket: Socket, error: PetstoreError, log: RequestLog): void {
-  const response = findLastResponse(socket);
-  if (response === undefined || response.writableFinished) sendError(socket, error, log);
-  else response.once('close', () => sendError(socket, error, log));
+  onceAnswered(socket, () => sendError(socket, error, log));
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */

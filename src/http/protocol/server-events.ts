@@ -3,13 +3,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PetstoreError } from '../../error.ts';
+import { HEADER_FIELDS_MAX } from '../limits.ts';
 import type { RequestLog } from '../request-log.ts';
 import { sendErrorInOrder } from './parser-errors.ts';
 
 /** Routes the server's events to the application or answers them in the Error shape. */
 export function handleServerEvents(server: Server, log: RequestLog): void {
-  // By default Node drops the header fields above 2,000, and a second Host or Authorization with them.
-  server.maxHeadersCount = 0;
+  // Node drops the fields above this number; a request that has one more than allowed is refused.
+  server.maxHeadersCount = HEADER_FIELDS_MAX + 1;
   const asRequest = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
   // By default Node sends 100 Continue before the key is checked, and 417 without a body.

@@ -1,0 +1,104 @@
+/** The fair queue: a few requests are at work at a time. The others wait, each key in a line of its own, and the keys take turns. */
+
+import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
+import { PetstoreError } from '../../error.ts';
+import { WAIT_MS_MAX, WAITING_MAX } from '../limits.ts';
+
+/** How often it is checked whether a request has waited for too long. */
+const CHECK_MS = 100;
+
+/** Made once: the stack of a new one would cost more than the rest of a refusal. */
+const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
+const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
+
+interface Waiting {
+  readonly request: FastifyRequest;
+  readonly since: number;
+  readonly done: Done;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The queue in which the request has a place, until its answer is made. */
+    queue: FairQueue | null;
+  }
+}
+
+export class FairQueue {
+  /** The requests that wait, by the id of their key. The key whose turn is next comes first. */
+  readonly #lines = new Map<number, Waiting[]>();
+  readonly #atWorkMax: number;
+  #atWork = 0;
+  #waiting = 0;
+
+  /** @param atWorkMax how many requests are at work at a time. */
+  constructor(atWorkMax: number) {
+    this.#atWorkMax = atWorkMax;
+  }
+
+  /** How many requests wait. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Calls `done` when it is the turn of the request, or with an error when that takes too long. */
+  enter(request: FastifyRequest, done: Done): void {
+    if (this.#waiting === 0 && this.#atWork < this.#atWorkMax) {
+      this.#start(request, done);
+      return;
+    }
+    const keyId = request.keyId ?? 0;
+    const line = this.#lines.get(keyId) ?? [];
+    if (line.length >= WAITING_MAX) {
+      done(TOO_MANY);
+      return;
+    }
+    if (this.#waiting === 0) this.#checkLater();
+    line.push({ request, since: performance.now(), done });
+    this.#lines.set(keyId, line);
+    this.#waiting += 1;
+  }
+
+  /** To be called when the answer to a request is made. */
+  leave(request: FastifyRequest): void {
+    request.queue = null;
+    this.#atWork -= 1;
+    // In a later turn: one turn would otherwise answer all that wait, and hold up everything else.
+    if (this.#atWork === this.#atWorkMax - 1) setImmediate(() => this.#startNext());
+  }
+
+  #start(request: FastifyRequest, done: Done): void {
+    this.#atWork += 1;
+    request.queue = this;
+    done();
+  }
+
+  #startNext(): void {
+    while (this.#atWork < this.#atWorkMax) {
+      const [first] = this.#lines;
+      if (first === undefined) return;
+      const [keyId, line] = first;
+      this.#lines.delete(keyId);
+      if (line.length > 1) this.#lines.set(keyId, line);
+      const next = line.shift();
+      this.#waiting -= 1;
+      // When the client has closed its connection, nobody waits for the answer.
+      if (next !== undefined && !next.request.socket.destroyed)
+        this.#start(next.request, next.done);
+    }
+  }
+
+  #checkLater(): void {
+    setTimeout(() => {
+      const late = performance.now() - WAIT_MS_MAX;
+      for (const [keyId, line] of this.#lines) {
+        const end = line.findIndex(({ since }) => since > late);
+        const refused = line.splice(0, end < 0 ? line.length : end);
+        this.#waiting -= refused.length;
+        if (line.length === 0) this.#lines.delete(keyId);
+        for (const { done } of refused) done(TOO_LATE);
+      }
+      if (this.#waiting > 0) this.#checkLater();
+    }, CHECK_MS).unref();
+  }
+}

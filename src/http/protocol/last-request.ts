@@ -1,0 +1,54 @@
+/** What a connection does: the response to its last request, of which one at a time is at work. */
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const LAST = Symbol('last request');
+
+interface LastRequest {
+  readonly response: ServerResponse;
+  /** What was received up to the end of the request. */
+  bytesRead: number;
+}
+
+declare module 'node:net' {
+  interface Socket {
+    [LAST]?: LastRequest;
+  }
+}
+
+/** To be called when a request is started. */
+export function markStarted(response: ServerResponse): void {
+  const {
+    req: request,
+    req: { socket, headers },
+  } = response;
+  const last = { response, bytesRead: socket.bytesRead };
+  socket[LAST] = last;
+  if ('content-length' in headers || 'transfer-encoding' in headers) {
+    request.once('end', () => {
+      last.bytesRead = socket.bytesRead;
+    });
+  }
+}
+
+/** Undefined before the first request. */
+export function findLastResponse(socket: Socket): ServerResponse | undefined {
+  return socket[LAST]?.response;
+}
+
+/** Whether no answer is to come, or to be sent to its end. */
+export function isAnswered(socket: Socket): boolean {
+  return socket[LAST]?.response.destroyed !== false;
+}
+
+/** Whether no request is at work either, or being received. */
+export function isIdle(socket: Socket): boolean {
+  return isAnswered(socket) && socket.bytesRead === (socket[LAST]?.bytesRead ?? 0);
+}
+
+/** Calls back when the answer to the last request is sent or its connection is closed; at once when nothing is at work. */
+export function onceAnswered(socket: Socket, next: () => void): void {
+  if (isAnswered(socket)) next();
+  else socket[LAST]?.response.once('close', next);
+}

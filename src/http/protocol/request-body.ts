@@ -1,0 +1,88 @@
+/** The body of a request as it comes in: its parts are joined at once. */
+
+import { PetstoreError } from '../../error.ts';
+import { createError } from '../errors.ts';
+import { BODY_BYTES_MAX, BODY_PARTS_MAX } from '../limits.ts';
+import type { HeldBytes } from './held-bytes.ts';
+import { IncomingMessage } from './node-http.ts';
+
+type OnBody = (error: Error | null, body?: Buffer) => void;
+
+const EMPTY = Buffer.alloc(0);
+const TOO_MANY_PARTS = new PetstoreError(
+  'payload_too_large',
+  `the body must come in at most ${BODY_PARTS_MAX} parts`,
+);
+const GIVEN_UP = new PetstoreError('unavailable', 'too many bodies are coming in');
+const ignore: OnBody = () => undefined;
+
+/** A request that keeps its body as one buffer: Node makes an object of 200 bytes for each part, also for a single byte. */
+export abstract class BodyRequest extends IncomingMessage {
+  abstract get heldBytes(): HeldBytes;
+  #body: Buffer = EMPTY;
+  #length = 0;
+  #parts = 0;
+  #refusal: PetstoreError | undefined;
+  #onBody = ignore;
+
+  /** Is called by Node's parser with each part, and with null at the end. */
+  override push(part: Buffer | null): boolean {
+    if (part === null) return super.push(null);
+    if (this.#refusal !== undefined) return false;
+    this.#parts += 1;
+    if (this.#length + part.length > BODY_BYTES_MAX) this.refuse(createError('payload_too_large'));
+    else if (this.#parts > BODY_PARTS_MAX) this.refuse(TOO_MANY_PARTS);
+    else this.#join(part);
+    return this.#refusal === undefined;
+  }
+
+  /** Calls back once: with the whole body, or with the reason why there is none. */
+  readBody(onBody: OnBody): void {
+    if (Number(this.headers['content-length']) > BODY_BYTES_MAX) {
+      this.#refusal = createError('payload_too_large');
+    }
+    if (this.#refusal !== undefined) {
+      onBody(this.#refusal);
+      return;
+    }
+    this.#onBody = onBody;
+    this.once('end', () => this.#finish(null)).once('error', (error) => this.#finish(error));
+    this.resume();
+  }
+
+  /** Forgets the body. Who reads it, now or later, gets this error. */
+  refuse(error: PetstoreError): void {
+    this.#refusal = error;
+    this.#finish(error);
+  }
+
+  #finish(error: Error | null): void {
+    const [onBody, body] = [this.#onBody, this.#body.subarray(0, this.#length)];
+    this.heldBytes.release(this);
+    this.#onBody = ignore;
+    this.#body = EMPTY;
+    onBody(error, body);
+  }
+
+  #join(part: Buffer): void {
+    if (this.#parts === 1) this.once('close', () => this.heldBytes.release(this));
+    this.heldBytes.hold(this, part.length, this.socket, () => this.refuse(GIVEN_UP));
+    const length = this.#length + part.length;
+    if (length > this.#body.length) {
+      const joined = Buffer.allocUnsafe(Math.min(2 * length, BODY_BYTES_MAX));
+      this.#body.copy(joined);
+      this.#body = joined;
+    }
+    part.copy(this.#body, this.#length);
+    this.#length = length;
+  }
+}
+
+/** The class of the requests of one server. */
+export function createRequestClass(heldBytes: HeldBytes): typeof IncomingMessage {
+  return class extends BodyRequest {
+    override get heldBytes(): HeldBytes {
+      return heldBytes;
+    }
+  };
+}

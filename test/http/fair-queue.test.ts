@@ -1,0 +1,214 @@
+/** The fair queue: how many requests are at work, which one is next, and which ones are refused. */
+
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import {
+  CREATES_AT_WORK_MAX,
+  READS_AT_WORK_MAX,
+  WAIT_MS_MAX,
+  WAITING_MAX,
+} from '../../src/http/limits.ts';
+import type { NewPet } from '../../src/pet.ts';
+import { addKey, startTestApp, type TestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { type Answer, openConnection } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const real = await startTestApp();
+after(() => real[Symbol.asyncDispose]());
+const { pets } = real.store;
+const mine = real.authorization;
+const others = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
+const BODY = '{"name":"Rex","categoryId":1}';
+
+/** What the store was asked for and has not answered: the ids of pets, and the names of new ones. */
+let asked: { readonly what: bigint | string; readonly answer: () => void }[] = [];
+let service: TestApp;
+let port: number;
+
+function wait(what: bigint | string): Promise<void> {
+  return new Promise((answer) => asked.push({ what, answer }));
+}
+
+const get = (id: number, headers = mine) => send(port, { path: `/v1/pets/${id}`, headers });
+const create = (name: string, headers = mine) =>
+  send(port, {
+    ...{ method: 'POST', path: '/v1/pets', headers },
+    body: JSON.stringify({ name, categoryId: 1 }),
+  });
+const countWaiting = () => service.app.readConnections().waitingRequests;
+
+/** Sends so many requests; resolves when `atWork` of them are at work and the others wait. */
+async function fill(
+  atWork: number,
+  waiting: number,
+  sendOne: (index: number) => Promise<Answer>,
+): Promise<Promise<Answer>[]> {
+  const first = Array.from({ length: atWork }, (_, index) => sendOne(index + 1));
+  await until(() => asked.length === atWork);
+  const rest = Array.from({ length: waiting }, (_, index) => sendOne(atWork + index + 1));
+  await until(() => countWaiting() === waiting);
+  assert.equal(asked.length, atWork);
+  return [...first, ...rest];
+}
+
+/** Lets the store answer all that it is asked for, until these have their answers. */
+async function answerAll(sent: readonly Promise<Answer>[]): Promise<number[]> {
+  let isOver = false;
+  const all = Promise.all(sent).finally(() => {
+    isOver = true;
+  });
+  await until(() => {
+    for (const { answer } of asked.splice(0)) answer();
+    return isOver;
+  });
+  return (await all).map(({ status }) => status);
+}
+
+describe('fair queue', () => {
+  beforeEach(async () => {
+    asked = [];
+    service = await startTestApp({
+      store: {
+        ...real.store,
+        pets: {
+          ...pets,
+          find: (id: bigint) => wait(id).then(() => pets.find(id)),
+          add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
+        },
+        close: async () => {},
+      },
+    });
+    ({ port } = service);
+  });
+  afterEach(() => service[Symbol.asyncDispose]());
+
+  test('fair queue › more reads than may be at work › wait, and are all answered', async () => {
+    const sent = await fill(READS_AT_WORK_MAX, 5, (index) => get(1_000 + index));
+    assert.deepEqual(await answerAll(sent), new Array(READS_AT_WORK_MAX + 5).fill(404));
+    assert.equal(countWaiting(), 0);
+  });
+
+  test('fair queue › a key with one request behind a key with many › is next but one', async () => {
+    const sent = await fill(READS_AT_WORK_MAX, 5, () => get(1));
+    const other = get(9_000, others);
+    await until(() => countWaiting() === 6);
+    for (const { answer } of asked.splice(0, 3)) answer();
+    await until(() => asked.length === READS_AT_WORK_MAX);
+    assert.deepEqual(
+      asked.slice(-3).map(({ what }) => what),
+      [1n, 9_000n, 1n],
+    );
+    await answerAll([...sent, other]);
+  });
+
+  test('fair queue › creates while reads wait › are at work', async () => {
+    const reads = await fill(READS_AT_WORK_MAX, 1, (index) => get(index));
+    const added = create('Rex');
+    await until(() => asked.at(-1)?.what === 'Rex');
+    await answerAll([...reads, added]);
+    assertJson(await added, 201);
+  });
+
+  test('fair queue › a create behind many of another key › is in the next commit', async () => {
+    const sent = await fill(CREATES_AT_WORK_MAX, 2, (index) => create(`pet ${index}`));
+    const other = create('of another', others);
+    await until(() => countWaiting() === 3);
+    asked.shift()?.answer();
+    asked.shift()?.answer();
+    await until(() => asked.at(-1)?.what === 'of another');
+    await answerAll([...sent, other]);
+  });
+
+  test('fair queue › creates whose bodies do not come › take no place', async () => {
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
+    const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
+    for (const { socket } of slow) socket.write(head);
+    await until(() => service.app.readConnections().requestsAtWork === slow.length);
+    const added = create('quick');
+    await until(() => asked.length === 1);
+    assert.equal(countWaiting(), 0);
+    await answerAll([added]);
+    for (const connection of slow) connection[Symbol.dispose]();
+  });
+
+  test('fair queue › one more than may wait › is refused at once, and other keys wait', async () => {
+    const sent = await fill(READS_AT_WORK_MAX, WAITING_MAX, (index) => get(index));
+    const refused = await get(1);
+    assertError(refused, 'unavailable', /try again/);
+    assert.equal(refused.headers['retry-after'], '1');
+    assert.equal(service.log.at(-1)?.reason, 'too many requests of the key wait');
+    const other = get(9_000, others);
+    await until(() => countWaiting() === WAITING_MAX + 1);
+    assert.ok((await answerAll([...sent, other])).every((status) => [200, 404].includes(status)));
+  });
+
+  test('fair queue › a request that waits for too long › is refused, and not executed', async (t) => {
+    const sent = await fill(READS_AT_WORK_MAX, 0, (index) => get(index));
+    const sentAt = performance.now();
+    const late = await get(9_000);
+    assertError(late, 'unavailable', /try again/);
+    assert.ok(performance.now() - sentAt > WAIT_MS_MAX - 10);
+    t.diagnostic(`${(performance.now() - sentAt).toFixed()} ms`);
+    assert.equal(service.log.at(-1)?.reason, 'the request waited for too long');
+    assert.ok(asked.every(({ what }) => what !== 9_000n));
+    await answerAll(sent);
+  });
+
+  test('fair queue › a client that goes away while its create waits › has added nothing', async () => {
+    const sent = await fill(CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
+    const gone = openConnection(port);
+    gone.socket.write(
+      `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
+    );
+    await until(() => countWaiting() === 1);
+    gone[Symbol.dispose]();
+    await until(() => service.app.readConnections().connections === sent.length);
+    const last = create('last');
+    await until(() => countWaiting() === 2);
+    asked.shift()?.answer();
+    await until(() => asked.at(-1)?.what === 'last');
+    assert.ok(asked.every(({ what }) => what !== 'Rex'));
+    await answerAll([...sent, last]);
+  });
+
+  test('fair queue › a key that is revoked while its request waits › is refused', async () => {
+    const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
+    const sent = await fill(READS_AT_WORK_MAX, 0, (index) => get(index));
+    const waiting = get(9_000, { authorization: `Bearer ${key}` });
+    await until(() => countWaiting() === 1);
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    asked.shift()?.answer();
+    assertError(await waiting, 'unauthorized', /API key/);
+    await answerAll(sent);
+  });
+
+  test('fair queue › clients that do not read their answers › take no place', async () => {
+    await real.store.pets.addAll(
+      (async function* () {
+        for (let id = 1; id <= 100; id += 1) {
+          yield { name: '\u0001'.repeat(253), categoryId: 1n, status: 'sold' as const };
+        }
+      })(),
+    );
+    const list = `GET /v1/pets?limit=100&status=sold HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`;
+    const accepted = new Set<Socket>();
+    service.app.server.on('connection', (socket) => accepted.add(socket));
+    const slow = Array.from({ length: 2 * READS_AT_WORK_MAX }, () => openConnection(port));
+    for (const { socket } of slow) {
+      socket.pause();
+      // More than the kernel keeps.
+      socket.write(list.repeat(100));
+    }
+    const countUnread = () =>
+      [...accepted].filter(({ writableLength }) => writableLength > 0).length;
+    await until(() => countUnread() === slow.length);
+    for (let count = 0; count < 5; count += 1) {
+      const answer = await send(port, { path: '/v1/pets?limit=1', headers: mine });
+      assertJson(answer, 200);
+    }
+    assert.equal(countUnread(), slow.length);
+    for (const connection of slow) connection[Symbol.dispose]();
+  });
+});

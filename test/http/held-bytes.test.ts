@@ -1,0 +1,95 @@
+/** What the service holds for its clients: bodies that are coming in, requests that wait, answers that are not read. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { after, describe, test } from 'node:test';
+import { BODY_PARTS_MAX, HELD_BYTES_MAX } from '../../src/http/limits.ts';
+import { startTestApp } from '../support/app.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
+import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key, authorization, store } = service;
+
+const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+const BODY_BYTES = 65_000;
+/** As many bodies of that size as may be held. */
+const BODIES = Math.floor(HELD_BYTES_MAX / BODY_BYTES);
+const REX = '{"name":"Rex","categoryId":3}';
+
+function openAll(count: number, options = {}): RawConnection[] & Disposable {
+  const connections = Array.from({ length: count }, () => openConnection(port, options));
+  return Object.assign(connections, {
+    [Symbol.dispose]() {
+      for (const connection of connections) connection[Symbol.dispose]();
+    },
+  });
+}
+
+const chunked = (parts: number) =>
+  `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n${'1\r\n \r\n'.repeat(parts - 2)}1c\r\n${REX.slice(1)}\r\n0\r\n\r\n`;
+
+describe('held bytes', () => {
+  test('held bytes › a body in as many parts as are allowed › is read', async () => {
+    const answer = parseAnswer(await exchange(port, chunked(BODY_PARTS_MAX)));
+    assertJson(answer, 201);
+  });
+
+  test('held bytes › a body in more parts › is 413', async () => {
+    const before = await store.pets.count();
+    for (const parts of [BODY_PARTS_MAX + 1, 30_000]) {
+      const answer = parseAnswer(await exchange(port, chunked(parts)));
+      assertError(answer, 'payload_too_large', /^the body must come in at most 1000 parts$/);
+    }
+    assert.equal(await store.pets.count(), before);
+  });
+
+  test('held bytes › more bodies at once than may be held › cost the oldest of them', async () => {
+    using slow = openAll(BODIES + 2);
+    const body = Buffer.alloc(BODY_BYTES, ' ');
+    for (const { socket } of slow) {
+      const received = once(service.app.server, 'request');
+      socket.write(`POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY_BYTES + 1}\r\n\r\n`);
+      socket.write(body);
+      await received;
+    }
+    const answered = () => slow.filter(({ received }) => received !== '');
+    await until(() => answered().length === 2);
+    assert.deepEqual(answered(), slow.slice(0, 2));
+    for (const { received } of answered()) {
+      assertError(parseAnswer(received), 'unavailable', /try again/);
+    }
+    const headers = { ...authorization, 'content-type': 'application/json' };
+    assertJson(await send(port, { method: 'POST', path: '/v1/pets', headers, body: REX }), 201);
+  });
+
+  test('held bytes › bodies that came to their end › are held no longer', async () => {
+    const body = REX.padEnd(BODY_BYTES, ' ');
+    for (let count = 0; count < BODIES + 10; count += 1) {
+      const sent = { method: 'POST', path: '/v1/pets', headers: authorization, body };
+      assertJson(await send(port, sent), 201);
+    }
+  });
+
+  test('held bytes › more requests that wait than may be held › cost the oldest connections', async ({
+    mock,
+  }) => {
+    const { promise: checked, resolve: answerCheck } = Promise.withResolvers<void>();
+    mock.method(store, 'check', () => checked);
+    using waiting = openAll(BODIES + 20);
+    const request = 'GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n';
+    const filling = request.repeat(Math.floor(BODY_BYTES / request.length));
+    for (const { socket } of waiting) {
+      const received = once(service.app.server, 'request');
+      socket.on('error', () => undefined).write(filling);
+      await received;
+    }
+    await until(() => waiting.some(({ socket }) => socket.destroyed));
+    const last = waiting.findLastIndex(({ socket }) => socket.destroyed);
+    assert.ok(last < 100 && waiting.slice(0, last).every(({ socket }) => socket.destroyed));
+    answerCheck();
+    await until(() => waiting.at(-1)?.received.startsWith('HTTP/1.1 200 ') === true);
+  });
+});
