@@ -1,4 +1,4 @@
-/** Clients that send bodies without end, which nobody reads. */
+/** Clients whose bodies have no end, or cost much for their bytes. */
 
 import { after, test } from 'node:test';
 import { assertBears, startTarget, writeForEver } from './attack.ts';
@@ -7,18 +7,20 @@ const service = await startTarget();
 after(() => service[Symbol.asyncDispose]());
 const { key } = service;
 
+const KIB = 1024;
 const HOST = 'Host: x\r\n';
 const KEY = `Authorization: Bearer ${key}\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const LONG = 'Content-Length: 100000000000\r\n';
-const BYTES = Buffer.alloc(64 * 1024, '{');
+const BYTES = Buffer.alloc(64 * KIB, '{');
 const CHUNK = Buffer.concat([Buffer.from('10000\r\n'), BYTES, Buffer.from('\r\n')]);
+const POST = `POST /v1/pets HTTP/1.1\r\n${HOST}`;
 
 for (const [what, head, part] of [
-  ['no key, in chunks', `POST /v1/pets HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK],
-  ['no key, announced', `POST /v1/pets HTTP/1.1\r\n${HOST}${LONG}\r\n`, BYTES],
+  ['no key, in chunks', `${POST}${CHUNKED}\r\n`, CHUNK],
+  ['no key, announced', `${POST}${LONG}\r\n`, BYTES],
   ['no path, in chunks', `POST /nothing HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK],
-  ['a key, in chunks', `POST /v1/pets HTTP/1.1\r\n${HOST}${KEY}${CHUNKED}\r\n`, CHUNK],
+  ['a key, in chunks', `${POST}${KEY}${CHUNKED}\r\n`, CHUNK],
   ['a head without an end', `GET / HTTP/1.1\r\n${HOST}X: `, BYTES],
 ] as const) {
   test(`abuse › 50 clients that send without end, with ${what} › is borne`, async (t) => {
@@ -26,6 +28,40 @@ for (const [what, head, part] of [
       socket.write(head);
       socket.resume();
       writeForEver(socket, part);
+    });
+    t.diagnostic(figures);
+  });
+}
+
+const create = (body: string) => `${POST}${KEY}Content-Length: ${body.length}\r\n\r\n${body}`;
+
+for (const [clients, what, request] of [
+  [5, 'creates with a string of escaped quotes', create(`{"${'\\"'.repeat(32 * KIB - 1)}`)],
+  [20, 'creates with 65,536 brackets', create('['.repeat(64 * KIB))],
+  [20, 'creates with as many members', create(`{"a":{${'"a":{},'.repeat(9 * KIB)}`)],
+  [100, 'heads with 4,000 fields and no key', `GET / HTTP/1.1\r\n${'a:\r\n'.repeat(4_000)}\r\n`],
+] as const) {
+  test(`abuse › ${clients} clients that send ${what} › are borne`, async (t) => {
+    const figures = await assertBears(service, clients, (socket) => {
+      socket.on('data', () => socket.write(request));
+      socket.write(request);
+    });
+    t.diagnostic(figures);
+  });
+}
+
+for (const [clients, what, bytes] of [
+  [60, 'in chunks of a byte', `${CHUNKED}\r\n${'1\r\n{\r\n'.repeat(60_000)}`],
+  [1_000, 'of 64 KiB without the last byte', `Content-Length: 65536\r\n\r\n${'{'.repeat(65_535)}`],
+  [4_096, 'of 64 KiB without the last byte', `Content-Length: 65536\r\n\r\n${'{'.repeat(65_535)}`],
+  [4_096, 'that never come', 'Content-Length: 29\r\n\r\n'],
+] as const) {
+  test(`abuse › ${clients} clients with bodies ${what} › are borne`, async (t) => {
+    await using fresh = await startTarget();
+    const head = `${POST}Authorization: Bearer ${fresh.key}\r\n`;
+    const figures = await assertBears(fresh, clients, (socket) => {
+      socket.write(head + bytes);
+      socket.resume();
     });
     t.diagnostic(figures);
   });

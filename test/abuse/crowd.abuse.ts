@@ -2,11 +2,12 @@
 
 import { test } from 'node:test';
 import { send } from '../support/request.ts';
-import { assertBears, startTarget, type Target } from './attack.ts';
+import { assertBears, startTarget, type Target, TEN_KEYS_P99_MS_MAX } from './attack.ts';
 
 const CONNECTIONS = 500;
 /** Requests of each that wait for their answers. */
 const AT_WORK = 4;
+const KEYS = 10;
 /** A full page of a list. */
 const PETS = 100;
 /** More than what the clients beside the attack send. */
@@ -43,3 +44,26 @@ for (const [limit, args] of [
     });
   }
 }
+
+test(`abuse › ${CONNECTIONS} clients of ${KEYS} keys that list without a pause › are borne`, async (t) => {
+  await using service = await startTarget();
+  await addPets(service);
+  const keys = await Promise.all(Array.from({ length: KEYS }, () => service.createKey()));
+  let opened = 0;
+  const figures = await assertBears(
+    service,
+    CONNECTIONS,
+    (socket) => {
+      opened += 1;
+      const [line, rest] = REQUESTS.list;
+      const key = keys[opened % KEYS];
+      const part = `${line}\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${rest}`;
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        socket.write(part.repeat(text.split('HTTP/1.1 ').length - 1));
+      });
+      socket.once('connect', () => socket.write(part.repeat(AT_WORK)));
+    },
+    TEN_KEYS_P99_MS_MAX,
+  );
+  t.diagnostic(figures);
+});
