@@ -17,6 +17,7 @@ import {
   HEADER_BYTES_MAX,
   IDLE_MS_MAX,
   READS_AT_WORK_MAX,
+  READS_OF_CONNECTION_MAX,
   TIMEOUTS,
 } from './limits.ts';
 import { addBytesParser } from './protocol/body.ts';
@@ -61,6 +62,8 @@ export interface AppOptions {
   readonly rateLimiter?: RateLimiter | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
+  /** The connections to PostgreSQL, which the reads at work share; absent with a store in this process. */
+  readonly databaseConnections?: number | undefined;
   /** Counts every request that is answered. */
   readonly count?: ((line: RequestLine) => void) | undefined;
   /** The time in milliseconds since 1970. */
@@ -77,7 +80,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const findClient = createFindClient(options.trustProxy ?? []);
   let stopping = false;
   const isStopping = () => stopping;
-  const reads = new FairQueue(READS_AT_WORK_MAX);
+  const reads = new FairQueue(
+    options.databaseConnections === undefined
+      ? READS_AT_WORK_MAX
+      : READS_OF_CONNECTION_MAX * options.databaseConnections,
+  );
   const creates = new FairQueue(CREATES_AT_WORK_MAX);
 
   // What happens to connections: their number, and Expect and CONNECT, which never become a request.
@@ -115,10 +122,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       // Behind the body: a client that sends it slowly takes no place at work.
-      v1.addHook('preValidation', (request, _reply, done) =>
+      v1.addHook('preHandler', (request, _reply, done) =>
         (request.method === 'POST' ? creates : reads).enter(request, done),
       );
-      v1.addHook('preValidation', authenticateAgain);
+      v1.addHook('preHandler', authenticateAgain);
       await v1.register(petRoutes, { store, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },

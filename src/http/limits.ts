@@ -23,11 +23,14 @@ export const REQUEST_SECONDS_MAX = 30;
 export const ADMIN_CONNECTIONS_MAX = 100;
 
 /** Requests under a key that are at work at a time; the others wait in the fair queue. */
-export const READS_AT_WORK_MAX = 16;
-export const CREATES_AT_WORK_MAX = 512;
+export const READS_AT_WORK_MAX = 32;
+export const CREATES_AT_WORK_MAX = 128;
+
+/** In place of READS_AT_WORK_MAX, for each connection to PostgreSQL: reads wait for the network, not for the processor. */
+export const READS_OF_CONNECTION_MAX = 16;
 
 /** How many requests of a key may wait, and for how long. */
-export const WAITING_MAX = 1_000;
+export const WAITING_MAX = 2_000;
 export const WAIT_MS_MAX = 2_000;
 
 /** How long an answer may take to be read to its end. */

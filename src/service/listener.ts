@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
+import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import type { OpenLog } from './log.ts';
 import type { Metrics, Sources } from './metrics.ts';
@@ -35,7 +36,12 @@ export async function startListener(
     store: () => store.readStatistics(),
     droppedLogLines: countDropped,
   });
-  const app = await createApp({ ...options, store, log, rateLimiter, count: metrics?.count });
+  const isRemote = parseAddress(options.database).kind === 'postgres';
+  const databaseConnections = isRemote ? options.databaseConnections : undefined;
+  const app = await createApp({
+    ...options,
+    ...{ store, log, rateLimiter, databaseConnections, count: metrics?.count },
+  });
   await listen(app, options);
   return {
     port: getPort(app),

@@ -124,7 +124,7 @@ function addStatistics(registry: Registry, sources: Sources): void {
   );
   addGauge(
     'petstore_http_waiting_requests',
-    'Requests that wait for their turn, behind others of their key.',
+    'Requests that wait for their turn in the fair queue.',
     () => connections().waitingRequests,
   );
   addCounter('petstore_commits_total', 'Group commits.', () => store().commits);

@@ -79,12 +79,12 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   if (!isStoppedAgain) socket.off('readable', ignore).off('error', ignore).resume();
 }
 
-/** The head of a request as it was sent, without the field of an upgrade. */
+/** The head of a request as it was sent, but for the name of a field `Upgrade`, which would stop the parser again. */
 function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
   let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? '';
-    if (!/^upgrade$/i.test(name)) head += `${name}: ${rawHeaders[at + 1]}\r\n`;
+    const name = String(rawHeaders[at]);
+    head += `${/^upgrade$/i.test(name) ? 'X-Upgrade' : name}: ${rawHeaders[at + 1]}\r\n`;
   }
   return Buffer.from(`${head}\r\n`, 'latin1');
 }

@@ -9,7 +9,7 @@ import { sendErrorInOrder } from './parser-errors.ts';
 
 /** Routes the server's events to the application or answers them in the Error shape. */
 export function handleServerEvents(server: Server, log: RequestLog): void {
-  // Node drops the fields above this number; a request that has one more than allowed is refused.
+  // Node refuses or, in some versions, drops the fields above this number; `rejectAmbiguousFraming` refuses the last one.
   server.maxHeadersCount = HEADER_FIELDS_MAX + 1;
   const asRequest = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
