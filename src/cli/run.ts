@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { addBackup } from './commands/backup.ts';
-import { addCompletion } from './commands/completion.ts';
 import { addCopy } from './commands/copy.ts';
 import { addKeys } from './commands/keys.ts';
 import { addOpenApi } from './commands/openapi.ts';
@@ -36,7 +35,9 @@ function createProgram(): Command {
   addServe(program);
   addKeys(program);
   addPetFiles(addPets(program));
-  for (const add of [addBackup, addCopy, addOpenApi, addCompletion]) add(program);
+  addBackup(program);
+  addCopy(program);
+  addOpenApi(program);
   return program;
 }
 

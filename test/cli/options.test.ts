@@ -388,7 +388,6 @@ describe('petstore', { concurrency: 2 }, () => {
     ['pets generate', ['COUNT', 'SEED', 'FORMAT']],
     ['backup', ['DATABASE', 'KEEP']],
     ['copy', ['FROM', 'TO']],
-    ['completion', []],
     ['openapi', ['BASE_URL', 'ENVIRONMENT']],
   ] as const) {
     const args = command.split(' ').filter((word) => word !== '');
