@@ -22,7 +22,6 @@ export class CommitCounter {
    */
   read(): number {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
-    // Stryker disable next-line ConditionalExpression: only faster
     if (turn !== this.#turn) {
       try {
         this.#version = Number(this.#dataVersion.get()?.data_version);
