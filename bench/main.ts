@@ -6,8 +6,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Command } from 'commander';
-import { parseCount } from './arguments.ts';
+import { Command, InvalidArgumentError } from 'commander';
 import { Datasets } from './datasets.ts';
 import { evaluate, type Result, toMarkdown } from './report.ts';
 import { createScenarios } from './scenarios.ts';
@@ -82,4 +81,10 @@ for (const scenario of all.filter(({ name }) => names.includes(name))) {
 function describe(): string {
   const { rounds, seconds } = pace;
   return `rounds of ${seconds} s: ${rounds}${short ? ' (too short to mean anything)' : ''}`;
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (Number.isSafeInteger(count) && count > 0) return count;
+  throw new InvalidArgumentError('It must be a whole number from 1.');
 }
