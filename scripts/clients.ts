@@ -13,7 +13,7 @@ import { createFolder } from '../test/support/temporary-folder.ts';
 import { installNode, installPython, ROOT, run } from './run.ts';
 
 /** A folder for each tool: its packages, and the scenario. */
-export const CLIENTS = join(ROOT, '.ci/clients');
+const CLIENTS = join(ROOT, '.ci/clients');
 
 export async function checkClients(): Promise<void> {
   await using folder = await createFolder();
@@ -24,7 +24,7 @@ export async function checkClients(): Promise<void> {
 }
 
 /** Saves the document that a service serves into that folder; its path. */
-export async function saveDocument(folder: string): Promise<string> {
+async function saveDocument(folder: string): Promise<string> {
   const path = join(folder, 'openapi.json');
   await using service = await startService([], { cwd: folder });
   await writeFile(path, await (await fetch(`${service.url}/openapi.json`)).text());
@@ -81,7 +81,7 @@ async function checkGo(document: string): Promise<void> {
 }
 
 /** Runs a scenario on a service of its own, whose store has 250 sample pets. */
-export async function runScenario(
+async function runScenario(
   command: string,
   args: readonly string[],
   cwd: string,

@@ -8,7 +8,6 @@ export const RECIPES: ReadonlyMap<string, string> = new Map([
   ['package.ts', 'TypeScript'],
   ['fetch.ts', 'TypeScript without a package'],
   ['python.py', 'Python'],
-  ['go.go', 'Go'],
 ]);
 
 export function getRecipe(name: string): string {

@@ -1,4 +1,4 @@
-/** The recipes of languages that need something which npm does not bring: curl, Python and Go. */
+/** The recipes of languages that need something which npm does not bring: curl and Python. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,17 +23,13 @@ test('recipe in curl › with lost, refused and late answers › adds a pet once
 test('recipe in Python › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
   assertRecipe('python3', ['python.py']));
 
-test('recipe in Go › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
-  assertRecipe('go', ['run', 'go.go']));
-
-for (const [language, command, ...args] of [
+for (const [language, command, file] of [
   ['curl', 'bash', 'curl.sh'],
   ['Python', 'python3', 'python.py'],
-  ['Go', 'go', 'run', 'go.go'],
 ] as const) {
   test(`recipe in ${language} › an answer of another server, or a next page there › ends it`, () =>
-    assertFailures(command, args));
+    assertFailures(command, [file]));
 
   test(`recipe in ${language} › without a key or an address › says how it is started`, () =>
-    assertUsage(command, args));
+    assertUsage(command, [file]));
 }
