@@ -41,7 +41,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   unit: {
     files: [
       'test/!(http-on-postgresql).test.ts',
-      'test/service/token-buckets.test.ts',
+      'test/service/rate-limiter.test.ts',
       'test/storage/{address,group-commit,page-cache}.test.ts',
       'test/durability/*.test.ts',
     ],

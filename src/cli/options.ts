@@ -131,11 +131,11 @@ export const serveOptions = () => [
     .argParser(parseOrigins),
   option(
     '--rate-limit <count>',
-    'the requests a second of each key (default: not limited)',
+    'the requests of a key in a second, in each process (default: not limited)',
   ).argParser(parseRate),
   option(
     '--rate-limit-burst <count>',
-    'the requests of a key at once (default: those of a second)',
+    'the requests of a key at once, in each process (default: those of a second)',
   ).argParser(parseRate),
   option(
     '--trust-proxy <addresses>',

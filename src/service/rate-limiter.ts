@@ -1,40 +1,61 @@
-/** The rate limit of each key, counted in this process or, in a worker, by tokens that it leases. */
+/** The rate limit of each key, which this process counts for itself, also when it is one of several workers. */
 
-import cluster from 'node:cluster';
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
 import type { ServeOptions } from './service.ts';
-import { type RateLimit, TokenBuckets } from './token-buckets.ts';
-import { LeasingRateLimiter } from './token-leases.ts';
 
-type LimitOptions = Pick<ServeOptions, 'rateLimit' | 'rateLimitBurst' | 'workers'>;
+/** Up to this number of buckets, none is forgotten. */
+const BUCKETS_MIN = 1_000;
 
-/** The limit that the options ask for; undefined when requests are not limited. */
-export function findRateLimit({
-  rateLimit,
-  rateLimitBurst = rateLimit,
-}: LimitOptions): RateLimit | undefined {
-  if (rateLimit === undefined || rateLimitBurst === undefined) return undefined;
-  return { perSecond: rateLimit, burst: rateLimitBurst };
+/** A token bucket for each key: it fills at the rate, up to the burst, and each request takes a token. */
+export class TokenBuckets implements RateLimiter {
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly #now: () => number;
+  readonly #buckets = new Map<number, { tokens: number; at: number }>();
+  #forgetAt = BUCKETS_MIN;
+
+  /** @param now the time in milliseconds, by a clock that is never set back. */
+  constructor(perSecond: number, burst: number, now: () => number) {
+    this.perSecond = perSecond;
+    this.burst = burst;
+    this.#now = now;
+  }
+
+  /** The number of buckets in memory. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  take(keyId: number): number {
+    const now = this.#now();
+    let bucket = this.#buckets.get(keyId);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= this.#forgetAt) this.#forgetFull(now);
+      bucket = { tokens: this.burst, at: now };
+      this.#buckets.set(keyId, bucket);
+    }
+    const filled = bucket.tokens + ((now - bucket.at) * this.perSecond) / 1_000;
+    bucket.tokens = Math.min(this.burst, filled);
+    bucket.at = now;
+    if (bucket.tokens < 1) return -1;
+    bucket.tokens -= 1;
+    return Math.floor(bucket.tokens);
+  }
+
+  /** A full bucket is the same as a new one. The next search is when their number has doubled. */
+  #forgetFull(now: number): void {
+    for (const [keyId, { tokens, at }] of this.#buckets) {
+      if (tokens + ((now - at) * this.perSecond) / 1_000 >= this.burst) this.#buckets.delete(keyId);
+    }
+    this.#forgetAt = Math.max(BUCKETS_MIN, 2 * this.#buckets.size);
+  }
 }
 
-/**
- * The limiter of this process; undefined when requests are not limited.
- *
- * @param now the time in milliseconds, by a clock that is never set back.
- */
+/** The limiter that the options ask for; undefined when requests are not limited. */
 export function createRateLimiter(
-  options: LimitOptions,
+  { rateLimit, rateLimitBurst = rateLimit }: Pick<ServeOptions, 'rateLimit' | 'rateLimitBurst'>,
   now = () => performance.now(),
 ): RateLimiter | undefined {
-  const limit = findRateLimit(options);
-  if (limit === undefined) return undefined;
-  if (cluster.isWorker) return new LeasingRateLimiter(limit, options.workers);
-  const buckets = new TokenBuckets(limit);
-  return {
-    ...limit,
-    take(keyId) {
-      const { taken, left } = buckets.take(keyId, 1, now());
-      return taken === 0 ? -1 : Math.floor(left);
-    },
-  };
+  if (rateLimit === undefined || rateLimitBurst === undefined) return undefined;
+  return new TokenBuckets(rateLimit, rateLimitBurst, now);
 }

@@ -23,7 +23,7 @@ export interface ServeOptions {
   /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[];
   readonly retireGetPet: boolean;
-  /** The requests of each key in a second, and at once. */
+  /** The requests of each key in a second, and at once, that each process accepts. */
   readonly rateLimit?: number;
   readonly rateLimitBurst?: number;
 }

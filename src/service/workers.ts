@@ -6,9 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { findRateLimit } from './rate-limiter.ts';
 import type { ServeOptions, Service } from './service.ts';
-import { lendTokens } from './token-leases.ts';
 
 /** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
@@ -26,8 +24,6 @@ let isStopping = false;
  */
 export async function startWorkers(options: ServeOptions, log: Log): Promise<Service> {
   const { workers: count, host, port: wanted } = options;
-  const limit = findRateLimit(options);
-  if (limit !== undefined) lendTokens(limit);
   // Each worker accepts its connections itself. The primary could pass one to a worker that has just
   // died, and that connection would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;

@@ -15,7 +15,7 @@ const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
 /** A limiter by this clock; the time stands still, unless the clock goes on. */
 function createLimiter(getNow = () => 0) {
-  return createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST, workers: 1 }, getNow);
+  return createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST }, getNow);
 }
 
 const service = await startTestApp({ rateLimiter: createLimiter() });
@@ -147,7 +147,7 @@ describe('rate limit', { concurrency: true }, () => {
   });
 
   test('rate limit › not set › limits nothing and adds no header', async () => {
-    await using free = await startTestApp({ rateLimiter: createRateLimiter({ workers: 1 }) });
+    await using free = await startTestApp({ rateLimiter: createRateLimiter({}) });
     for (let count = 0; count < 200; count += 1) {
       const answer = await send(free.port, { path: '/v1/pets', headers: free.authorization });
       assertJson(answer, 200);
@@ -159,7 +159,7 @@ describe('rate limit', { concurrency: true }, () => {
 
 test('rate limit › connections whose requests are all above it › make room for a new one', async () => {
   const maxConnections = 3;
-  const limiter = createRateLimiter({ rateLimit: 1, rateLimitBurst: 1, workers: 1 }, () => 0);
+  const limiter = createRateLimiter({ rateLimit: 1 }, () => 0);
   await using full = await startTestApp({ rateLimiter: limiter, maxConnections });
   const { port, key } = full;
   const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;

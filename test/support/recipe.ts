@@ -33,7 +33,7 @@ interface Ran {
 export async function runRecipe(command: string, args: readonly string[]): Promise<Ran> {
   await using stack = new AsyncDisposableStack();
   let now = 0;
-  const rateLimiter = createRateLimiter({ rateLimit: 3, rateLimitBurst: 3, workers: 1 }, () => now);
+  const rateLimiter = createRateLimiter({ rateLimit: 3, rateLimitBurst: 3 }, () => now);
   const service = stack.use(await startTestApp({ rateLimiter }));
   const seeds = Array.from({ length: PETS }, (_, index) => `Pet ${index + 1}`);
   for (const name of seeds) await service.store.pets.add({ name, categoryId: 7n });

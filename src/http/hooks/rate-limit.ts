@@ -17,7 +17,7 @@ export interface RateLimiter {
   /** The requests that a key may send at once. */
   readonly burst: number;
   /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
-  take(keyId: number): number | Promise<number>;
+  take(keyId: number): number;
 }
 
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
@@ -25,20 +25,16 @@ export function createRateLimit(limiter: RateLimiter) {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
 
   return function rateLimit(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const decide = (left: number): void => {
-      reply.header('ratelimit-policy', policy);
-      reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
-      if (left >= 0) {
-        done();
-        return;
-      }
-      reply.header('retry-after', RETRY_AFTER_SECONDS);
-      // Without the pause, clients that ignore Retry-After would take the processor.
-      reply.code(429);
-      setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
-    };
     const left = limiter.take(request.keyId as number);
-    if (typeof left === 'number') decide(left);
-    else left.then(decide, done);
+    reply.header('ratelimit-policy', policy);
+    reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
+    if (left >= 0) {
+      done();
+      return;
+    }
+    reply.header('retry-after', RETRY_AFTER_SECONDS);
+    // Without the pause, clients that ignore Retry-After would take the processor.
+    reply.code(429);
+    setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
   };
 }

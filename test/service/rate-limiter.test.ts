@@ -1,0 +1,91 @@
+/** Token buckets, for any limit and any course of requests. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { TokenBuckets } from '../../src/service/rate-limiter.ts';
+
+const PER_SECOND_MAX = 1_000_000;
+
+const perSecond = fc.integer({ min: 1, max: PER_SECOND_MAX });
+
+/** Requests one after the other: the key of each, and the milliseconds before it. */
+const course = fc.array(
+  fc.record({
+    key: fc.integer({ min: 1, max: 3 }),
+    ms: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 2_000, noNaN: true })),
+  }),
+  { maxLength: 100 },
+);
+
+/** What rounding may add up to. */
+const ROUNDING = 1e-3;
+
+test('TokenBuckets › any course of requests › between any two moments a burst and the rate pass, and no more', () => {
+  fc.assert(
+    fc.property(perSecond, fc.integer({ min: 1, max: 20 }), course, (rate, burst, steps) => {
+      let now = 0;
+      const buckets = new TokenBuckets(rate, burst, () => now);
+      const passed: { readonly key: number; readonly at: number }[] = [];
+      for (const { key, ms } of steps) {
+        now += ms;
+        if (buckets.take(key) >= 0) passed.push({ key, at: now });
+      }
+      for (const [first, { key, at: from }] of passed.entries()) {
+        const same = passed.slice(first).filter((each) => each.key === key);
+        for (const [index, { at }] of same.entries()) {
+          assert.ok(index + 1 <= burst + ((at - from) * rate) / 1_000 + ROUNDING);
+        }
+      }
+    }),
+  );
+});
+
+test('TokenBuckets › any course of requests › each answer is what the key may still send', () => {
+  fc.assert(
+    fc.property(perSecond, fc.integer({ min: 1, max: 20 }), course, (rate, burst, steps) => {
+      let now = 0;
+      const buckets = new TokenBuckets(rate, burst, () => now);
+      const tokens = new Map<number, number>();
+      const seen = new Map<number, number>();
+      for (const { key, ms } of steps) {
+        now += ms;
+        const passed = now - (seen.get(key) ?? 0);
+        const there = Math.min(burst, (tokens.get(key) ?? burst) + (passed * rate) / 1_000);
+        const left = buckets.take(key);
+        if (left < 0) assert.ok(there < 1 + ROUNDING);
+        else assert.ok(left <= there - 1 + ROUNDING && left > there - 2 - ROUNDING);
+        tokens.set(key, left < 0 ? there : there - 1);
+        seen.set(key, now);
+      }
+    }),
+  );
+});
+
+test('TokenBuckets › a full burst at once › passes to the last token, whatever the rate', () => {
+  const anyTime = fc.double({ min: 0, max: 1e9, noNaN: true });
+  fc.assert(
+    fc.property(perSecond, fc.integer({ min: 1, max: 200 }), anyTime, (rate, burst, now) => {
+      const buckets = new TokenBuckets(rate, burst, () => now);
+      for (let left = burst - 1; left >= 0; left -= 1) assert.equal(buckets.take(1), left);
+      assert.equal(buckets.take(1), -1);
+    }),
+  );
+});
+
+test('TokenBuckets › 100,000 keys, one after the other › are forgotten when their buckets are full again', () => {
+  let now = 0;
+  const buckets = new TokenBuckets(1, 2, () => now);
+  let largest = 0;
+  for (let key = 1; key <= 100_000; key += 1) {
+    now = key;
+    buckets.take(key);
+    buckets.take(key);
+    largest = Math.max(largest, buckets.size);
+  }
+  // 2,000 buckets are not full at a time.
+  assert.ok(largest <= 2 * 2_000 + 1_000, `${largest} buckets`);
+  // A bucket that is not full again is not forgotten.
+  assert.deepEqual([buckets.take(98_500), buckets.take(98_500)], [0, -1]);
+  assert.equal(buckets.take(99_500), -1);
+});
