@@ -316,18 +316,6 @@ describe('files', { concurrency: true }, () => {
         /belongs to another program/,
       ],
       [
-        'without its tables',
-        async () => {
-          const file = join(createProcessFolder(), 'store.db');
-          alter(
-            file,
-            `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
-          );
-          return file;
-        },
-        /is not as a petstore made it: see its table pets, and restore it from a backup/,
-      ],
-      [
         'that another program has only marked as its own',
         async () => {
           const file = join(createProcessFolder(), 'other.db');

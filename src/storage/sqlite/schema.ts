@@ -2,9 +2,8 @@
 
 import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import { MEMORY_FILE } from '../address.ts';
 import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
@@ -58,42 +57,6 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
       `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
     );
   }
-  checkObjects(connection, file, version);
-}
-
-/**
- * A trigger could undo a revocation, and a view in the place of a table could be endless: so the file
- * must have exactly what the migrations create.
- *
- * @throws PetstoreError `unavailable` when an object is foreign, missing or changed.
- */
-function checkObjects(connection: DatabaseSync, file: string, version: number): void {
-  using pristine = new DatabaseSync(MEMORY_FILE);
-  for (const step of MIGRATIONS.slice(0, version)) pristine.exec(step);
-  const expected = listObjects(pristine);
-  const actual = listObjects(connection);
-  const differing = [...actual.keys(), ...expected.keys()].find(
-    (name) => actual.get(name) !== expected.get(name),
-  );
-  if (differing === undefined) return;
-  throw new PetstoreError(
-    'unavailable',
-    `the database ${file} is not as a petstore made it: see its ${differing}, and restore it from a backup`,
-  );
-}
-
-/**
- * The SQL of each table, index, view and trigger, by kind and name; those that ANALYZE makes are left
- * out. SQLite keeps the text of a migration, whose comments and line ends may differ between releases.
- */
-function listObjects(connection: DatabaseSync): Map<string, string> {
-  const select = `select type || ' ' || name as name, coalesce(sql, '') as sql from sqlite_schema
-    where name not like 'sqlite_stat%'`;
-  const objects = new Map<string, string>();
-  for (const { name, sql } of connection.prepare(select).all()) {
-    objects.set(String(name), String(sql).replace(/--.*/g, '').replace(/\s+/g, ' '));
-  }
-  return objects;
 }
 
 /**
