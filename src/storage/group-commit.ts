@@ -13,16 +13,14 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024;
 const GROUP_MAX = 500;
 
 /**
- * After a commit beside which this process was busy and something was read, the next one waits for so many times as
- * long, up to a limit: else creates would take the processor, here and in the database, from the reads.
+ * Commits without a pause would take the processor, here and in the database, from the reads. So when this process
+ * was busy and read something during a commit, a pause follows that commit. The pause lasts PAUSE_FACTOR times as
+ * long as the commit, and at most PAUSE_MS_MAX.
  */
 const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
 /** The part of the time since the last commit ended in which the event loop had work. */
 const BUSY_MIN = 0.5;
-
-/** So many commits in a row are slow before writes are refused for it: one may be slow by chance. */
-const RECENT_COMMITS = 3;
 
 interface Waiting<Write, Result> {
   readonly write: Write;
@@ -45,8 +43,8 @@ type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Outc
  * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
  * @param toBytes about how much memory a write takes while it waits.
  * @param waitMsMax how long a write may wait until its commit begins.
- * @throws PetstoreError `unavailable` when too much waits already; when it waited for too long, and at
- *   once when it would, as the fastest of the last commits was.
+ * @throws PetstoreError `unavailable` at once when too many writes wait, or later when the write has waited
+ *   for too long.
  */
 export function groupCommit<Write, Result>(
   commit: Commit<Write, Result>,
@@ -63,12 +61,8 @@ class Queue<Write, Result> {
   readonly #statistics: Statistics;
   readonly #waitMsMax: number;
   readonly #waiting: Waiting<Write, Result>[] = [];
-  /** The times of the last commits, of those that failed too, and of the pauses after them. */
-  readonly #recentMs = Array.from({ length: RECENT_COMMITS }, () => 0);
   #bytes = 0;
   #isCommitting = false;
-  /** Of the commit that is under way. */
-  #startedAt: number | undefined;
   #loop = performance.eventLoopUtilization();
   #reads = 0;
 
@@ -82,7 +76,6 @@ class Queue<Write, Result> {
     if (this.#waiting.length >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX) {
       return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
     }
-    if (this.#toWaitMs() > this.#waitMsMax) return Promise.reject(tooSlow());
     this.#bytes += bytes;
     this.#statistics.waitingWrites += 1;
     return new Promise((resolve, reject) => {
@@ -97,19 +90,15 @@ class Queue<Write, Result> {
     do {
       const group = this.#take(GROUP_MAX);
       const startedAt = performance.now();
-      this.#startedAt = startedAt;
       await this.#commitGroup(group);
       const ms = performance.now() - startedAt;
       const pauseMs = this.#isTakingFromReads() ? Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX) : 0;
-      this.#recentMs.shift();
-      this.#recentMs.push(ms + pauseMs);
       this.#statistics.commits += 1;
       this.#statistics.committedWrites += group.length;
       this.#statistics.commitSeconds += ms / 1_000;
       this.#rejectLate(pauseMs);
       if (pauseMs > 0) await sleep(pauseMs);
     } while (this.#waiting.length > 0);
-    this.#startedAt = undefined;
     this.#isCommitting = false;
   }
 
@@ -132,7 +121,9 @@ class Queue<Write, Result> {
   #rejectLate(pauseMs: number): void {
     const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
-    for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) reject(tooSlow());
+    for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) {
+      reject(new PetstoreError('unavailable', 'the database commits too slowly for all that wait'));
+    }
   }
 
   /** Whether this process was busy and read something since this was last asked. */
@@ -143,17 +134,7 @@ class Queue<Write, Result> {
     const { utilization } = performance.eventLoopUtilization(this.#loop, loop);
     return utilization > BUSY_MIN && this.#reads > reads;
   }
-
-  /** How long another write would wait until its commit begins, if each took as long as the fastest of the last. */
-  #toWaitMs(): number {
-    if (this.#startedAt === undefined) return 0;
-    const groupsAhead = 1 + Math.floor(this.#waiting.length / GROUP_MAX);
-    return this.#startedAt + groupsAhead * Math.min(...this.#recentMs) - performance.now();
-  }
 }
-
-const tooSlow = () =>
-  new PetstoreError('unavailable', 'the database commits too slowly for all that wait');
 
 function settle<Write, Result>(
   group: readonly Waiting<Write, Result>[],
