@@ -9,31 +9,38 @@ export interface LogFormat {
   event(level: LogLevel, fields: Fields, message: string): string;
 }
 
-/** Makes the line of a request by hand, in a third of the time of JSON.stringify: it is a fifth of what a small answer costs. */
-export const JSON_LINES: LogFormat = {
-  request(level, { client, method, route, status, ms, requestId, keyId, traceId, refusal }) {
+const { pid } = process;
+
+export class JsonLines implements LogFormat {
+  /** The last time that was written, and its text: many lines have the same millisecond. */
+  #ms = 0;
+  #time = '';
+
+  /** Makes the line by hand, in a third of the time of JSON.stringify: the line is a fifth of what a small answer costs. */
+  request(
+    level: LogLevel,
+    { client, method, route, status, ms, requestId, keyId, traceId, refusal }: RequestLine,
+  ): string {
     const what = method === undefined ? '' : `,"method":"${method}"`;
     const where = route === undefined ? '' : `,"route":"${route}"`;
     const time = ms === undefined ? '' : `,"ms":${Math.round(ms * 1000) / 1000}`;
     const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
     const why = refusal === undefined ? '' : `,${toMembers({ ...refusal })}`;
-    return `${startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
-  },
-  event: (level, fields, message) =>
-    `${startLine(level)},${toMembers({ ...fields, msg: message })}}\n`,
-};
-
-const { pid } = process;
-let lastMs = 0;
-let lastTime = '';
-
-function startLine(level: LogLevel): string {
-  const ms = Date.now();
-  if (ms !== lastMs) {
-    lastMs = ms;
-    lastTime = new Date(ms).toISOString();
+    return `${this.#startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
   }
-  return `{"time":"${lastTime}","level":"${level}","pid":${pid}`;
+
+  event(level: LogLevel, fields: Fields, message: string): string {
+    return `${this.#startLine(level)},${toMembers({ ...fields, msg: message })}}\n`;
+  }
+
+  #startLine(level: LogLevel): string {
+    const ms = Date.now();
+    if (ms !== this.#ms) {
+      this.#ms = ms;
+      this.#time = new Date(ms).toISOString();
+    }
+    return `{"time":"${this.#time}","level":"${level}","pid":${pid}`;
+  }
 }
 
 function toMembers({ err, ...fields }: Fields): string {

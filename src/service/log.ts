@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
-import { createTextLines, JSON_LINES, type LogFormat } from './log-format.ts';
+import { createTextLines, JsonLines, type LogFormat } from './log-format.ts';
 import { LogWriter } from './log-writer.ts';
 
 const STDERR = 2;
@@ -12,7 +12,7 @@ const CLOSE_MS_MAX = 1_000;
 export function createLog(
   level: LogLevel,
   write: (line: string) => void,
-  format: LogFormat = JSON_LINES,
+  format: LogFormat = new JsonLines(),
 ): Log {
   const isOn = (other: LogLevel) =>
     level !== 'silent' && LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
@@ -53,18 +53,19 @@ export function openLog(level: LogLevel): OpenLog {
       close: async () => true,
     };
   }
+  const format = new JsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
-    JSON_LINES.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
+    format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );
   process.on('exit', () => writer.flushSync());
   let isOpen = true;
-  const log = createLog(level, (line) => {
+  const write = (line: string) => {
     if (isOpen) writer.write(line);
-  });
+  };
   const close = () => {
     // Later lines would be lost anyway.
     isOpen = false;
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
-  return { log, countDropped: () => writer.dropped, close };
+  return { log: createLog(level, write, format), countDropped: () => writer.dropped, close };
 }

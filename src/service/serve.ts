@@ -10,7 +10,7 @@ import { openLog } from './log.ts';
 import { limitConnections } from './open-files.ts';
 import { type ServeOptions, type Service, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
-import { startWorkers, stopWorkers } from './workers.ts';
+import { Workers } from './workers.ts';
 
 /** Loads Fastify, which takes half of the time and memory of a start; the primary of several workers needs none. */
 const loadListener = () => import('./listener.ts');
@@ -29,19 +29,20 @@ export async function serve(options: ServeOptions): Promise<void> {
 async function start(options: ServeOptions): Promise<void> {
   const openedLog = openLog(options.logLevel);
   const { log } = openedLog;
-  const { database, workers } = options;
-  if (workers > 1 && isMemoryAddress(database)) {
+  const { database } = options;
+  if (options.workers > 1 && isMemoryAddress(database)) {
     throw new PetstoreError(
       'bad_request',
       'sqlite::memory: is for one process: --workers must be 1',
     );
   }
+  const workers = new Workers(log);
   let store: Store | undefined;
   let service: Service | undefined;
   let admin: Service | undefined;
   let isStopping = false;
   const stopAll = async () => {
-    await (service?.stop ?? stopWorkers)();
+    await (service ?? workers).stop();
     await admin?.stop();
     await store?.close();
   };
@@ -63,8 +64,8 @@ async function start(options: ServeOptions): Promise<void> {
     store = await openStore(database, { ...options, ...purgeBy, create: true });
     const maxConnections = limitConnections(options, log);
     service =
-      workers > 1 && cluster.isPrimary
-        ? await startWorkers(options, log)
+      options.workers > 1 && cluster.isPrimary
+        ? await workers.start(options)
         : await (await loadListener()).startListener(
             { ...options, maxConnections },
             store,

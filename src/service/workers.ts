@@ -14,67 +14,75 @@ const LIFETIME_MS_MIN = 1_000;
 /** A signal to all processes, as that of Ctrl-C, may reach the primary so much later than a worker has ended by it. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
-/** No worker is forked any more. */
-let isStopping = false;
+/** The workers of this process, which is then the primary. */
+export class Workers {
+  readonly #log: Log;
+  /** No worker is forked any more. */
+  #isStopping = false;
 
-/**
- * Starts that many processes with the arguments of this one; resolves when all of them listen.
- *
- * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
- */
-export async function startWorkers(options: ServeOptions, log: Log): Promise<Service> {
-  const { workers: count, host, port: wanted } = options;
-  // Each worker accepts its connections itself. The primary could pass one to a worker that has just
-  // died, and that connection would hang.
-  cluster.schedulingPolicy = cluster.SCHED_NONE;
-  // All workers listen on the same port; of two --port options the last one counts.
-  const port = wanted === 0 ? await getFreePort(host) : wanted;
-  cluster.setupPrimary({
-    // Without -- Node itself would look for the file of --env-file, which may be gone by now.
-    execArgv: [...process.execArgv, '--'],
-    args: [...process.argv.slice(2), '--port', String(port)],
-  });
-  // A message to a worker that has just ended fails; without a listener that would end this process too.
-  cluster.on('fork', (worker) =>
-    worker.on('error', (err) => {
-      if (!isStopping) log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
-    }),
-  );
+  constructor(log: Log) {
+    this.#log = log;
+  }
 
-  async function start(): Promise<void> {
-    if (isStopping) return;
+  /**
+   * Starts that many processes with the arguments of this one; resolves when all of them listen.
+   *
+   * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
+   */
+  async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
+    // Each worker accepts its connections itself. The primary could pass one to a worker that has just
+    // died, and that connection would hang.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    // All workers listen on the same port; of two --port options the last one counts.
+    const port = wanted === 0 ? await getFreePort(host) : wanted;
+    cluster.setupPrimary({
+      // Without -- Node itself would look for the file of --env-file, which may be gone by now.
+      execArgv: [...process.execArgv, '--'],
+      args: [...process.argv.slice(2), '--port', String(port)],
+    });
+    // A message to a worker that has just ended fails; without a listener that would end this process too.
+    cluster.on('fork', (worker) =>
+      worker.on('error', (err) => {
+        if (this.#isStopping) return;
+        this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
+      }),
+    );
+    // The first one alone: what is wrong with the port is wrong for all, and is printed once.
+    await this.#startOne();
+    await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
+    const readMetrics = adminPort === undefined ? undefined : await openClusterMetrics();
+    return { port, stop: () => this.stop(), readMetrics };
+  }
+
+  /** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    // A dead worker may still be listed, and emits no `exit` any more.
+    const running = Object.values(cluster.workers ?? {})
+      .filter((worker) => worker !== undefined)
+      .filter((worker) => !worker.isDead());
+    const ended = running.map((worker) => once(worker, 'exit'));
+    for (const worker of running) worker.process.kill('SIGTERM');
+    await Promise.all(ended);
+  }
+
+  async #startOne(): Promise<void> {
+    if (this.#isStopping) return;
     const worker = cluster.fork();
     await listening(worker);
-    replaceOnExit(worker);
+    this.#replaceOnExit(worker);
   }
 
-  function replaceOnExit(worker: Worker): void {
+  #replaceOnExit(worker: Worker): void {
     const startedAt = performance.now();
     worker.once('exit', async (status, signal) => {
-      if (isStopping) return;
-      log.error({ worker: worker.process.pid, status, signal }, 'a worker ended and is replaced');
+      if (this.#isStopping) return;
+      const fields = { worker: worker.process.pid, status, signal };
+      this.#log.error(fields, 'a worker ended and is replaced');
       await setTimeout(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
-      if (!isStopping) replaceOnExit(cluster.fork());
+      if (!this.#isStopping) this.#replaceOnExit(cluster.fork());
     });
   }
-
-  // The first one alone: what is wrong with the port is wrong for all, and is printed once.
-  await start();
-  await Promise.all(Array.from({ length: count - 1 }, start));
-  const readMetrics = options.adminPort === undefined ? undefined : await openClusterMetrics();
-  return { port, stop: stopWorkers, readMetrics };
-}
-
-/** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */
-export async function stopWorkers(): Promise<void> {
-  isStopping = true;
-  // A dead worker may still be listed, and emits no `exit` any more.
-  const running = Object.values(cluster.workers ?? {})
-    .filter((worker) => worker !== undefined)
-    .filter((worker) => !worker.isDead());
-  const ended = running.map((worker) => once(worker, 'exit'));
-  for (const worker of running) worker.process.kill('SIGTERM');
-  await Promise.all(ended);
 }
 
 async function openClusterMetrics(): Promise<() => Promise<string>> {
