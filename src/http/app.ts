@@ -121,7 +121,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       });
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
-      // Behind the body: a client that sends it slowly takes no place at work.
+      // After the body has come: a slow body takes no place.
       v1.addHook('preHandler', (request, _reply, done) =>
         (request.method === 'POST' ? creates : reads).enter(request, done),
       );

@@ -65,6 +65,25 @@ describe('held bytes', () => {
     assertJson(await send(port, { method: 'POST', path: '/v1/pets', headers, body: REX }), 201);
   });
 
+  test('held bytes › bodies whose requests are answered without them › are held no longer', async () => {
+    using good = openConnection(port);
+    const received = once(service.app.server, 'request');
+    good.socket.write(
+      `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nContent-Length: ${REX.length}\r\n\r\n{`,
+    );
+    await received;
+    using keyless = openAll(BODIES + 20);
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES + 1}\r\n\r\n`;
+    const body = Buffer.alloc(BODY_BYTES, ' ');
+    for (const connection of keyless) {
+      connection.socket.write(head);
+      connection.socket.write(body);
+      await until(() => connection.received.startsWith('HTTP/1.1 401 '));
+    }
+    good.socket.write(REX.slice(1));
+    assertJson(parseAnswer(await good.readToEnd()), 201);
+  });
+
   test('held bytes › bodies that came to their end › are held no longer', async () => {
     const body = REX.padEnd(BODY_BYTES, ' ');
     for (let count = 0; count < BODIES + 10; count += 1) {

@@ -30,6 +30,7 @@ export class FairQueue {
   readonly #atWorkMax: number;
   #atWork = 0;
   #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param atWorkMax how many requests are at work at a time. */
   constructor(atWorkMax: number) {
@@ -41,7 +42,7 @@ export class FairQueue {
     return this.#waiting;
   }
 
-  /** Calls `done` when it is the turn of the request, or with an error when that takes too long. */
+  /** Calls `done` when it is the turn of the request; with an error when that takes too long, or too many of its key wait. */
   enter(request: FastifyRequest, done: Done): void {
     if (this.#waiting === 0 && this.#atWork < this.#atWorkMax) {
       this.#start(request, done);
@@ -53,7 +54,7 @@ export class FairQueue {
       done(TOO_MANY);
       return;
     }
-    if (this.#waiting === 0) this.#checkLater();
+    this.#timer ??= setTimeout(() => this.#refuseLate(), CHECK_MS).unref();
     line.push({ request, since: performance.now(), done });
     this.#lines.set(keyId, line);
     this.#waiting += 1;
@@ -63,7 +64,8 @@ export class FairQueue {
   leave(request: FastifyRequest): void {
     request.queue = null;
     this.#atWork -= 1;
-    // In a later turn: one turn would otherwise answer all that wait, and hold up everything else.
+    // In a later turn of the event loop: one turn would otherwise answer all that wait, and hold up everything else.
+    // With more free places than one, this is already to come.
     if (this.#atWork === this.#atWorkMax - 1) setImmediate(() => this.#startNext());
   }
 
@@ -88,17 +90,16 @@ export class FairQueue {
     }
   }
 
-  #checkLater(): void {
-    setTimeout(() => {
-      const late = performance.now() - WAIT_MS_MAX;
-      for (const [keyId, line] of this.#lines) {
-        const end = line.findIndex(({ since }) => since > late);
-        const refused = line.splice(0, end < 0 ? line.length : end);
-        this.#waiting -= refused.length;
-        if (line.length === 0) this.#lines.delete(keyId);
-        for (const { done } of refused) done(TOO_LATE);
-      }
-      if (this.#waiting > 0) this.#checkLater();
-    }, CHECK_MS).unref();
+  #refuseLate(): void {
+    const late = performance.now() - WAIT_MS_MAX;
+    for (const [keyId, line] of this.#lines) {
+      const end = line.findIndex(({ since }) => since > late);
+      const refused = line.splice(0, end < 0 ? line.length : end);
+      this.#waiting -= refused.length;
+      if (line.length === 0) this.#lines.delete(keyId);
+      for (const { done } of refused) done(TOO_LATE);
+    }
+    this.#timer = undefined;
+    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#refuseLate(), CHECK_MS).unref();
   }
 }

@@ -1,11 +1,8 @@
 /** The rate limit of each key, and its header fields (draft-ietf-httpapi-ratelimit-headers-11). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { createError } from '../errors.ts';
+import { createError, RETRY_AFTER_SECONDS } from '../errors.ts';
 import { REFUSE_MS } from '../limits.ts';
-
-/** A limit is at least one request a second, so one more is allowed within this time. */
-const RETRY_AFTER_SECONDS = 1;
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = createError('rate_limited');
@@ -33,8 +30,9 @@ export function createRateLimit(limiter: RateLimiter) {
       return;
     }
     reply.header('retry-after', RETRY_AFTER_SECONDS);
-    // Without the pause, clients that ignore Retry-After would take the processor.
+    // Set now: a connection whose request is refused may be closed for another one.
     reply.code(429);
+    // Without this pause, clients that ignore Retry-After would take the processor.
     setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
   };
 }

@@ -1,4 +1,4 @@
-/** From the bytes of a body to a JSON value: media type, encoding, `Expect`, size and UTF-8. */
+/** From the bytes of a body to a JSON value: media type, encoding, `Expect` and UTF-8. */
 
 import type {
   HookHandlerDoneFunction as Done,

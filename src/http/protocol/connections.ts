@@ -1,4 +1,4 @@
-/** The open connections: a bounded number, of which one that does no work makes room for a new one. */
+/** Bounds the open connections: at the bound, a connection without work is closed for a new one. */
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -53,7 +53,7 @@ export function boundConnections(
   }
 
   server.on('connection', (socket) => {
-    // A connection is told again when its parser is a new one.
+    // `pipelining.ts` emits `connection` again when it gives a socket a new parser.
     if (sockets.has(socket)) return;
     if (sockets.size >= connectionsMax) {
       if (closed + refused === 0) setTimeout(report, LOG_MS).unref();
@@ -77,7 +77,7 @@ export function boundConnections(
   });
 }
 
-/** Node's own ones know no connection whose next request waits unparsed, and reset one whose request is about to be read. */
+/** Node's own methods miss a connection whose next request waits unparsed, and reset one whose request is not read yet. */
 function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   server.closeIdleConnections = () => {
     for (const socket of sockets) {
@@ -89,7 +89,7 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   };
 }
 
-/** Whether it has a request that has arrived whole, is not refused, and whose answer is still to be made. */
+/** Whether its request has come whole, is not refused, and has no answer yet; a 429 is refused while it waits. */
 function isWorking(socket: Socket): boolean {
   const response = findLastResponse(socket);
   if (response === undefined || response.writableEnded) return false;

@@ -9,28 +9,28 @@ interface Held {
   bytes: number;
 }
 
-/** Holds at most HELD_BYTES_MAX. At this bound the address with the most bytes loses the oldest of them. */
+/** Holds at most HELD_BYTES_MAX. At this bound the address that holds the most bytes loses its oldest ones. */
 export class HeldBytes {
   /** What was held first comes first. */
   readonly #held = new Map<object, Held>();
   #bytes = 0;
 
   /**
-   * @param what the request, response or connection that they belong to, which may get more later.
-   * @param giveUp is called when they must be given up.
+   * @param owner the request or response that the bytes belong to; it may hold more bytes later.
+   * @param giveUp is called when the bytes must be given up.
    */
-  hold(what: object, bytes: number, socket: Socket, giveUp: () => void): void {
-    const held = this.#held.get(what) ?? { address: socket.remoteAddress, giveUp, bytes: 0 };
+  hold(owner: object, bytes: number, socket: Socket, giveUp: () => void): void {
+    const held = this.#held.get(owner) ?? { address: socket.remoteAddress, giveUp, bytes: 0 };
     held.bytes += bytes;
     this.#bytes += bytes;
-    this.#held.set(what, held);
+    this.#held.set(owner, held);
     while (this.#bytes > HELD_BYTES_MAX) this.#makeRoom();
   }
 
   /** To be called when the bytes are used or sent; does nothing when there are none. */
-  release(what: object): void {
-    this.#bytes -= this.#held.get(what)?.bytes ?? 0;
-    this.#held.delete(what);
+  release(owner: object): void {
+    this.#bytes -= this.#held.get(owner)?.bytes ?? 0;
+    this.#held.delete(owner);
   }
 
   #makeRoom(): void {
@@ -39,10 +39,10 @@ export class HeldBytes {
       bytesOf.set(address, (bytesOf.get(address) ?? 0) + bytes);
     }
     const most = Math.max(...bytesOf.values());
-    for (const [what, { address, giveUp }] of this.#held) {
+    for (const [owner, { address, giveUp }] of this.#held) {
       if (this.#bytes <= HELD_BYTES_MAX) return;
       if (bytesOf.get(address) !== most) continue;
-      this.release(what);
+      this.release(owner);
       giveUp();
     }
   }

@@ -1,4 +1,4 @@
-/** What a connection does: the response to its last request, of which one at a time is at work. */
+/** The last request of each connection; one request of a connection is at work at a time. */
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ const LAST = Symbol('last request');
 
 interface LastRequest {
   readonly response: ServerResponse;
-  /** What was received up to the end of the request. */
+  /** The value of `socket.bytesRead` at the end of the request. */
   bytesRead: number;
 }
 
@@ -37,12 +37,12 @@ export function findLastResponse(socket: Socket): ServerResponse | undefined {
   return socket[LAST]?.response;
 }
 
-/** Whether no answer is to come, or to be sent to its end. */
+/** Whether the last answer was sent to its end, or there was no request. */
 export function isAnswered(socket: Socket): boolean {
   return socket[LAST]?.response.destroyed !== false;
 }
 
-/** Whether no request is at work either, or being received. */
+/** Whether, since that, no byte of a new request has come. */
 export function isIdle(socket: Socket): boolean {
   return isAnswered(socket) && socket.bytesRead === (socket[LAST]?.bytesRead ?? 0);
 }

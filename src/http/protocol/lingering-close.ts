@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { BODY_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts';
+import type { BodyRequest } from './request-body.ts';
 
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
@@ -21,6 +22,7 @@ export function endUnreadBody(
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
   if ((length !== '0' || coding !== undefined) && !raw.complete) {
     const { socket } = raw;
+    (raw as BodyRequest).forget();
     if (coding !== undefined || Number(length) > BODY_BYTES_MAX) {
       reply.header('connection', 'close');
       raw.pause();

@@ -12,7 +12,7 @@ import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
 
-/** Answers an error of the parser, after the answer that is still due on this connection. */
+/** Answers an error of the parser, after the answer to the request in front of it. */
 export function answerParserError(
   parserError: NodeJS.ErrnoException,
   socket: Socket,

@@ -14,7 +14,7 @@ interface Parser {
   ) => number;
 }
 
-/** The answer of `onIncoming` that stops the parser behind the head, as for an upgrade. */
+/** What `onIncoming` returns for an upgrade: the parser stops behind the head. */
 const STOP = 2;
 
 /** How many requests that waited are started in a turn of the event loop; more would delay other connections. */
@@ -42,11 +42,13 @@ export function createPipeliningServer(
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
     // Node has removed its own listeners. The one for 'readable' keeps the bytes that still come.
-    if (!hasUnparsed(socket)) socket.on('readable', ignore).on('error', ignore);
-    heldBytes.hold(request, rest.length, socket, () => socket.destroy());
+    if (!hasUnparsed(socket)) socket.on('readable', keepUnread).on('error', ignore);
+    // A small part would keep all that was read with it.
+    const bytes = rest.length < rest.buffer.byteLength / 4 ? Buffer.from(rest) : rest;
+    heldBytes.hold(request, bytes.length, socket, () => socket.destroy());
     const goOn = () => {
       heldBytes.release(request);
-      if (socket.writable) parseOn(server, socket, [formatHead(request), rest]);
+      if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
     };
     onceAnswered(socket, () => ready.push(goOn) === 1 && setImmediate(startSome));
   });
@@ -55,10 +57,10 @@ export function createPipeliningServer(
 
 /** Whether a request of this connection waits. */
 export function hasUnparsed(socket: Socket): boolean {
-  return socket.listeners('readable').includes(ignore);
+  return socket.listeners('readable').includes(keepUnread);
 }
 
-/** An upgrade is the one way to stop Node's parser in the middle of what it has read, and to get the rest unparsed. */
+/** Only an upgrade stops Node's parser in the middle of what it has read, and returns the rest unparsed. */
 function stopBehindWork(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
   const { onIncoming } = parser;
@@ -76,7 +78,7 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   server.emit('connection', socket);
   for (const part of bytes) if (part.length > 0) socket.emit('data', part);
   const isStoppedAgain = socket.listenerCount('data') === 0;
-  if (!isStoppedAgain) socket.off('readable', ignore).off('error', ignore).resume();
+  if (!isStoppedAgain) socket.off('readable', keepUnread).off('error', ignore).resume();
 }
 
 /** The head of a request as it was sent, but for the name of a field `Upgrade`, which would stop the parser again. */
@@ -89,4 +91,5 @@ function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): 
   return Buffer.from(`${head}\r\n`, 'latin1');
 }
 
+function keepUnread(): void {}
 function ignore(): void {}

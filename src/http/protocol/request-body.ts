@@ -1,4 +1,4 @@
-/** The body of a request as it comes in: its parts are joined at once. */
+/** Joins the parts of a body into one buffer as they come. */
 
 import { PetstoreError } from '../../error.ts';
 import { createError } from '../errors.ts';
@@ -14,6 +14,7 @@ const TOO_MANY_PARTS = new PetstoreError(
   `the body must come in at most ${BODY_PARTS_MAX} parts`,
 );
 const GIVEN_UP = new PetstoreError('unavailable', 'too many bodies are coming in');
+const FORGOTTEN = new PetstoreError('bad_request', 'the body came after the answer');
 const ignore: OnBody = () => undefined;
 
 /** A request that keeps its body as one buffer: Node makes an object of 200 bytes for each part, also for a single byte. */
@@ -30,34 +31,39 @@ export abstract class BodyRequest extends IncomingMessage {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
     this.#parts += 1;
-    if (this.#length + part.length > BODY_BYTES_MAX) this.refuse(createError('payload_too_large'));
-    else if (this.#parts > BODY_PARTS_MAX) this.refuse(TOO_MANY_PARTS);
+    if (this.#length + part.length > BODY_BYTES_MAX) this.#refuse(createError('payload_too_large'));
+    else if (this.#parts > BODY_PARTS_MAX) this.#refuse(TOO_MANY_PARTS);
     else this.#join(part);
     return this.#refusal === undefined;
   }
 
   /** Calls back once: with the whole body, or with the reason why there is none. */
   readBody(onBody: OnBody): void {
-    if (Number(this.headers['content-length']) > BODY_BYTES_MAX) {
-      this.#refusal = createError('payload_too_large');
-    }
+    this.#onBody = onBody;
+    const isTooLong = Number(this.headers['content-length']) > BODY_BYTES_MAX;
+    if (isTooLong) this.#refusal = createError('payload_too_large');
     if (this.#refusal !== undefined) {
-      onBody(this.#refusal);
+      this.#finish(this.#refusal);
       return;
     }
-    this.#onBody = onBody;
     this.once('end', () => this.#finish(null)).once('error', (error) => this.#finish(error));
     this.resume();
   }
 
-  /** Forgets the body. Who reads it, now or later, gets this error. */
-  refuse(error: PetstoreError): void {
+  /** To be called when the answer does not need the body: what has come of it is dropped, and what comes. */
+  forget(): void {
+    this.#refuse(FORGOTTEN);
+  }
+
+  /** Drops the body. Who reads it, now or later, gets this error. */
+  #refuse(error: PetstoreError): void {
     this.#refusal = error;
     this.#finish(error);
   }
 
   #finish(error: Error | null): void {
-    const [onBody, body] = [this.#onBody, this.#body.subarray(0, this.#length)];
+    const onBody = this.#onBody;
+    const body = this.#body.subarray(0, this.#length);
     this.heldBytes.release(this);
     this.#onBody = ignore;
     this.#body = EMPTY;
@@ -66,7 +72,6 @@ export abstract class BodyRequest extends IncomingMessage {
 
   #join(part: Buffer): void {
     if (this.#parts === 1) this.once('close', () => this.heldBytes.release(this));
-    this.heldBytes.hold(this, part.length, this.socket, () => this.refuse(GIVEN_UP));
     const length = this.#length + part.length;
     if (length > this.#body.length) {
       const joined = Buffer.allocUnsafe(Math.min(2 * length, BODY_BYTES_MAX));
@@ -75,6 +80,8 @@ export abstract class BodyRequest extends IncomingMessage {
     }
     part.copy(this.#body, this.#length);
     this.#length = length;
+    // Last: this body may be the one that is given up.
+    this.heldBytes.hold(this, part.length, this.socket, () => this.#refuse(GIVEN_UP));
   }
 }
 

@@ -1,4 +1,4 @@
-/** An answer that its client does not read: the connection is reset after a while, so that it costs no memory. */
+/** An answer that its client does not read: the connection is reset after a while, which frees the bytes of the answer. */
 
 import type { ServerResponse } from 'node:http';
 import { UNREAD_MS_MAX } from '../limits.ts';

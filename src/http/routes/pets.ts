@@ -37,7 +37,7 @@ export const petRoutes: FastifyPluginAsync<PetRoutesOptions> = async (app, optio
     url: '/pets',
     onRequest: [requireWritable, requireJson],
     preParsing: send100Continue,
-    // Before the fair queue, in which a pet takes less memory than its body.
+    // Before the fair queue: a parsed pet takes less memory there than its body.
     preValidation: parsePetOfBody,
     async handler({ body, keyId, headers }, reply) {
       const newPet = body as NewPet;
