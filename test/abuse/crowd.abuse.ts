@@ -45,6 +45,21 @@ for (const [limit, args] of [
   }
 }
 
+test('abuse › 1,500 clients without a key that wait for each answer › are borne', async (t) => {
+  await using service = await startTarget();
+  const request = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n';
+  const figures = await assertBears(
+    service,
+    1_500,
+    (socket) => {
+      socket.on('data', () => socket.write(request));
+      socket.once('connect', () => socket.write(request));
+    },
+    TEN_KEYS_P99_MS_MAX,
+  );
+  t.diagnostic(figures);
+});
+
 test(`abuse › ${CONNECTIONS} clients of ${KEYS} keys that list without a pause › are borne`, async (t) => {
   await using service = await startTarget();
   await addPets(service);

@@ -58,6 +58,14 @@ test('pipelining › more requests than fit into one read › are all answered',
   assert.equal(statuses(text).length, 4_001);
 });
 
+test('pipelining › requests on 1,500 connections at once › are all answered', async () => {
+  const connections = numbers(1_500).map(() => openConnection(port));
+  await until(() => service.app.readConnections().connections >= connections.length);
+  for (const { socket } of connections) socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => connections.every(({ received }) => received.startsWith('HTTP/1.1 200 ')));
+  for (const connection of connections) connection[Symbol.dispose]();
+});
+
 test('pipelining › 100 requests at once › are at work one at a time', async ({ mock }) => {
   const find = store.pets.find;
   let atWork = 0;

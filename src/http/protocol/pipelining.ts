@@ -17,8 +17,9 @@ interface Parser {
 /** What `onIncoming` returns for an upgrade: the parser stops behind the head. */
 const STOP = 2;
 
-/** How many requests that waited are started in a turn of the event loop; more would delay other connections. */
-const STARTED_AT_ONCE = 16;
+/** How many requests are started in a turn of the event loop, and how many of those that waited. Node accepts one connection in a turn. */
+const STARTED_MAX = 512;
+const RESTARTED_MAX = 64;
 
 /**
  * A server that starts a request when the answer before it on the connection is sent, and none behind an
@@ -29,16 +30,27 @@ export function createPipeliningServer(
   heldBytes: HeldBytes,
   start: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
+  let started = 0;
+  const endTurn = () => {
+    started = 0;
+  };
   const server = createServer(options, (request, response) => {
+    started += 1;
+    if (started === 1) setImmediate(endTurn);
     markStarted(response);
     start(request, response);
   });
   const ready: (() => void)[] = [];
+  let isRestarting = false;
   const startSome = () => {
-    for (const goOn of ready.splice(0, STARTED_AT_ONCE)) goOn();
+    isRestarting = true;
+    for (const goOn of ready.splice(0, RESTARTED_MAX)) goOn();
+    isRestarting = false;
     if (ready.length > 0) setImmediate(startSome);
   };
-  server.on('connection', stopBehindWork);
+  // While some wait, a new one waits behind them.
+  const mayStart = () => isRestarting || (ready.length === 0 && started < STARTED_MAX);
+  server.on('connection', (socket) => stopUnless(mayStart, socket));
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
     // Node has removed its own listeners. The one for 'readable' keeps the bytes that still come.
@@ -61,12 +73,13 @@ export function hasUnparsed(socket: Socket): boolean {
 }
 
 /** Only an upgrade stops Node's parser in the middle of what it has read, and returns the rest unparsed. */
-function stopBehindWork(socket: Socket): void {
+function stopUnless(mayStart: () => boolean, socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepAlive) => {
     const isUpgrade = request.upgrade && request.method !== 'CONNECT';
-    if (!isUpgrade && isAnswered(socket) && socket.writable) return onIncoming(request, keepAlive);
+    const isNext = isAnswered(socket) && socket.writable && mayStart();
+    if (!isUpgrade && isNext) return onIncoming(request, keepAlive);
     request.upgrade = true;
     socket.pause();
     return STOP;
