@@ -4,7 +4,7 @@ import { PetstoreError } from './error.ts';
 import { JsonNumber } from './json.ts';
 import { NEW_PET_FIELDS, type NewPet, type NewPetField, parseNewPet } from './pet.ts';
 
-/** Why a row is no pet; the message names the line where the row starts. */
+/** Why a row is no pet; the message names the place of the row. */
 export class RowError extends PetstoreError {}
 
 export type PetRow = NewPet | RowError;
@@ -13,18 +13,22 @@ const DELIMITERS = [',', ';', '\t'];
 
 /** An error of the row that starts at that line of the file; its message is a single line. */
 export function createLineError(line: number, reason: string, options?: ErrorOptions): RowError {
-  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
-  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-  return new RowError('bad_request', `line ${line}: ${words}`, options);
+  return createRowError(`line ${line}`, reason, options);
 }
 
-/** The row at that line, whose pet, or PetstoreError, comes from `parse`. */
-export function toPetRow(line: number, parse: () => NewPet): PetRow {
+function createRowError(place: string, reason: string, options?: ErrorOptions): RowError {
+  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
+  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
+  return new RowError('bad_request', `${place}: ${words}`, options);
+}
+
+/** The row at that place, such as "line 3", whose pet, or PetstoreError, comes from `parse`. */
+export function toPetRow(place: string, parse: () => NewPet): PetRow {
   try {
     return parse();
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
-    return createLineError(line, cause.message, { cause });
+    return createRowError(place, cause.message, { cause });
   }
 }
 
@@ -86,5 +90,5 @@ export function toCsvPetRow(
     if (optional && cell === '') return [name, undefined];
     return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
   });
-  return toPetRow(line, () => parseNewPet(Object.fromEntries(members)));
+  return toPetRow(`line ${line}`, () => parseNewPet(Object.fromEntries(members)));
 }
