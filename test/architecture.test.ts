@@ -88,7 +88,7 @@ function isRoot(target: string): boolean {
 
 /** Of the root, what a browser can load, too. */
 function isBrowserFile(target: string): boolean {
-  return /^(?:pet|pet-file|error|json|int64)\.ts$/.test(target);
+  return /^(?:pet|rows|csv|error|json|int64)\.ts$/.test(target);
 }
 
 function isIn(folder: string, target: string): boolean {
@@ -232,7 +232,7 @@ test('client and console › the files that they load › import nothing of Node
   for (const file of files) {
     for (const { target } of imports.filter((each) => each.file === file)) files.add(target);
   }
-  assert.ok(files.has('json.ts') && files.has('pet-file.ts'));
+  assert.ok(files.has('json.ts') && files.has('csv.ts'));
   assert.deepEqual(
     [...files].filter((file) => file.startsWith('node:')),
     [],

@@ -1,8 +1,8 @@
 /** Adds the pets of a CSV file: all rows are checked first, and the same file again adds only what is missing. */
 
+import { readCsv } from '../csv.ts';
 import type { NewPet } from '../pet.ts';
-import { RowError } from '../pet-file.ts';
-import { parseCsv } from './csv.ts';
+import { type PetRow, RowError } from '../rows.ts';
 import { getElement, say } from './page.ts';
 import { createClient, findKey } from './service.ts';
 
@@ -32,7 +32,7 @@ export async function addFile(file: File): Promise<void> {
     progress.hidden = false;
     // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
     await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const pets = parsePets(bytes);
+    const pets = await parsePets(bytes);
     say('file-added', await addPets(pets, hash(bytes), stop));
   } finally {
     progress.hidden = true;
@@ -45,14 +45,15 @@ export function stopAdding(): void {
 }
 
 /** The pets of the file, when every row is one. */
-function parsePets(bytes: Uint8Array): readonly NewPet[] {
+async function parsePets(bytes: Uint8Array): Promise<readonly NewPet[]> {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new Error('The file is not valid UTF-8.', { cause });
   }
-  const rows = parseCsv(text);
+  const rows: PetRow[] = [];
+  for await (const row of readCsv([text])) rows.push(row);
   if (rows.length === 0) throw new Error('The file has no pets.');
   const errors = rows.filter((row) => row instanceof RowError);
   if (errors.length === 0) return rows as NewPet[];

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { readCsv } from '../../src/cli/pet-file/csv.ts';
 import { readPets, writePets } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
@@ -220,13 +219,13 @@ describe('pets import', () => {
       'a quote that is not closed',
       'csv',
       'name,categoryId\na,1\n"b,2\nc,3',
-      'line 3: a quote is not closed',
+      'line 3: a cell with a quote in it must be quoted, and its quotes doubled',
     ],
     [
       'text behind a closing quote',
       'csv',
       'name,categoryId\n"a"b,1\n',
-      'line 2: a closing quote must be followed by a delimiter or the end of the line',
+      'line 2: a cell with a quote in it must be quoted, and its quotes doubled',
     ],
     [
       'a quote in a bare cell',
@@ -281,7 +280,7 @@ describe('pets import', () => {
         });
         await refuses(
           () => collect(pets),
-          `line ${line}: longer than 65536 bytes; is a quote, a bracket or the end of a line missing?`,
+          `line ${line}: longer than 65536 bytes; is a quote or the end of a line missing?`,
         );
         const restBytes = Buffer.byteLength(before) + ENDLESS_BYTES - readBytes;
         assert.ok(restBytes > ENDLESS_BYTES / 2, `all but ${restBytes} bytes were read`);
@@ -290,10 +289,10 @@ describe('pets import', () => {
 
     test(`pets import › a row of ${ending} › may have 64 KiB and not more`, async () => {
       const [opening, closing] =
-        ending === 'csv' ? ['Rex,1,', '\n'] : ['{"name":"Rex","categoryId":1,"x":"', '"}'];
+        ending === 'csv' ? ['Rex,1,', ''] : ['{"name":"Rex","categoryId":1,"x":"', '"}'];
       const head = ending === 'csv' ? 'name,categoryId,x\n' : start;
       // The last row of CSV is taken only at the end of the file.
-      const tail = ending === 'csv' ? 'Rex,1,\n' : '';
+      const tail = ending === 'csv' ? '\nRex,1,\n' : '';
       const room = ROW_BYTES_MAX - opening.length - closing.length;
       const fill = 'é'.repeat(room / 2).padEnd(room - Math.floor(room / 2), 'e');
       const pets = await read(ending, head + opening + fill + closing + tail);
@@ -366,12 +365,6 @@ describe('pets import', () => {
       );
     });
   }
-
-  test('pets import › CSV that arrives byte by byte › is read with the delimiter of its whole header', async () => {
-    const bytes = [...Buffer.from('name;categoryId\r\nRex;1\r\n')];
-    const chunks = iterate(bytes.map((byte) => Buffer.of(byte)));
-    assert.deepEqual(await collect(readCsv(chunks)), [REX]);
-  });
 
   test('pets import › a format that is named › is read, whatever the ending', async () => {
     const file = join(folder, 'pets.txt');

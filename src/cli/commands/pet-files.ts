@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import type { NewPet, Pet } from '../../pet.ts';
-import { type PetRow, RowError } from '../../pet-file.ts';
+import { type PetRow, RowError } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
 import { examples, toOneLine } from '../output.ts';

@@ -6,17 +6,17 @@ import { rename, rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { CSV_HEADER, readCsv, toCsvRow } from '../../csv.ts';
 import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
-import type { PetRow } from '../../pet-file.ts';
+import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
-import { CSV_HEADER, readCsv, toCsvRow } from './csv.ts';
 import { readJsonArray, readNdjson } from './json.ts';
 import { readUtf8, toFileError } from './text.ts';
 
 /** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {
-  readonly read: (chunks: AsyncIterable<Buffer>) => AsyncIterable<PetRow>;
+  readonly read: (pieces: AsyncIterable<string>) => AsyncIterable<PetRow>;
   readonly head: string;
   readonly row: (pet: Pet) => string;
   readonly separator: string;

@@ -1,22 +1,19 @@
-/** The bytes of a pet file: UTF-8 that is checked, in rows that are not too long. */
+/** The bytes of a pet file: UTF-8 that is checked. */
 
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
-import { countLineFeeds, createLineError, type RowError } from '../../pet-file.ts';
+import { createLineError } from '../../rows.ts';
 
 /** The file that is standard input. */
 const STANDARD_INPUT = '-';
 
-/** The longest row, which bounds the memory that a file without line ends can take. */
-export const ROW_BYTES_MAX = 65_536;
-
-const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+const BYTE_ORDER_MARK = '\uFEFF';
 const LINE_FEED = 0x0a;
 
 /**
- * The file's bytes in chunks that end between characters, without a byte order mark.
+ * The file's text in pieces, without a byte order mark.
  *
  * @param onRead called with the number of bytes of each read.
  * @throws PetstoreError `bad_request` when the file cannot be read, or is not UTF-8.
@@ -24,14 +21,14 @@ const LINE_FEED = 0x0a;
 export async function* readUtf8(
   file: string,
   onRead: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<string> {
   let line = 1;
   let atStart = true;
   for await (const bytes of readWholeCharacters(file, onRead)) {
     const valid = countValidBytes(bytes);
-    const text = bytes.subarray(0, valid);
-    yield atStart && text.subarray(0, 3).equals(BYTE_ORDER_MARK) ? text.subarray(3) : text;
-    line += countLineFeeds(text.toString('latin1'));
+    const text = bytes.toString('utf8', 0, valid);
+    yield atStart && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+    line += text.split('\n').length - 1;
     if (valid < bytes.length) throw createLineError(line, 'not valid UTF-8');
     atStart = false;
   }
@@ -75,13 +72,6 @@ function countValidBytes(bytes: Buffer): number {
     if (end === -1 || !isUtf8(bytes.subarray(start, end))) return start;
     start = end + 1;
   }
-}
-
-export function createLongRowError(line: number): RowError {
-  return createLineError(
-    line,
-    `longer than ${ROW_BYTES_MAX} bytes; is a quote, a bracket or the end of a line missing?`,
-  );
 }
 
 /** A failure of the file system as a PetstoreError; any other failure as it is. */

@@ -1,0 +1,104 @@
+/** Pets from CSV (RFC 4180), and to CSV. */
+
+import { JsonNumber } from './json.ts';
+import { NEW_PET_FIELDS, type NewPetField, type Pet, parseNewPet } from './pet.ts';
+import { createLineError, type PetRow, splitRows, toPetRow } from './rows.ts';
+
+const DELIMITERS = [',', ';', '\t'];
+const NEEDS_QUOTES = /[",\r\n]|^ | $/;
+
+export const CSV_HEADER = `${['id', ...NEW_PET_FIELDS.map(({ name }) => name)]}\n`;
+
+/** The pet as a row below CSV_HEADER, which reads back exactly; an absent field is an empty cell. */
+export function toCsvRow(pet: Pet): string {
+  const cells = NEW_PET_FIELDS.map(({ name }) => quoteCell(String(pet[name] ?? '')));
+  return `${[pet.id, ...cells]}\n`;
+}
+
+function quoteCell(text: string): string {
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * The pets in the rows below the header; blank rows are left out.
+ *
+ * @throws RowError for a wrong header, and at a wrong quote, behind which no row can be told.
+ */
+export async function* readCsv(
+  pieces: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<PetRow> {
+  let cell: RegExp | undefined;
+  let columns: Columns | undefined;
+  for await (const { line, text } of splitRows(pieces, true)) {
+    const row = text.replace(/\r$/, '');
+    cell ??= createCellPattern(findDelimiter(row));
+    const cells = splitCells(line, row, cell);
+    if (columns === undefined) columns = parseHeader(line, cells);
+    else yield toCsvPetRow(columns, line, cells);
+  }
+  if (columns === undefined) parseHeader(1, []);
+}
+
+/** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
+function findDelimiter(header: string): string {
+  const needed = NEW_PET_FIELDS.filter(({ optional }) => !optional);
+  const found = DELIMITERS.find((delimiter) => {
+    const cells = header.replaceAll('"', '').split(delimiter);
+    return needed.every(({ name }) => cells.includes(name));
+  });
+  return found ?? ',';
+}
+
+/** Matches a cell, quoted or plain, and the delimiter behind it, which is empty behind the last cell. */
+function createCellPattern(delimiter: string): RegExp {
+  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^${delimiter}"]*))(${delimiter}|$)`, 'gy');
+}
+
+function splitCells(line: number, row: string, pattern: RegExp): string[] {
+  const cells: string[] = [];
+  for (const [, quoted, plain = '', delimiter] of row.matchAll(pattern)) {
+    cells.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (delimiter === '') return cells;
+  }
+  throw createLineError(line, 'a cell with a quote in it must be quoted, and its quotes doubled');
+}
+
+/** The number of columns, and the fields of a pet that have one, with its index. */
+interface Columns {
+  readonly count: number;
+  readonly fields: readonly (NewPetField & { readonly index: number })[];
+}
+
+/** @throws RowError when a column is missing or given twice. */
+function parseHeader(line: number, cells: readonly string[]): Columns {
+  const seen = new Set<string>();
+  for (const cell of cells) {
+    // Spreadsheets may add columns without a name.
+    if (cell !== '' && seen.has(cell))
+      throw createLineError(line, `the column "${cell}" is given twice`);
+    seen.add(cell);
+  }
+  for (const { name, optional } of NEW_PET_FIELDS) {
+    if (!optional && !seen.has(name)) {
+      throw createLineError(line, `the header must have the column "${name}"`);
+    }
+  }
+  const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({
+    ...field,
+    index: cells.indexOf(field.name),
+  }));
+  return { count: cells.length, fields };
+}
+
+/** The row that starts at that line; an empty cell of an optional field is an absent one. */
+function toCsvPetRow({ count, fields }: Columns, line: number, cells: readonly string[]): PetRow {
+  if (cells.length !== count) {
+    return createLineError(line, `must have ${count} cells, as the header, not ${cells.length}`);
+  }
+  const members = fields.map(({ name, kind, optional, index }) => {
+    const cell = cells[index] ?? '';
+    if (optional && cell === '') return [name, undefined];
+    return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
+  });
+  return toPetRow(`line ${line}`, () => parseNewPet(Object.fromEntries(members)));
+}

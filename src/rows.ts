@@ -1,0 +1,87 @@
+/** The rows of a file of pets: how a text is split into rows, and the error of a wrong row. */
+
+import { PetstoreError } from './error.ts';
+import type { NewPet } from './pet.ts';
+
+/** The longest row. It bounds the memory that a file without line ends can take. */
+const ROW_BYTES_MAX = 65_536;
+
+const NOT_BLANK = /[^ \t\r]/;
+
+/** Why a row is no pet; the message names the place of the row. */
+export class RowError extends PetstoreError {}
+
+export type PetRow = NewPet | RowError;
+
+/** A row without its line end, and the line where it starts. */
+export interface TextRow {
+  readonly line: number;
+  readonly text: string;
+}
+
+/**
+ * The rows of a text that comes in pieces, without blank ones. Only U+000A ends a row: JSON strings and cells of CSV may
+ * contain other line ends.
+ *
+ * @param hasQuotes a row does not end between two quotes.
+ * @throws RowError for a row that is too long.
+ */
+export async function* splitRows(
+  pieces: AsyncIterable<string> | Iterable<string>,
+  hasQuotes: boolean,
+): AsyncGenerator<TextRow> {
+  let line = 1;
+  let start = line;
+  let text = '';
+  let isQuoted = false;
+  for await (const piece of pieces) {
+    for (const [index, part] of piece.split('\n').entries()) {
+      if (index > 0) {
+        line += 1;
+        if (isQuoted) text += '\n';
+        else {
+          if (NOT_BLANK.test(text)) yield toTextRow(start, text);
+          text = '';
+          start = line;
+        }
+      }
+      text += part;
+      if (text.length > ROW_BYTES_MAX) throw createLongRowError(start);
+      if (hasQuotes && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
+    }
+  }
+  if (NOT_BLANK.test(text)) yield toTextRow(start, text);
+}
+
+function toTextRow(line: number, text: string): TextRow {
+  // A UTF-16 unit is at most 3 bytes of UTF-8, so the bytes of a short row are not counted.
+  const isShort = text.length * 3 <= ROW_BYTES_MAX;
+  if (isShort || new TextEncoder().encode(text).length <= ROW_BYTES_MAX) return { line, text };
+  throw createLongRowError(line);
+}
+
+function createLongRowError(line: number): RowError {
+  const hint = 'is a quote or the end of a line missing?';
+  return createLineError(line, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
+}
+
+/** An error of the row that starts at that line of the file; its message is a single line. */
+export function createLineError(line: number, reason: string): RowError {
+  return createRowError(`line ${line}`, reason);
+}
+
+function createRowError(place: string, reason: string, options?: ErrorOptions): RowError {
+  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
+  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
+  return new RowError('bad_request', `${place}: ${words}`, options);
+}
+
+/** The row at that place, such as "line 3", whose pet, or PetstoreError, comes from `parse`. */
+export function toPetRow(place: string, parse: () => NewPet): PetRow {
+  try {
+    return parse();
+  } catch (cause) {
+    if (!(cause instanceof PetstoreError)) throw cause;
+    return createRowError(place, cause.message, { cause });
+  }
+}

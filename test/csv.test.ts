@@ -1,0 +1,105 @@
+/** CSV of pets: which text is which pet, however the text is cut into pieces. */
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readCsv } from '../src/csv.ts';
+import { PetstoreError } from '../src/error.ts';
+import { RowError } from '../src/rows.ts';
+import { name } from './arbitraries.ts';
+
+/** A pet or a message for each row, and last the error that ends the text. */
+async function read(...pieces: readonly string[]): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  try {
+    for await (const row of readCsv(pieces)) {
+      rows.push(row instanceof RowError ? row.message : row);
+    }
+  } catch (error) {
+    assert.ok(error instanceof PetstoreError, String(error));
+    rows.push(error.message);
+  }
+  return rows;
+}
+
+const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled';
+
+for (const [what, text, expected] of [
+  [
+    'semicolons, and quotes in quotes',
+    'name;categoryId\n"a ""b"";\r\n c";7\n\n',
+    [{ name: 'a "b";\r\n c', categoryId: 7n }],
+  ],
+  [
+    'tabs, and no last end of line',
+    'categoryId\tname\tstatus\n2\tTom\tsold',
+    [{ name: 'Tom', categoryId: 2n, status: 'sold' }],
+  ],
+  [
+    'carriage returns in cells',
+    'name,categoryId\na\rb,1\r\n"c\r",2\n',
+    [
+      { name: 'a\rb', categoryId: 1n },
+      { name: 'c\r', categoryId: 2n },
+    ],
+  ],
+  [
+    'wrong rows behind a cell of many lines',
+    'name,categoryId\n"a\n\nb",1\nTom\n',
+    [{ name: 'a\n\nb', categoryId: 1n }, 'line 5: must have 2 cells, as the header, not 1'],
+  ],
+  ['a delimiter at the end', 'name,categoryId,\nRex,1,', [{ name: 'Rex', categoryId: 1n }]],
+  ['blank rows', 'name,categoryId\r\n\r\n\n', []],
+  [
+    'a header behind blank rows',
+    '\n \r\nname\nRex',
+    ['line 3: the header must have the column "categoryId"'],
+  ],
+  ['nothing', '', ['line 1: the header must have the column "name"']],
+  ['a quote that is not closed', 'name,categoryId\n"a,1\n', [`line 2: ${QUOTES}`]],
+  ['text behind a closing quote', 'name,categoryId\n"a"b,1\n', [`line 2: ${QUOTES}`]],
+  ['a quote in a bare cell', 'name,categoryId\na"b,1\nTom,2\n', [`line 2: ${QUOTES}`]],
+] as const) {
+  test(`CSV › ${what} › is read, or refused at its line`, async () => {
+    assert.deepEqual(await read(text), expected);
+    assert.deepEqual(await read(...text), expected);
+  });
+}
+
+test('CSV › any text, cut anywhere › is read as the whole text', async () => {
+  const piece = fc.constantFrom('"', '""', ',', '\n', '\r\n', '\r', 'a', '1', 'Rex,1\n', '"a",2\n');
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+      const head = 'name,categoryId\n';
+      assert.deepEqual(await read(head, ...pieces), await read(head + pieces.join('')));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('CSV › any names, quoted › are read exactly', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(name, { maxLength: 5 }), async (names) => {
+      const rows = names.map((each) => `"${each.replaceAll('"', '""')}",-7`);
+      assert.deepEqual(
+        await read(['name,categoryId', ...rows].join('\r\n')),
+        names.map((each) => ({ name: each, categoryId: -7n })),
+      );
+    }),
+  );
+});
+
+for (const [what, row] of [
+  ['blank lines', '\n'],
+  ['quoted cells of 32,000 blank lines', `"${'\n'.repeat(32_000)}",1\n`],
+  ['cells of quotes', `"${'""'.repeat(10_000)}",1\n`],
+  ['cells of quotes with a mistake', `"${'""'.repeat(10_000)}"a\n`],
+] as const) {
+  test(`CSV › 1 MB of ${what} › is read in less than 1 s`, async () => {
+    const text = `name,categoryId\n${row.repeat(1_000_000 / row.length)}`;
+    const start = performance.now();
+    await read(text);
+    const milliseconds = performance.now() - start;
+    assert.ok(milliseconds < 1_000, `${milliseconds} ms`);
+  });
+}
