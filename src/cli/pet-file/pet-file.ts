@@ -12,7 +12,7 @@ import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { readJsonArray, readNdjson } from './json.ts';
-import { readUtf8, toFileError } from './text.ts';
+import { readText, toFileError } from './text.ts';
 
 /** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {
@@ -60,7 +60,7 @@ export function readPets(
   petFile: PetFile,
   onRead: (bytes: number) => void = () => {},
 ): AsyncIterable<PetRow> {
-  return getFormat(petFile).read(readUtf8(petFile.file, onRead));
+  return getFormat(petFile).read(readText(petFile.file, onRead));
 }
 
 /** A file to write; standard output when it is absent. */
