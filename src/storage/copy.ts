@@ -42,9 +42,8 @@ export interface CopyStep {
   readonly phase: 'copied' | 'read back';
   /** The share of the phase that is done, from 0 to 1. */
   readonly part: number;
-  /** The pets since the last call, and all of them. */
+  /** The pets since the last call. */
   readonly pets: number;
-  readonly allPets: number;
 }
 
 /**
@@ -75,7 +74,7 @@ export async function copyDatabase(
         return (table: string, rows: readonly Row[]) => {
           done += rows.length;
           const pets = table === 'pets' ? rows.length : 0;
-          onProgress({ phase, part: done / sum(counts), pets, allPets: counts.pets ?? 0 });
+          onProgress({ phase, part: done / sum(counts), pets });
         };
       };
       const onCopied = countStep('copied');

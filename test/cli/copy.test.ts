@@ -100,12 +100,9 @@ describe('copy', () => {
     const [from, to] = ['first.db', 'terminal.db'].map((file) => `sqlite:${join(cwd, file)}`);
     await copyPetstore({ from: from ?? '', to: to ?? '' }, { ...stderr, write });
     const drawn = stderr.text.split('\r\x1b[K');
-    assert.ok(drawn.includes('[........................]   0 % read back'));
+    assert.ok(drawn.some((line) => line.includes('% read back')));
     for (const line of drawn.slice(1, -1)) {
-      assert.match(
-        line,
-        /^\[[#.]{24}\] +\d+ % (?:copied|read back)(?: [\d,]+ of 1,200 pets, [\d,]+\/s)?$/,
-      );
+      assert.match(line, /^\d+ % (?:copied|read back)(?: [\d,]+ pets?)?$/);
     }
     assert.match(drawn.at(-1) ?? '', DONE('1,200 pets', '1 key'));
   });

@@ -17,6 +17,7 @@ import type { Store } from '../../src/store.ts';
 import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 /** A standard error that keeps what it is told. */
 class Transcript {
@@ -96,7 +97,7 @@ describe('pets', () => {
     const stderr = new Transcript(true);
     t.mock.method(stderr, 'write', (text: string) => {
       // The row is refused, and the next one is waited for.
-      if (!text.endsWith('checked')) return;
+      if (!text.endsWith('checked 1 pet')) return;
       input.destroy(Object.assign(new Error('read EIO'), { errno: -constants.errno.EIO }));
     });
     await assert.rejects(importPets(store, { file: '-', format: 'ndjson' }, stderr), {
@@ -115,7 +116,7 @@ describe('pets', () => {
     const terminal = new Transcript(true);
     await importPets(store, { file: source }, terminal);
     assert.match(terminal.text, /imported 2,500 pets in \d+\.\d s\n$/);
-    assert.equal(terminal.text.split('\r\x1b[K').at(-2), 'committing');
+    assert.equal(terminal.text.split('\r\x1b[K').at(-2), 'committing 2,500 pets');
 
     const stderr = new Transcript();
     const target = join(folder, 'target.jsonl');
@@ -213,96 +214,56 @@ describe('pets generate', { concurrency: 2 }, () => {
 });
 
 describe('progress', () => {
-  /** Adds pets, so many in each step of so many milliseconds. */
-  function run(stderr: Transcript, total: number, steps: number, milliseconds: number): void {
-    let now = 0;
-    const progress = new Progress(stderr, 'imported', () => now);
-    for (let step = 0; step < steps; step += 1) {
-      now += milliseconds;
-      if (total > 0) progress.setPart((step + 1) / total);
-      progress.addPets(1);
-    }
-    progress.finish();
-  }
+  const imports = (stderr: Transcript, part?: number) => {
+    const progress = new Progress(stderr);
+    progress.part = part;
+    progress.pets = 1_500;
+    progress.show('imported');
+    progress.show('imported');
+    progress.show('committing');
+    progress.finish('imported');
+    return stderr.text.split('\r\x1b[K');
+  };
 
-  test('progress › on a terminal › draws one line ten times a second', () => {
-    const stderr = new Transcript(true);
-    run(stderr, 1_000, 1_000, 1);
-    const drawn = stderr.text.split('\r\x1b[K');
-    assert.equal(drawn.length, 1 + 10 + 1);
-    assert.equal(drawn[5], '[############............]  50 % imported 500 pets, 1,000/s');
-    assert.equal(drawn.at(-1), 'imported 1,000 pets in 1.0 s\n');
+  test('progress › on a terminal › shows each phase at once, and not each call', () => {
+    const [start, ...lines] = imports(new Transcript(true), 0.509);
+    assert.equal(start, '');
+    assert.deepEqual(lines.slice(0, -1), [
+      '50 % imported 1,500 pets',
+      '50 % committing 1,500 pets',
+    ]);
+    assert.match(lines.at(-1) ?? '', /^imported 1,500 pets in \d+\.\d s\n$/);
   });
 
-  test('progress › on a narrow terminal › stays on one line', () => {
-    const stderr = Object.assign(new Transcript(true), { columns: 20 });
-    run(stderr, 1, 1, 200);
-    assert.equal(stderr.text.split('\r\x1b[K')[1], '[##################');
-  });
-
-  test('progress › on a terminal of 0 columns › cuts nothing of a short line', () => {
-    const stderr = Object.assign(new Transcript(true), { columns: 0 });
-    new Progress(stderr, 'imported').setPhase('checked');
-    assert.equal(stderr.text, '\r\x1b[Kchecked');
-  });
-
-  test('progress › elsewhere › writes a line every five seconds', () => {
-    const stderr = new Transcript();
-    run(stderr, 20, 12, 1_000);
-    assert.equal(
-      stderr.text,
-      '25 %: imported 5 pets, 1/s\n50 %: imported 10 pets, 1/s\nimported 12 pets in 12.0 s\n',
-    );
+  test('progress › of an unknown size › has no percentage', () => {
+    assert.equal(imports(new Transcript(true))[1], 'imported 1,500 pets');
   });
 
   test('progress › of a file that grows meanwhile › stays at 100 %', () => {
-    const stderr = new Transcript();
-    run(stderr, 1, 2, 5_000);
-    assert.match(stderr.text, /^100 %: imported 1 pet, 0\/s\n100 %: imported 2 pets, 0\/s\n/);
+    assert.equal(imports(new Transcript(true), 1.2)[1], '100 % imported 1,500 pets');
   });
 
-  test('progress › of a known number of pets › tells it, and its share', () => {
-    const stderr = new Transcript();
-    let now = 0;
-    const progress = new Progress(stderr, 'exported', () => now);
-    progress.setPhase('exported', 1_500);
-    for (const count of [500, 600, 500]) {
-      now += 5_000;
-      progress.addPets(count);
-    }
-    progress.finish();
-    assert.equal(
-      stderr.text,
-      '33 %: exported 500 of 1,500 pets, 100/s\n73 %: exported 1,100 of 1,500 pets, 110/s\n100 %: exported 1,600 pets, 107/s\nexported 1,600 pets in 15.0 s\n',
-    );
+  test('progress › a phase that goes on › is shown again', async () => {
+    const stderr = new Transcript(true);
+    const progress = new Progress(stderr);
+    const isShown = () => {
+      progress.show('copied');
+      return stderr.text === '\r\x1b[Kcopied'.repeat(2);
+    };
+    await until(isShown);
   });
 
-  for (const [what, isTTY, text] of [
-    [
-      'on a terminal',
-      true,
-      '\r\x1b[K[........................]   0 % read back\r\x1b[Kcommitting\r\x1b[Kcopied 7 pets in 5.0 s\n',
-    ],
-    ['elsewhere', false, 'committing\ncopied 7 pets in 5.0 s\n'],
+  for (const [columns, line] of [
+    [10, '50 % impo'],
+    [0, '50 % imported 1,500 pets'],
   ] as const) {
-    test(`progress › phases ${what} › are shown as they begin, on a line after 5 s alone`, () => {
-      const stderr = new Transcript(isTTY);
-      let now = 0;
-      const progress = new Progress(stderr, 'copied', () => now);
-      progress.addPets(7);
-      now = 20;
-      progress.setPhase('read back', 7);
-      now = 5_000;
-      progress.setPhase('read back', 7);
-      progress.setPhase('committing');
-      progress.finish();
-      assert.equal(stderr.text, text);
+    test(`progress › on a terminal of ${columns} columns › stays on one line`, () => {
+      const stderr = Object.assign(new Transcript(true), { columns });
+      assert.equal(imports(stderr, 0.5)[1], line);
     });
   }
 
-  test('progress › of an unknown size › has no percentage', () => {
-    const stderr = new Transcript();
-    run(stderr, 0, 1, 5_000);
-    assert.equal(stderr.text, 'imported 1 pet, 0/s\nimported 1 pet in 5.0 s\n');
+  test('progress › elsewhere › is the last line', () => {
+    assert.match(imports(new Transcript())[0] ?? '', /^imported 1,500 pets in \d+\.\d s\n$/);
   });
 });

@@ -55,14 +55,11 @@ export async function backUp(
   const time = now();
   const name = toName(time);
   const file = keep === undefined ? target : join(target, name);
-  const progress = new Progress(stderr, 'copied');
+  const progress = new Progress(stderr);
   try {
     await store.backup(file, (phase, part) => {
-      // Lines in a log would be of no use.
-      if (!stderr.isTTY) return;
-      progress.setPhase(phase);
-      if (part !== undefined) progress.setPart(part);
-      progress.addPets(0);
+      progress.part = part;
+      progress.show(phase);
     });
   } finally {
     progress.clear();

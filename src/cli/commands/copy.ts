@@ -35,14 +35,14 @@ export function addCopy(program: Command): void {
  */
 export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
   for (const address of [options.from, options.to]) refuseMemory(address);
-  const progress = new Progress(stderr, 'copied');
+  const progress = new Progress(stderr);
   try {
-    const { keys, checksum } = await copyStore(options, ({ phase, part, pets, allPets }) => {
-      progress.setPhase(phase, allPets);
-      progress.setPart(part);
-      progress.addPets(pets);
+    const { keys, checksum } = await copyStore(options, ({ phase, part, pets }) => {
+      progress.part = part;
+      if (phase === 'copied') progress.pets += pets;
+      progress.show(phase);
     });
-    progress.finish();
+    progress.finish('copied');
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
     stderr.write(`With ${count}. Read back, it has the checksum of the original: ${checksum}\n`);
     const stores = `From ${describeAddress(options.from)} to ${describeAddress(options.to)}.`;

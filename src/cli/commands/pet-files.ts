@@ -82,21 +82,21 @@ export async function importPets(
   petFile: PetFile,
   stderr: ProgressStream,
 ): Promise<void> {
-  const progress = new Progress(stderr, 'imported');
+  const progress = new Progress(stderr);
   const fileBytes = await findFileBytes(petFile.file);
   let bytesRead = 0;
   try {
     const rows = readPets(petFile, (bytes) => {
       bytesRead += bytes;
-      if (fileBytes !== undefined) progress.setPart(bytesRead / fileBytes);
+      if (fileBytes !== undefined) progress.part = bytesRead / fileBytes;
     });
-    await store.pets.addAll(refuseWrong(count(rows, progress), progress, stderr));
+    await store.pets.addAll(refuseWrong(rows, progress, stderr));
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;
     throw new PetstoreError(cause.code, `${cause.message}; nothing was imported`, { cause });
   }
-  progress.finish();
+  progress.finish('imported');
 }
 
 /**
@@ -112,15 +112,15 @@ export async function exportPets(
   stderr: ProgressStream,
 ): Promise<void> {
   if (petFile.file === undefined) return writePets(petFile, listAll(store), stdout);
-  const progress = new Progress(stderr, 'exported');
+  const progress = new Progress(stderr);
   try {
-    progress.setPhase('exported', await store.pets.count());
-    await writePets(petFile, count(listAll(store), progress), stdout);
+    const total = await store.pets.count();
+    await writePets(petFile, showEach(listAll(store), total, progress), stdout);
   } catch (cause) {
     progress.clear();
     throw cause;
   }
-  progress.finish();
+  progress.finish('exported');
 }
 
 async function* listAll(store: Store): AsyncGenerator<Pet> {
@@ -151,19 +151,24 @@ async function* refuseWrong(
   const refuse = (row: RowError) => {
     if (wrong < WRONG_ROWS_MAX) shown.push(row);
     wrong += 1;
-    progress.setPhase('checked');
   };
   try {
     for await (const row of rows) {
+      progress.pets += 1;
       if (row instanceof RowError) refuse(row);
-      else if (wrong === 0) yield row;
+      progress.show(wrong === 0 ? 'imported' : 'checked');
+      if (wrong === 0 && !(row instanceof RowError)) yield row;
     }
   } catch (cause) {
     if (!(cause instanceof RowError)) throw cause;
     refuse(cause);
   }
-  // The database takes its time for many.
-  if (wrong === 0) return progress.setPhase('committing');
+  if (wrong === 0) {
+    // The database takes its time for many.
+    progress.part = undefined;
+    progress.show('committing');
+    return;
+  }
   const [first] = shown;
   if (first !== undefined && wrong === 1) throw first;
   progress.clear();
@@ -172,9 +177,11 @@ async function* refuseWrong(
   throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
-async function* count<T>(pets: AsyncIterable<T>, progress: Progress): AsyncGenerator<T> {
+async function* showEach(pets: AsyncIterable<Pet>, total: number, progress: Progress) {
   for await (const pet of pets) {
-    progress.addPets(1);
+    progress.pets += 1;
+    progress.part = progress.pets / total;
+    progress.show('exported');
     yield pet;
   }
 }
