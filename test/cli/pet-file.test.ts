@@ -314,6 +314,13 @@ describe('pets import', () => {
     );
   });
 
+  test('pets import › a JSON array of more than 5,000,000 values › is refused', async () => {
+    await refuses(
+      () => read('json', `[${'1,'.repeat(5_000_000)}1]`),
+      'the JSON has more than 5000000 values',
+    );
+  });
+
   test('pets import › a JSON array of more values than a client may send › gives its pets', async () => {
     assert.equal((await read('json', `[${Array(2_000).fill(good)}]`)).length, 2_000);
   });
