@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createCursor } from '../../src/http/cursor.ts';
 import { startTestApp } from '../support/app.ts';
-import { exchange, openConnection } from '../support/socket.ts';
+import { exchange, openConnection, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const service = await startTestApp();
@@ -58,9 +58,13 @@ test('pipelining › more requests than fit into one read › are all answered',
   assert.equal(statuses(text).length, 4_001);
 });
 
-test('pipelining › requests on 1,500 connections at once › are all answered', async () => {
-  const connections = numbers(1_500).map(() => openConnection(port));
-  await until(() => service.app.readConnections().connections >= connections.length);
+test('pipelining › requests on 700 connections at once › are all answered', async () => {
+  const connections: RawConnection[] = [];
+  while (connections.length < 700) {
+    const connection = openConnection(port);
+    await once(connection.socket, 'connect');
+    connections.push(connection);
+  }
   for (const { socket } of connections) socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
   await until(() => connections.every(({ received }) => received.startsWith('HTTP/1.1 200 ')));
   for (const connection of connections) connection[Symbol.dispose]();
