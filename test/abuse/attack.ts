@@ -19,6 +19,9 @@ const IS_SHORT = SECONDS < 60;
 /** Of clients beside one greedy key, and beside ten of them; a short run is for a machine that others use too. */
 const P99_MS_MAX = IS_SHORT ? 1_000 : 60;
 export const TEN_KEYS_P99_MS_MAX = IS_SHORT ? 1_000 : 150;
+/** Of a client that connects anew: Node accepts one connection in a turn, and attacks begin by thousands of them at once. */
+const NEW_P99_MS_MAX = IS_SHORT ? 5_000 : 1_000;
+const NEW = '/livez on a new connection';
 const LIST = '/v1/pets?limit=20';
 /** How often the memory is read. */
 const SAMPLE_MS = 50;
@@ -44,7 +47,7 @@ export async function startTarget(args: readonly string[] = []): Promise<Target>
   const times: Record<string, number[]> = {};
   const clients = Object.entries({
     '/livez': { path: '/livez' },
-    '/livez on a new connection': { path: '/livez', headers: { connection: 'close' } },
+    [NEW]: { path: '/livez', headers: { connection: 'close' } },
     [LIST]: { path: LIST, headers: { authorization } },
   }).map(([name, sent]) => {
     const of: number[] = [];
@@ -97,12 +100,12 @@ export async function assertBears(
   stop();
   const figures = [`${rssMib.toFixed()} MiB`];
   assert.ok(rssMib < RSS_MIB_MAX, figures.join());
-  const p99s = Object.entries(times).map(([client, of]) => {
+  const isQuick = Object.entries(times).map(([client, of]) => {
     const p99 = of.toSorted((a, b) => a - b)[Math.floor(of.length * 0.99)] ?? Number.NaN;
     figures.push(`${client} p99 ${p99.toFixed()} ms of ${of.length}`);
-    return p99;
+    return p99 < (client === NEW ? NEW_P99_MS_MAX : p99MsMax);
   });
-  assert.ok(Math.max(...p99s) < p99MsMax, figures.join(', '));
+  assert.ok(!isQuick.includes(false), figures.join(', '));
   const headers = { authorization: `Bearer ${key}` };
   const list = () => send(port, { path: '/v1/pets?limit=1', headers });
   let answer = await list();
