@@ -1,7 +1,8 @@
 /** Clients whose bodies have no end, or cost much for their bytes. */
 
+import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { assertBears, startTarget, writeForEver } from './attack.ts';
+import { assertBears, NEW_P99_MS_MAX, startTarget, writeForEver } from './attack.ts';
 
 const service = await startTarget();
 after(() => service[Symbol.asyncDispose]());
@@ -59,10 +60,13 @@ for (const [clients, what, bytes] of [
   test(`abuse › ${clients} clients with bodies ${what} › are borne`, async (t) => {
     await using fresh = await startTarget();
     const head = `${POST}Authorization: Bearer ${fresh.key}\r\n`;
-    const figures = await assertBears(fresh, clients, (socket) => {
+    const attack = (socket: Socket) => {
       socket.write(head + bytes);
       socket.resume();
-    });
+    };
+    // Where all connections are taken, the clients beside the attack may have to connect anew.
+    const p99MsMax = clients === 4_096 ? NEW_P99_MS_MAX : undefined;
+    const figures = await assertBears(fresh, clients, attack, p99MsMax);
     t.diagnostic(figures);
   });
 }
