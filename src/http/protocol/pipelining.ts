@@ -42,11 +42,17 @@ export function createPipeliningServer(
   });
   const ready: (() => void)[] = [];
   let isRestarting = false;
+  let isScheduled = false;
+  const schedule = () => {
+    if (!isScheduled && ready.length > 0) setImmediate(startSome);
+    isScheduled = ready.length > 0;
+  };
   const startSome = () => {
     isRestarting = true;
     for (const goOn of ready.splice(0, RESTARTED_MAX)) goOn();
     isRestarting = false;
-    if (ready.length > 0) setImmediate(startSome);
+    isScheduled = false;
+    schedule();
   };
   // While some wait, a new one waits behind them.
   const mayStart = () => isRestarting || (ready.length === 0 && started < STARTED_MAX);
@@ -62,7 +68,10 @@ export function createPipeliningServer(
       heldBytes.release(request);
       if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
     };
-    onceAnswered(socket, () => ready.push(goOn) === 1 && setImmediate(startSome));
+    onceAnswered(socket, () => {
+      ready.push(goOn);
+      schedule();
+    });
   });
   return server;
 }
