@@ -3,15 +3,23 @@
 import type { Socket } from 'node:net';
 import { HELD_BYTES_MAX } from '../limits.ts';
 
+/** The clients of one address. */
+interface Address {
+  readonly name: string | undefined;
+  /** By owner; what was held first comes first. */
+  readonly held: Map<object, Held>;
+  bytes: number;
+}
+
 interface Held {
-  readonly address: string | undefined;
+  readonly address: Address;
   readonly giveUp: () => void;
   bytes: number;
 }
 
 /** Holds at most HELD_BYTES_MAX. At this bound the address that holds the most bytes loses its oldest ones. */
 export class HeldBytes {
-  /** What was held first comes first. */
+  readonly #addresses = new Map<string | undefined, Address>();
   readonly #held = new Map<object, Held>();
   #bytes = 0;
 
@@ -19,31 +27,44 @@ export class HeldBytes {
    * @param owner the request or response that the bytes belong to; it may hold more bytes later.
    * @param giveUp is called when the bytes must be given up.
    */
-  hold(owner: object, bytes: number, socket: Socket, giveUp: () => void): void {
-    const held = this.#held.get(owner) ?? { address: socket.remoteAddress, giveUp, bytes: 0 };
+  hold(owner: object, bytes: number, { remoteAddress: name }: Socket, giveUp: () => void): void {
+    const held = this.#held.get(owner) ?? this.#add(owner, name, giveUp);
     held.bytes += bytes;
+    held.address.bytes += bytes;
     this.#bytes += bytes;
-    this.#held.set(owner, held);
     while (this.#bytes > HELD_BYTES_MAX) this.#makeRoom();
   }
 
   /** To be called when the bytes are used or sent; does nothing when there are none. */
   release(owner: object): void {
-    this.#bytes -= this.#held.get(owner)?.bytes ?? 0;
+    const held = this.#held.get(owner);
+    if (held === undefined) return;
+    const { address, bytes } = held;
     this.#held.delete(owner);
+    address.held.delete(owner);
+    address.bytes -= bytes;
+    this.#bytes -= bytes;
+    if (address.held.size === 0) this.#addresses.delete(address.name);
+  }
+
+  #add(owner: object, name: string | undefined, giveUp: () => void): Held {
+    const address = this.#addresses.get(name) ?? { name, held: new Map(), bytes: 0 };
+    const held = { address, giveUp, bytes: 0 };
+    this.#addresses.set(name, address);
+    address.held.set(owner, held);
+    this.#held.set(owner, held);
+    return held;
   }
 
   #makeRoom(): void {
-    const bytesOf = new Map<string | undefined, number>();
-    for (const { address, bytes } of this.#held.values()) {
-      bytesOf.set(address, (bytesOf.get(address) ?? 0) + bytes);
+    let most: Address | undefined;
+    for (const address of this.#addresses.values()) {
+      if (most === undefined || address.bytes > most.bytes) most = address;
     }
-    const most = Math.max(...bytesOf.values());
-    for (const [owner, { address, giveUp }] of this.#held) {
-      if (this.#bytes <= HELD_BYTES_MAX) return;
-      if (bytesOf.get(address) !== most) continue;
+    for (const [owner, { giveUp }] of most?.held ?? []) {
       this.release(owner);
       giveUp();
+      return;
     }
   }
 }

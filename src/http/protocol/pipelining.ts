@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { HeldBytes } from './held-bytes.ts';
 import { findLastResponse, isAnswered, markStarted, onceAnswered } from './last-request.ts';
 import { createServer } from './node-http.ts';
+import { Turns } from './turns.ts';
 
 /** `socket.parser` of node:http: what it calls when the head of a request is complete. */
 interface Parser {
@@ -17,10 +18,6 @@ interface Parser {
 /** What `onIncoming` returns for an upgrade: the parser stops behind the head. */
 const STOP = 2;
 
-/** How many requests are started in a turn of the event loop, and how many of those that waited. Node accepts one connection in a turn. */
-const STARTED_MAX = 512;
-const RESTARTED_MAX = 64;
-
 /**
  * A server that starts a request when the answer before it on the connection is sent, and none behind an
  * answer that ends the connection. An upgrade is ignored.
@@ -30,33 +27,13 @@ export function createPipeliningServer(
   heldBytes: HeldBytes,
   start: (request: IncomingMessage, response: ServerResponse) => void,
 ): Server {
-  let started = 0;
-  const endTurn = () => {
-    started = 0;
-  };
+  const turns = new Turns();
   const server = createServer(options, (request, response) => {
-    started += 1;
-    if (started === 1) setImmediate(endTurn);
+    turns.count();
     markStarted(response);
     start(request, response);
   });
-  const ready: (() => void)[] = [];
-  let isRestarting = false;
-  let isScheduled = false;
-  const schedule = () => {
-    if (!isScheduled && ready.length > 0) setImmediate(startSome);
-    isScheduled = ready.length > 0;
-  };
-  const startSome = () => {
-    isRestarting = true;
-    for (const goOn of ready.splice(0, RESTARTED_MAX)) goOn();
-    isRestarting = false;
-    isScheduled = false;
-    schedule();
-  };
-  // While some wait, a new one waits behind them.
-  const mayStart = () => isRestarting || (ready.length === 0 && started < STARTED_MAX);
-  server.on('connection', (socket) => stopUnless(mayStart, socket));
+  server.on('connection', (socket) => stopUnlessNext(turns, socket));
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
     // Node has removed its own listeners. The one for 'readable' keeps the bytes that still come.
@@ -68,10 +45,7 @@ export function createPipeliningServer(
       heldBytes.release(request);
       if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
     };
-    onceAnswered(socket, () => {
-      ready.push(goOn);
-      schedule();
-    });
+    onceAnswered(socket, () => turns.wait(goOn));
   });
   return server;
 }
@@ -82,12 +56,12 @@ export function hasUnparsed(socket: Socket): boolean {
 }
 
 /** Only an upgrade stops Node's parser in the middle of what it has read, and returns the rest unparsed. */
-function stopUnless(mayStart: () => boolean, socket: Socket): void {
+function stopUnlessNext(turns: Turns, socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser };
   const { onIncoming } = parser;
   parser.onIncoming = (request, keepAlive) => {
     const isUpgrade = request.upgrade && request.method !== 'CONNECT';
-    const isNext = isAnswered(socket) && socket.writable && mayStart();
+    const isNext = isAnswered(socket) && socket.writable && turns.mayStart;
     if (!isUpgrade && isNext) return onIncoming(request, keepAlive);
     request.upgrade = true;
     socket.pause();
