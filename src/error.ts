@@ -1,28 +1,56 @@
 /** The errors that the petstore expects, each with a code that clients may rely on. */
 
-/** One code for each kind of error. Clients switch on it, so a code never changes. */
-export const ERROR_CODES = [
-  'bad_request',
-  'unauthorized',
-  'forbidden',
-  'not_found',
-  'method_not_allowed',
-  'request_timeout',
-  'gone',
-  'payload_too_large',
-  'unsupported_media_type',
-  'idempotency_key_reused',
-  'rate_limited',
-  'headers_too_large',
-  'internal_error',
-  'unavailable',
-] as const;
+/**
+ * Each code with its HTTP status, and the message when nothing more specific is known. Clients
+ * switch on the code, so a code never changes.
+ */
+export const ERRORS = {
+  bad_request: { status: 400, message: 'the request is not well-formed HTTP/1.1' },
+  unauthorized: {
+    status: 401,
+    message: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
+  },
+  forbidden: { status: 403, message: 'this API key may list and get pets, and not add any' },
+  not_found: { status: 404, message: 'there is no pet with this petId' },
+  method_not_allowed: {
+    status: 405,
+    message: 'this path does not take this method: Allow lists those that it takes',
+  },
+  request_timeout: {
+    status: 408,
+    message: 'the request must arrive within 30 s, its headers within 10 s',
+  },
+  gone: { status: 410, message: 'this operation was removed: use GET /v1/pets instead' },
+  payload_too_large: { status: 413, message: 'the body must be at most 64 KiB' },
+  unsupported_media_type: {
+    status: 415,
+    message:
+      'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'this Idempotency-Key was sent before with another pet: send a new one',
+  },
+  rate_limited: {
+    status: 429,
+    message: 'this key has sent too many requests: try again when Retry-After says',
+  },
+  headers_too_large: {
+    status: 431,
+    message: 'the request line and headers must be at most 16 KiB, in 100 fields',
+  },
+  internal_error: {
+    status: 500,
+    message: 'the service failed to answer; the X-Request-Id names this request in its log',
+  },
+  unavailable: {
+    status: 503,
+    message:
+      'the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key',
+  },
+} as const;
 
-export type ErrorCode = (typeof ERROR_CODES)[number];
-
-/** The message for an Idempotency-Key that was sent before with another pet. */
-export const IDEMPOTENCY_KEY_REUSED =
-  'this Idempotency-Key was sent before with another pet: send a new one';
+export type ErrorCode = keyof typeof ERRORS;
 
 /** The message for an Idempotency-Key whose pet the operator has removed since. */
 export const IDEMPOTENT_PET_REMOVED =
@@ -37,7 +65,7 @@ export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   readonly code: ErrorCode;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string = ERRORS[code].message, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }

@@ -1,52 +1,8 @@
-/** Errors as answers: the status and the default message of each error code, and the handler that sends them. */
+/** Errors as answers: the body, and the handler that sends it. */
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorCode, IDEMPOTENCY_KEY_REUSED, PetstoreError } from '../error.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../error.ts';
 import type { Refusal } from '../log.ts';
-import {
-  BODY_BYTES_MAX,
-  HEADER_BYTES_MAX,
-  HEADER_FIELDS_MAX,
-  HEADER_SECONDS_MAX,
-  REQUEST_SECONDS_MAX,
-} from './limits.ts';
-
-export const STATUSES = {
-  bad_request: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  request_timeout: 408,
-  gone: 410,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_key_reused: 422,
-  rate_limited: 429,
-  headers_too_large: 431,
-  internal_error: 500,
-  unavailable: 503,
-} as const satisfies Record<ErrorCode, number>;
-
-/** Used where nothing more specific is known, and in the examples of the document. */
-export const DEFAULT_MESSAGES: Readonly<Record<ErrorCode, string>> = {
-  bad_request: 'the request is not well-formed HTTP/1.1',
-  unauthorized: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
-  forbidden: 'this API key may list and get pets, and not add any',
-  not_found: 'there is no pet with this petId',
-  method_not_allowed: 'this path does not take this method: Allow lists those that it takes',
-  request_timeout: `the request must arrive within ${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`,
-  gone: 'this operation was removed: use GET /v1/pets instead',
-  payload_too_large: `the body must be at most ${BODY_BYTES_MAX / 1024} KiB`,
-  unsupported_media_type:
-    'Content-Type must be application/json, in UTF-8 (with curl: -H "Content-Type: application/json")',
-  idempotency_key_reused: IDEMPOTENCY_KEY_REUSED,
-  rate_limited: 'this key has sent too many requests: try again when Retry-After says',
-  headers_too_large: `the request line and headers must be at most ${HEADER_BYTES_MAX / 1024} KiB, in ${HEADER_FIELDS_MAX} fields`,
-  internal_error: 'the service failed to answer; the X-Request-Id names this request in its log',
-  unavailable:
-    'the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key',
-};
 
 export const RETRY_AFTER_SECONDS = 1;
 
@@ -59,11 +15,11 @@ export interface ErrorBody {
 
 /** An error of that code with its default message. */
 export function createError(code: ErrorCode): PetstoreError {
-  return new PetstoreError(code, DEFAULT_MESSAGES[code]);
+  return new PetstoreError(code);
 }
 
 export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): ErrorBody {
-  return { code, message, status: STATUSES[code] };
+  return { code, message, status: ERRORS[code].status };
 }
 
 declare module 'fastify' {

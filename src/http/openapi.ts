@@ -1,8 +1,8 @@
 /** The OpenAPI document, of the interface version 1.0.0. */
 
 import type { Environment } from '../api-key.ts';
+import { ERRORS } from '../error.ts';
 import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
-import { STATUSES } from './errors.ts';
 import {
   BODY_BYTES_MAX,
   HEADER_BYTES_MAX,
@@ -64,8 +64,8 @@ the \`status\` of the answer. More codes may be added. To report an error, give 
 
 | status | code |
 | --- | --- |
-${Object.entries(STATUSES)
-  .map(([code, status]) => `| ${status} | \`${code}\` |`)
+${Object.entries(ERRORS)
+  .map(([code, { status }]) => `| ${status} | \`${code}\` |`)
   .join('\n')}
 
 ## Stay within the limits

@@ -1,8 +1,7 @@
 /** The lines of requests in the log, of which repeated refusals are counted in place of logged. */
 
-import type { ErrorCode } from '../error.ts';
+import { ERRORS, type ErrorCode } from '../error.ts';
 import type { Log, RequestLine } from '../log.ts';
-import { STATUSES } from './errors.ts';
 import { REFUSALS_LOGGED_MAX, REFUSED_CLIENTS_MAX } from './limits.ts';
 
 const WINDOW_MS = 1_000;
@@ -46,7 +45,7 @@ export function createRequestLog(
     timer = undefined;
     for (const { client, code, count } of refused.values()) {
       const leftOut = count - REFUSALS_LOGGED_MAX;
-      const level = STATUSES[code] < 500 ? 'info' : 'error';
+      const level = ERRORS[code].status < 500 ? 'info' : 'error';
       if (leftOut > 0) log[level]({ client, code, leftOut }, 'more refusals, not logged each');
     }
     refused.clear();

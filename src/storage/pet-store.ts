@@ -1,6 +1,6 @@
 /** Pets in a database: how they are added, idempotent requests included, and corrected. How they are read is each engine's `petQueries`. */
 
-import { IDEMPOTENCY_KEY_REUSED, IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
+import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { PetStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
@@ -74,5 +74,5 @@ function getSame(newPet: NewPet, row: Row | undefined): Pet {
   const pet = toPet(row);
   const addedAs = row.at(-1) ?? toPetJson(pet);
   if (addedAs === toPetJson({ ...newPet, id: pet.id })) return pet;
-  throw new PetstoreError('idempotency_key_reused', IDEMPOTENCY_KEY_REUSED);
+  throw new PetstoreError('idempotency_key_reused');
 }

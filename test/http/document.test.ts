@@ -7,7 +7,14 @@ import { after, test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { ERROR_CODES } from '../../src/error.ts';
+import { ERRORS } from '../../src/error.ts';
+import {
+  BODY_BYTES_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_FIELDS_MAX,
+  HEADER_SECONDS_MAX,
+  REQUEST_SECONDS_MAX,
+} from '../../src/http/limits.ts';
 import { PLACEHOLDERS, writeOpenApi } from '../../src/http/openapi.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
@@ -168,7 +175,16 @@ for (const [method, path, operationId, statuses, schema, codes] of [
 }
 
 test('document › the codes of the errors › are all published, each with one status', () => {
-  assert.deepEqual([...ERROR_CODES].toSorted(), Object.keys(STATUS_OF).toSorted());
+  assert.deepEqual(Object.keys(ERRORS).toSorted(), Object.keys(STATUS_OF).toSorted());
+});
+
+test('the message of an error › that has a limit in it › has the limit that holds', () => {
+  const kib = `${BODY_BYTES_MAX / 1024} KiB`;
+  assert.equal(ERRORS.payload_too_large.message, `the body must be at most ${kib}`);
+  const head = `${HEADER_BYTES_MAX / 1024} KiB, in ${HEADER_FIELDS_MAX} fields`;
+  assert.ok(ERRORS.headers_too_large.message.endsWith(` ${head}`));
+  const times = `${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`;
+  assert.ok(ERRORS.request_timeout.message.endsWith(` ${times}`));
 });
 
 test('document › only getPet › is deprecated, with its sunset', () => {

@@ -1,8 +1,7 @@
 /** Refuses requests whose end or host two servers could read differently (RFC 9112, request smuggling). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { type ErrorCode, PetstoreError } from '../../error.ts';
-import { DEFAULT_MESSAGES } from '../errors.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { HEADER_FIELDS_MAX } from '../limits.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
@@ -27,7 +26,7 @@ export function rejectAmbiguousFraming(
   const { method, url = '', httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
   // Each field has a name and a value.
   if (rawHeaders.length > 2 * HEADER_FIELDS_MAX) {
-    refuse(DEFAULT_MESSAGES.headers_too_large, 'headers_too_large');
+    refuse(ERRORS.headers_too_large.message, 'headers_too_large');
   }
   if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');
   if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS')) {

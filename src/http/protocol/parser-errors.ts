@@ -1,9 +1,9 @@
 /** What Node's HTTP parser refuses, before Fastify sees a request: answered on the socket itself, in the Error shape. */
 
 import type { Socket } from 'node:net';
-import { PetstoreError } from '../../error.ts';
+import { ERRORS, PetstoreError } from '../../error.ts';
 import { toAddress } from '../client-address.ts';
-import { createError, DEFAULT_MESSAGES, toErrorBody } from '../errors.ts';
+import { createError, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import { toFieldName } from './header-names.ts';
@@ -37,7 +37,7 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
       return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
   }
   const reason = 'reason' in parserError ? `: ${parserError.reason}` : '';
-  return new PetstoreError('bad_request', `${DEFAULT_MESSAGES.bad_request}${reason}`);
+  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}${reason}`);
 }
 
 /** Sends the error once the answer to the request before it is sent. */

@@ -1,6 +1,6 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
-import { ERROR_CODES } from '../../error.ts';
+import { ERRORS } from '../../error.ts';
 import {
   NAME_CODE_POINTS_MAX,
   NEW_PET_FIELDS,
@@ -74,7 +74,7 @@ export const COMPONENTS = {
     properties: {
       code: {
         type: 'string',
-        description: `Machine-readable error code. So far one of ${ERROR_CODES.join(', ')}.`,
+        description: `Machine-readable error code. So far one of ${Object.keys(ERRORS).join(', ')}.`,
       },
       message: { type: 'string', description: 'Human-readable description of the error.' },
       status: {

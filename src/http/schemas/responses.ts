@@ -1,7 +1,7 @@
 /** The error answers and the headers of answers, as the document describes them. */
 
-import { type ErrorCode, PetstoreError } from '../../error.ts';
-import { DEFAULT_MESSAGES, STATUSES, toErrorBody } from '../errors.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { toErrorBody } from '../errors.ts';
 import { COMPONENTS, refTo } from './components.ts';
 
 type Messages = Partial<Record<ErrorCode, string>>;
@@ -63,8 +63,8 @@ export function errorResponse(
   messages: Messages = {},
 ) {
   const examples = codes.map((code) => {
-    const error = new PetstoreError(code, messages[code] ?? DEFAULT_MESSAGES[code]);
-    return [code, { summary: `Status ${STATUSES[code]}`, value: toErrorBody(error) }];
+    const error = new PetstoreError(code, messages[code]);
+    return [code, { summary: `Status ${ERRORS[code].status}`, value: toErrorBody(error) }];
   });
   return {
     description,
