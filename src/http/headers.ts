@@ -1,7 +1,64 @@
-/** The headers of every answer, whether the application or the parser gives it. */
+/** The header fields of answers: the list of all, those of every answer, and the id of a request. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+
+export interface HeaderField {
+  readonly schema: object;
+  /** Without one each operation describes the field. */
+  readonly description?: string;
+  /** Whether it may still change. */
+  readonly isBeta?: boolean;
+}
+
+const text = (maxLength: number) => ({ type: 'string', maxLength });
+
+/** The longest address of a link, which begins with `--base-url`. */
+const ADDRESS = text(8_192);
+
+/** The fields that the document has, and that pages of other origins may read. */
+export const EXPOSED_FIELDS = {
+  Link: { schema: ADDRESS },
+  Location: { schema: ADDRESS, description: 'Where the pet is.' },
+  'Idempotency-Replayed': {
+    isBeta: true,
+    schema: { type: 'boolean' },
+    description: 'Whether an earlier request with this `Idempotency-Key` added the pet.',
+  },
+  Deprecation: { schema: text(32), description: 'Since when it is deprecated (RFC 9745).' },
+  Sunset: { schema: text(32), description: 'When it is to be removed (RFC 8594).' },
+  'WWW-Authenticate': { schema: text(128), description: 'The challenge (RFC 6750 section 3).' },
+  'Retry-After': {
+    schema: { type: 'integer', minimum: 1 },
+    description:
+      'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
+  },
+  RateLimit: {
+    isBeta: true,
+    schema: text(128),
+    description:
+      'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
+  },
+  'RateLimit-Policy': {
+    isBeta: true,
+    schema: text(128),
+    description:
+      'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
+  },
+  'X-Request-Id': {
+    schema: { ...text(128), pattern: '^[A-Za-z0-9_.-]+$' },
+    description: 'Names this request in the log: the one that was sent, or a new one.',
+  },
+} satisfies Record<string, HeaderField>;
+
+/** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
+export const FIELD_NAMES: readonly string[] = [
+  ...Object.keys(EXPOSED_FIELDS),
+  ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods'],
+  ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
+  ...['Allow', 'Cache-Control', 'Connection', 'Content-Encoding', 'Content-Length'],
+  ...['Content-Security-Policy', 'Content-Type', 'Vary', 'X-Content-Type-Options'],
+];
 
 export const CONSTANT_HEADERS = {
   'x-content-type-options': 'nosniff',

@@ -1,12 +1,12 @@
 /** Cross-origin requests of browsers (CORS, the Fetch standard). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { EXPOSED_FIELDS } from '../headers.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
-const EXPOSED_HEADERS =
-  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
 /**

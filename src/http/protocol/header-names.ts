@@ -1,19 +1,10 @@
-/** The header fields of every response as they are sent: some clients look up `Link` and `Location` by their case. */
+/** The header fields of every response as they are sent: in canonical case. */
 
 import type { IncomingMessage } from 'node:http';
-import { CONSTANT_HEADERS } from '../headers.ts';
+import { CONSTANT_HEADERS, FIELD_NAMES } from '../headers.ts';
 import { ServerResponse } from './node-http.ts';
 
-const NAMES = new Map(
-  [
-    ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods'],
-    ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
-    ...['Allow', 'Cache-Control', 'Connection', 'Content-Encoding', 'Content-Length'],
-    ...['Content-Security-Policy', 'Content-Type', 'Deprecation', 'Idempotency-Replayed'],
-    ...['Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset'],
-    ...['Vary', 'WWW-Authenticate', 'X-Content-Type-Options', 'X-Request-Id'],
-  ].map((name) => [name.toLowerCase(), name]),
-);
+const NAMES = new Map(FIELD_NAMES.map((name) => [name.toLowerCase(), name]));
 
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 

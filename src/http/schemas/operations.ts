@@ -7,11 +7,11 @@ import {
   beta,
   deprecationHeaders,
   describeContent,
+  describeHeaders,
+  describeLink,
   errorResponse,
-  LINK_CHARACTERS_MAX,
   otherErrors,
   success,
-  text,
   unauthorized,
 } from './responses.ts';
 
@@ -25,10 +25,7 @@ const listPets = {
   responses: {
     200: success('A page of animals.', 'Pets', {
       Link: beta(
-        text(
-          'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
-          LINK_CHARACTERS_MAX,
-        ),
+        describeLink('The next page, with `rel="next"` (RFC 8288); absent on the last one.'),
       ),
     }),
     401: unauthorized,
@@ -47,13 +44,11 @@ const createPet = {
   parameters: [idempotencyKeyParameter],
   responses: {
     201: {
-      ...success('Animal added. The body carries the assigned `id`.', 'Pet', {
-        Location: text('Where the pet is.', LINK_CHARACTERS_MAX),
-        'Idempotency-Replayed': beta({
-          schema: { type: 'boolean' },
-          description: 'Whether an earlier request with this `Idempotency-Key` added the pet.',
-        }),
-      }),
+      ...success(
+        'Animal added. The body carries the assigned `id`.',
+        'Pet',
+        describeHeaders('Location', 'Idempotency-Replayed'),
+      ),
       links: {
         getPet: {
           operationId: 'getPet',

@@ -2,6 +2,7 @@
 
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { toErrorBody } from '../errors.ts';
+import { EXPOSED_FIELDS, type HeaderField } from '../headers.ts';
 import { COMPONENTS, refTo } from './components.ts';
 
 type Messages = Partial<Record<ErrorCode, string>>;
@@ -11,36 +12,25 @@ export function beta<T extends { readonly description: string }>(part: T) {
   return { ...part, description: `Beta. ${part.description}`, 'x-stability': 'beta' };
 }
 
-/** A header whose value is a text of so many characters at most. */
-export const text = (description: string, maxLength: number, pattern?: string) => ({
-  schema: { type: 'string', maxLength, pattern },
+/** Header fields of a response, in this order, from the list of all. */
+export function describeHeaders(...names: readonly (keyof typeof EXPOSED_FIELDS)[]) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const { schema, description = '', isBeta }: HeaderField = EXPOSED_FIELDS[name];
+      const part = { schema, description };
+      return [name, isBeta ? beta(part) : part];
+    }),
+  );
+}
+
+/** `Link`, whose meaning differs between the operations. */
+export const describeLink = (description: string) => ({
+  schema: EXPOSED_FIELDS.Link.schema,
   description,
 });
 
-const requestId = {
-  'X-Request-Id': text(
-    'Names this request in the log: the one that was sent, or a new one.',
-    128,
-    '^[A-Za-z0-9_.-]+$',
-  ),
-};
-
 /** On every answer to a known key; those of the limit only when the operator has set one. */
-const commonHeaders = {
-  RateLimit: beta(
-    text(
-      'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
-      128,
-    ),
-  ),
-  'RateLimit-Policy': beta(
-    text(
-      'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
-      128,
-    ),
-  ),
-  ...requestId,
-};
+const commonHeaders = describeHeaders('RateLimit', 'RateLimit-Policy', 'X-Request-Id');
 
 /** JSON of a component, with the example of that. */
 export function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
@@ -80,30 +70,16 @@ export function otherErrors(codes: readonly ErrorCode[], messages?: Messages) {
   const all = [...codes, 'rate_limited', 'internal_error', 'unavailable'] as const;
   return {
     ...errorResponse('Any other error; an example of each is here.', all, messages),
-    headers: {
-      'Retry-After': {
-        schema: { type: 'integer', minimum: 1 },
-        description:
-          'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
-      },
-      ...commonHeaders,
-    },
+    headers: { ...describeHeaders('Retry-After'), ...commonHeaders },
   };
 }
 
 export const unauthorized = {
   ...errorResponse('Missing or invalid API key.', ['unauthorized']),
-  headers: {
-    'WWW-Authenticate': text('The challenge (RFC 6750 section 3).', 128),
-    ...requestId,
-  },
+  headers: describeHeaders('WWW-Authenticate', 'X-Request-Id'),
 };
 
-/** The longest address of a link, which begins with `--base-url`. */
-export const LINK_CHARACTERS_MAX = 8_192;
-
 export const deprecationHeaders = {
-  Deprecation: text('Since when it is deprecated (RFC 9745).', 32),
-  Sunset: text('When it is to be removed (RFC 8594).', 32),
-  Link: text('The documentation, with `rel="deprecation"`.', LINK_CHARACTERS_MAX),
+  ...describeHeaders('Deprecation', 'Sunset'),
+  Link: describeLink('The documentation, with `rel="deprecation"`.'),
 };
