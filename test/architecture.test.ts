@@ -31,9 +31,10 @@ const FRAMEWORK = /^(?:@?fastify|@scalar|node:http)/;
  */
 const RULES: Readonly<Record<string, (target: string, file: string) => boolean>> = {
   '': (target) => isRoot(target) || target === 'node:crypto' || target === 'node:zlib',
-  http: (target) =>
+  http: (target, file) =>
     isRoot(target) ||
     isIn('http', target) ||
+    (file === 'http/app.ts' && target === 'service/options.ts') ||
     isPackage(target, DRIVERS) ||
     target === '../package.json',
   'http/protocol': (target) =>
@@ -165,9 +166,11 @@ test('src › each import › is one that the rules allow', () => {
   );
 });
 
-test('src › node:http › is imported for its types alone', () => {
+test('src › node:http, and the options by the application › are imported for their types alone', () => {
   const wrong = imports.filter(
-    ({ from, clause }) => from === 'node:http' && !/^type\b/.test(clause),
+    ({ file, from, target, clause }) =>
+      (from === 'node:http' || (file === 'http/app.ts' && target === 'service/options.ts')) &&
+      !/^type\b/.test(clause),
   );
   assert.deepEqual(
     wrong.map(({ line }) => line),
@@ -180,6 +183,8 @@ for (const [file, target] of [
   ['pet.ts', 'node:fs'],
   ['http/app.ts', 'storage/open.ts'],
   ['http/app.ts', 'pg'],
+  ['http/app.ts', 'service/serve.ts'],
+  ['http/errors.ts', 'service/options.ts'],
   ['http/protocol/body.ts', 'http/routes/pets.ts'],
   ['http/protocol/body.ts', 'store.ts'],
   ['storage/copy.ts', 'http/errors.ts'],

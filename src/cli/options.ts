@@ -1,23 +1,15 @@
 /** The options of the command line: the flag, the variable, the default and the parser of each. */
 
-import { isIP } from 'node:net';
-import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
-import { ENVIRONMENTS } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
 import { JsonNumber } from '../json.ts';
-import { LOG_LEVELS } from '../log.ts';
 import { NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_DEFAULT, PET_STATUSES } from '../pet.ts';
-import { ADDRESS_FORMS, parseAddress } from '../storage/address.ts';
+import { count, DATABASE, SWITCH } from '../service/option-kinds.ts';
+import { type OptionRow, SERVE_OPTIONS } from '../service/options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
 
-const PORT_MAX = 65_535;
-const DATABASE_CONNECTIONS_MAX = 1_000;
-const CONNECTIONS_MAX = 1_000_000;
-const WORKERS_MAX = 256;
-const RATE_LIMIT_MAX = 1_000_000;
 const GENERATED_MAX = 1_000_000_000;
 const SEED_MAX = 4_294_967_295;
 const BACKUPS_MAX = 1_000_000;
@@ -42,25 +34,37 @@ function option(flags: string, description: string): Option {
   return made.env(`PETSTORE_${made.name().replaceAll('-', '_').toUpperCase()}`);
 }
 
-/** An option whose value is the address of a store. */
-function addressOption(flag: string, description: string): Option {
-  const made = option(`${flag} <address>`, description);
-  return made.argParser((text: string) => {
-    try {
-      parseAddress(text);
-      return text;
-    } catch {
-      throw new UsageError(
-        `option '${flag} <address>', or ${made.envVar}, must be ${ADDRESS_FORMS}`,
-      );
-    }
-  });
+/** The option of a row, whose name is in camel case. */
+function toOption(name: string, row: OptionRow): Option {
+  const { value, description, default: usual, choices, parse, isSecret } = row;
+  const made = option(`--${toKebabCase(name)} ${value}`, description);
+  if (usual !== undefined) made.default(usual, Array.isArray(usual) ? String(usual) : undefined);
+  if (value.startsWith('[')) made.preset('true');
+  const toSecretError = (message: string) =>
+    new UsageError(`option '${made.flags}', or ${made.envVar}: ${message}`);
+  if (parse !== undefined) made.argParser(translate(parse, isSecret ? toSecretError : undefined));
+  return choices === undefined ? made : made.choices(choices);
 }
 
-export const databaseOption = () =>
-  addressOption('--database', `the address of the store: ${ADDRESS_FORMS}`).default(
-    'sqlite:petstore.db',
-  );
+/** The parser, whose refusals become errors of the command line. */
+function translate<Value>(
+  parse: (text: string) => Value,
+  toError: (message: string) => Error = (mustBe) => new InvalidArgumentError(`It ${mustBe}.`),
+): (text: string) => Value {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw error instanceof PetstoreError ? toError(error.message) : error;
+    }
+  };
+}
+
+function toKebabCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+export const databaseOption = () => toOption('database', SERVE_OPTIONS.database);
 
 /** The option of all commands; see `loadVariables` in variables.ts. */
 export const envFileOption = () =>
@@ -68,95 +72,47 @@ export const envFileOption = () =>
 
 /** The options of `copy`. */
 export const copyOptions = () => [
-  addressOption('--from', 'the store to copy').makeOptionMandatory(),
-  addressOption('--to', 'an empty store, or one that does not exist yet').makeOptionMandatory(),
+  toOption('from', { ...DATABASE, description: 'the store to copy' }).makeOptionMandatory(),
+  toOption('to', {
+    ...DATABASE,
+    description: 'an empty store, or one that does not exist yet',
+  }).makeOptionMandatory(),
 ];
 
-export const environmentOption = () =>
-  option('--environment <name>', 'the environment, whose keys alone are accepted')
-    .choices(ENVIRONMENTS)
-    .default('staging');
+export const environmentOption = () => toOption('environment', SERVE_OPTIONS.environment);
 
-export const baseUrlOption = () =>
-  option('--base-url <url>', 'the outside address of the API, ending in /v1').argParser(
-    parseBaseUrl,
-  );
+export const baseUrlOption = () => toOption('baseUrl', SERVE_OPTIONS.baseUrl);
 
 export const formatOption = () =>
   option('--format <format>', 'the format, whatever the ending of the file').choices(PET_FORMATS);
 
 export const countOption = () =>
-  option('--count <count>', 'the number of pets')
-    .default(100)
-    .argParser((text: string) => parseWhole(text, 0, GENERATED_MAX));
+  toOption('count', {
+    ...count(0, GENERATED_MAX),
+    description: 'the number of pets',
+    default: 100,
+  });
 
 export const seedOption = () =>
-  option('--seed <number>', 'which pets: the same number gives the same ones')
-    .default(1)
-    .argParser((text: string) => parseWhole(text, 0, SEED_MAX));
+  toOption('seed', {
+    ...count(0, SEED_MAX, '<number>'),
+    description: 'which pets: the same number gives the same ones',
+    default: 1,
+  });
 
 /** The options of `serve`, in the order of its help. */
-export const serveOptions = () => [
-  databaseOption(),
-  option('--database-connections <count>', 'the most connections to PostgreSQL')
-    .default(10)
-    .argParser((text: string) => parseWhole(text, 1, DATABASE_CONNECTIONS_MAX)),
-  option('--host <host>', 'the address to listen on').default('127.0.0.1').argParser(parseHost),
-  option('--port <port>', 'the port to listen on; 0 takes any free one')
-    .default(8080)
-    .argParser(parsePort),
-  option(
-    '--admin-port <port>',
-    'the port of /metrics, /livez and /readyz (default: none)',
-  ).argParser(parsePort),
-  option('--admin-host <host>', 'the address that this port is on')
-    .default('127.0.0.1')
-    .argParser(parseHost),
-  option('--workers <count>', 'the number of processes; auto: one for each core')
-    .default(1)
-    .argParser(parseWorkers),
-  option('--max-connections <count>', 'the most open connections of each process')
-    .default(4096)
-    .argParser((text: string) => parseWhole(text, 1, CONNECTIONS_MAX)),
-  environmentOption(),
-  baseUrlOption(),
-  option('--log-level <level>', 'the lowest level that is logged')
-    .choices(LOG_LEVELS)
-    .default('info'),
-  option(
-    '--cors-origin <origins>',
-    'the origins whose pages may read answers: *, or origins separated by commas',
-  )
-    .default(['*'], '*')
-    .argParser(parseOrigins),
-  option(
-    '--rate-limit <count>',
-    'the requests of a key in a second, in each process (default: not limited)',
-  ).argParser(parseRate),
-  option(
-    '--rate-limit-burst <count>',
-    'the requests of a key at once, in each process (default: those of a second)',
-  ).argParser(parseRate),
-  option(
-    '--trust-proxy <addresses>',
-    'the proxies whose X-Forwarded-For names the client: addresses or networks, separated by commas',
-  )
-    .default([], 'none')
-    .argParser(parseNetworks),
-  option('--retire-get-pet [boolean]', 'answer 410 on the deprecated GET /v1/pets/{petId}')
-    .default(false)
-    .preset('true')
-    .argParser(parseBoolean),
-];
+export const serveOptions = () =>
+  Object.entries(SERVE_OPTIONS).map(([name, row]) => toOption(name, row));
 
 export const keepOption = () =>
-  option(
-    '--keep <count>',
-    'make a dated backup in the directory <file>, and keep so many of them (default: one backup, as <file>)',
-  ).argParser((text: string) => parseWhole(text, 1, BACKUPS_MAX));
+  toOption('keep', {
+    ...count(1, BACKUPS_MAX),
+    description:
+      'make a dated backup in the directory <file>, and keep so many of them; without it one backup, as <file>',
+  });
 
 export const jsonOption = () =>
-  option('--json [boolean]', 'as JSON').default(false).preset('true').argParser(parseBoolean);
+  toOption('json', { ...SWITCH, description: 'as JSON', default: false });
 
 export const nameOption = () =>
   option('--name <name>', 'the name of the key, such as who uses it')
@@ -170,10 +126,11 @@ export const expiresOption = () =>
   ).argParser((text: string) => parseDuration(text, 1));
 
 export const readOnlyOption = () =>
-  option('--read-only [boolean]', 'the key may list and get pets, but not add any')
-    .default(false)
-    .preset('true')
-    .argParser(parseBoolean);
+  toOption('readOnly', {
+    ...SWITCH,
+    description: 'the key may list and get pets, but not add any',
+    default: false,
+  });
 
 export const overlapOption = () =>
   option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
@@ -183,9 +140,11 @@ export const overlapOption = () =>
 /** The options of `pets list`. */
 export const petListOptions = () => [
   option('--status <status>', 'only pets of this status').choices(PET_STATUSES),
-  option('--limit <count>', 'the most pets to list')
-    .default(PAGE_LIMIT_DEFAULT)
-    .argParser((text: string) => parseWhole(text, 1, LISTED_PETS_MAX)),
+  toOption('limit', {
+    ...count(1, LISTED_PETS_MAX),
+    description: 'the most pets to list',
+    default: PAGE_LIMIT_DEFAULT,
+  }),
   option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
 ];
 
@@ -203,16 +162,12 @@ export const petChangeOptions = () =>
 
 /** The option of a pet's field, with the parser that requests have. */
 function fieldOption({ name, kind, parse }: NewPetField, create: typeof option): Option {
-  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const choices = name === 'status' ? `: ${PET_STATUSES.join(', ')}` : '';
-  return create(`--${flag} <${kind}>`, `the ${name} of the pet${choices}`).argParser(
-    (text: string) => {
-      try {
-        return parse(kind === 'int64' ? new JsonNumber(text) : text);
-      } catch (error) {
-        throw error instanceof PetstoreError ? new InvalidArgumentError(error.message) : error;
-      }
-    },
+  return create(`--${toKebabCase(name)} <${kind}>`, `the ${name} of the pet${choices}`).argParser(
+    translate(
+      (text) => parse(kind === 'int64' ? new JsonNumber(text) : text),
+      (message) => new InvalidArgumentError(message),
+    ),
   );
 }
 
@@ -224,67 +179,7 @@ export function parsePetId(text: string): bigint {
 }
 
 /** A key's id as an argument. */
-export function parseKeyId(text: string): number {
-  return parseWhole(text, 1, Number.MAX_SAFE_INTEGER);
-}
-
-function parseHost(text: string): string {
-  if (/^[\w.:-]+$/.test(text)) return text;
-  throw new InvalidArgumentError('It must be an IP address or the name of a host.');
-}
-
-function parseWorkers(text: string): number {
-  return text === 'auto' ? availableParallelism() : parseWhole(text, 1, WORKERS_MAX);
-}
-
-function parseRate(text: string): number {
-  return parseWhole(text, 1, RATE_LIMIT_MAX);
-}
-
-function parsePort(text: string): number {
-  return parseWhole(text, 0, PORT_MAX);
-}
-
-function parseWhole(text: string, min: number, max: number): number {
-  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-}
-
-function parseBaseUrl(text: string): string {
-  const url = URL.parse(text);
-  const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.href === text;
-  if (isPlain && text.endsWith('/v1') && !/[?#@]/.test(text)) return text;
-  throw new InvalidArgumentError(
-    'It must be an http or https address that ends in /v1, as https://petstore.test/v1.',
-  );
-}
-
-function parseOrigins(text: string): string[] {
-  const origins = text.split(',').map((origin) => origin.trim());
-  if (origins.every((origin) => origin === '*' || URL.parse(origin)?.origin === origin)) {
-    return origins;
-  }
-  throw new InvalidArgumentError('It must be * or origins as https://shop.test, without a path.');
-}
-
-function parseNetworks(text: string): string[] {
-  const networks = text.split(',').map((network) => network.trim());
-  for (const network of networks) {
-    const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(network) ?? [];
-    const family = isIP(address);
-    if (family !== 0 && Number(bits) <= (family === 4 ? 32 : 128)) continue;
-    throw new InvalidArgumentError(
-      'It must be IP addresses or networks, as 127.0.0.1 or 10.0.0.0/8, separated by commas.',
-    );
-  }
-  return networks;
-}
-
-function parseBoolean(text: string): boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
-  throw new InvalidArgumentError('It must be true or false.');
-}
+export const parseKeyId = translate(count(1, Number.MAX_SAFE_INTEGER).parse);
 
 function parseKeyName(text: string): string {
   if (text.length <= 100 && text.trim() !== '' && text.search(UNPRINTABLE) === -1) return text;

@@ -1,8 +1,8 @@
 /** The HTTP service: everything that happens to a request, in order. */
 
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Environment } from '../api-key.ts';
 import type { Log, RequestLine } from '../log.ts';
+import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
 import { createFindClient } from './client-address.ts';
 import { answerError } from './errors.ts';
@@ -46,18 +46,15 @@ declare module 'fastify' {
   }
 }
 
-export interface AppOptions {
+/** The options of `serve` that requests depend on. */
+type Served = Pick<
+  ServeOptions,
+  'environment' | 'baseUrl' | 'corsOrigin' | 'trustProxy' | 'retireGetPet'
+>;
+
+export interface AppOptions extends Served {
   readonly store: Store;
   readonly log: Log;
-  readonly environment: Environment;
-  /** The outside address of the service, ending in `/v1`; without it links are relative. */
-  readonly baseUrl?: string;
-  /** The origins whose pages may read answers; `*` is any. */
-  readonly corsOrigin: readonly string[];
-  /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
-  readonly trustProxy?: readonly string[];
-  /** Whether `GET /pets/{petId}` answers 410. */
-  readonly retireGetPet: boolean;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: RateLimiter | undefined;
   /** The most open connections; without it any number. */

@@ -3,7 +3,8 @@
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
-import { type ServeOptions, toUrlHost } from './service.ts';
+import type { ServeOptions } from './options.ts';
+import { toUrlHost } from './service.ts';
 
 /** The lines to print. In staging the first start makes a key; in production no key is ever printed. */
 export async function ensureFirstKey(

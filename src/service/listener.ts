@@ -9,8 +9,9 @@ import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import type { OpenLog } from './log.ts';
 import type { Metrics, Sources } from './metrics.ts';
+import type { ServeOptions } from './options.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import { type ServeOptions, type Service, toUrlHost } from './service.ts';
+import { type Service, toUrlHost } from './service.ts';
 
 /** How long requests in flight may take once the service is told to stop. */
 const DRAIN_MS_MAX = 10_000;

@@ -1,7 +1,7 @@
 /** The rate limit of each key, which this process counts for itself, also when it is one of several workers. */
 
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
-import type { ServeOptions } from './service.ts';
+import type { ServeOptions } from './options.ts';
 
 /** Up to this number of buckets, none is forgotten. */
 const BUCKETS_MIN = 1_000;

@@ -8,7 +8,8 @@ import type { Store } from '../store.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
 import { limitConnections } from './open-files.ts';
-import { type ServeOptions, type Service, toUrl } from './service.ts';
+import type { ServeOptions } from './options.ts';
+import { type Service, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
 import { Workers } from './workers.ts';
 

@@ -186,7 +186,7 @@ describe('copy', () => {
         { status, stdout, stderr },
         {
           ...{ status: 2, stdout: '' },
-          stderr: `petstore: option '${what} <address>', or PETSTORE_${what.slice(2).toUpperCase()}, must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME\n`,
+          stderr: `petstore: option '${what} <address>', or PETSTORE_${what.slice(2).toUpperCase()}: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME\n`,
         },
       );
     });

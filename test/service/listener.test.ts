@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/log.ts';
+import { type OptionRow, SERVE_OPTIONS, type ServeOptions } from '../../src/service/options.ts';
 import type { Service } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
@@ -23,10 +24,13 @@ test('listener › stopped between an answer and its sending › closes that con
     // The line is written once the headers of the answer are decided, and before they are sent.
     if (line.includes('"/livez"')) stopped ??= service?.stop();
   });
-  const options = {
-    ...{ database: 'sqlite::memory:', databaseConnections: 1, maxConnections: 10, workers: 1 },
-    ...{ host: '127.0.0.1', port: 0, adminHost: '127.0.0.1', environment: 'staging' as const },
-    ...{ logLevel: 'info' as const, corsOrigin: ['*'], trustProxy: [], retireGetPet: false },
+  const defaults = Object.entries<OptionRow>(SERVE_OPTIONS).map(([name, row]) => [
+    name,
+    row.default,
+  ]);
+  const options: ServeOptions = {
+    ...Object.fromEntries(defaults),
+    ...{ database: 'sqlite::memory:', port: 0 },
   };
   const openedLog = { log, countDropped: () => 0, close: async () => true };
   service = await startListener(options, store, openedLog);

@@ -1,0 +1,101 @@
+/** The kinds of options: how a value is named in the help, and how its text is parsed. */
+
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { PetstoreError } from '../error.ts';
+import { parseAddress } from '../storage/address.ts';
+
+export interface OptionKind {
+  /** The name of the value; in brackets when the flag may stand alone, which means `true`. */
+  readonly value: string;
+  readonly choices?: readonly string[];
+  /** @throws PetstoreError `bad_request`; the name of the option belongs in front of its message. */
+  readonly parse?: (text: string) => unknown;
+  /** Whether the value holds a password, which no message may repeat. */
+  readonly isSecret?: boolean;
+}
+
+function refuse(mustBe: string): PetstoreError {
+  return new PetstoreError('bad_request', `must be ${mustBe}`);
+}
+
+export const DATABASE = {
+  value: '<address>',
+  isSecret: true,
+  parse(text: string): string {
+    parseAddress(text);
+    return text;
+  },
+};
+
+export const HOST = {
+  value: '<host>',
+  parse(text: string): string {
+    if (/^[\w.:-]+$/.test(text)) return text;
+    throw refuse('an IP address or the name of a host');
+  },
+};
+
+/** A whole number. */
+export const count = (min: number, max: number, value = '<count>') => ({
+  value,
+  parse: (text: string): number => {
+    const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw refuse(`a whole number from ${min} to ${max}`);
+  },
+});
+
+export const PORT = count(0, 65_535, '<port>');
+
+const PROCESSES = count(1, 256);
+
+export const WORKERS = {
+  ...PROCESSES,
+  parse: (text: string) => (text === 'auto' ? availableParallelism() : PROCESSES.parse(text)),
+};
+
+export const SWITCH = {
+  value: '[boolean]',
+  parse(text: string): boolean {
+    if (text === 'true' || text === 'false') return text === 'true';
+    throw refuse('true or false');
+  },
+};
+
+export const BASE_URL = {
+  value: '<url>',
+  parse(text: string): string {
+    const url = URL.parse(text);
+    const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.href === text;
+    if (isPlain && text.endsWith('/v1') && !/[?#@]/.test(text)) return text;
+    throw refuse('an http or https address that ends in /v1, such as https://petstore.test/v1');
+  },
+};
+
+const splitList = (text: string) => text.split(',').map((item) => item.trim());
+
+export const ORIGINS = {
+  value: '<origins>',
+  parse(text: string): readonly string[] {
+    const origins = splitList(text);
+    const isOrigin = (origin: string) => origin === '*' || URL.parse(origin)?.origin === origin;
+    if (origins.every(isOrigin)) return origins;
+    throw refuse('* or origins such as https://shop.test, without a path');
+  },
+};
+
+export const NETWORKS = {
+  value: '<addresses>',
+  parse(text: string): readonly string[] {
+    const networks = splitList(text);
+    if (networks.every(isNetwork)) return networks;
+    throw refuse('IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, separated by commas');
+  },
+};
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+}
