@@ -3,10 +3,10 @@
 import { PetstoreError } from './error.ts';
 
 /** The most members and elements of a client's text: 64 KiB of small ones would block the event loop for 20 to 45 ms. */
-const VALUES_MAX = 1_000;
+export const JSON_VALUES_MAX = 1_000;
 
 /** The most levels of objects and arrays: JSON.parse with a reviver calls itself for each level. */
-const LEVELS_MAX = 16;
+export const JSON_LEVELS_MAX = 16;
 
 /** A number as the digits that were sent: a double would round an int64. */
 export class JsonNumber {
@@ -21,9 +21,9 @@ export class JsonNumber {
  * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
  *
  * @throws PetstoreError `bad_request` when the text is not JSON, has more than `valuesMax` values or
- *   LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
+ *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
  */
-export function parseJson(text: string, valuesMax: number = VALUES_MAX): unknown {
+export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
   const members = countMembers(text, valuesMax);
   const plain = findPlainObject(text, members);
   if (plain !== undefined) return plain;
@@ -61,7 +61,7 @@ function countMembers(text: string, valuesMax: number): number {
       if (commas === valuesMax) throw createExcess(`${valuesMax} values`);
     } else if (character === '{' || character === '[') {
       levels += 1;
-      if (levels > LEVELS_MAX) throw createExcess(`${LEVELS_MAX} levels`);
+      if (levels > JSON_LEVELS_MAX) throw createExcess(`${JSON_LEVELS_MAX} levels`);
     } else if (character === '}' || character === ']') levels -= 1;
   }
   return members;

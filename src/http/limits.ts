@@ -1,57 +1,92 @@
-/** The limits of a request and of a connection: sizes, times, and how many requests are at work. */
+/** The limits of a request, of a connection, and of what waits: sizes, times and numbers. */
 
-/** The largest body, whether or not Content-Length announces it. */
-export const BODY_BYTES_MAX = 64 * 1024;
+import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from '../json.ts';
+import { limit, toValues } from '../limit.ts';
+import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_MAX } from '../pet.ts';
+import { IDEMPOTENCY_MS } from '../store.ts';
 
-/** The parts in which a body may come, such as the chunks of RFC 9112 section 7.1. */
-export const BODY_PARTS_MAX = 1_000;
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
 
-/** All bytes that are held for clients: bodies that are coming in, requests that wait unparsed, answers that are not read. */
-export const HELD_BYTES_MAX = 16 * 1024 * 1024;
+const CONNECTIONS = 'petstore_http_connections';
+const REFUSALS = 'petstore_http_refusals_total';
+const WAITING = 'petstore_http_waiting_requests';
 
-/** The request line and all headers. */
-export const HEADER_BYTES_MAX = 16 * 1024;
+const WAIT = 'the others wait, and the keys take turns';
+const RETRY = '503 with `Retry-After`';
 
-/** The header fields of a request. */
-export const HEADER_FIELDS_MAX = 100;
+export const HTTP_LIMITS = {
+  BODY_BYTES_MAX: limit(64 * KIB, 'a body', '413, close', REFUSALS),
+  BODY_PARTS_MAX: limit(1_000, 'the parts of a body, such as chunks', '413, close', REFUSALS),
+  HEADER_BYTES_MAX: limit(16 * KIB, 'the request line and headers', '431, close', REFUSALS),
+  HEADER_FIELDS_MAX: limit(100, 'the header fields of a request', '431, close', REFUSALS),
+  HEADER_SECONDS_MAX: limit(10, 'the time for the headers to arrive', '408, close', REFUSALS),
+  REQUEST_SECONDS_MAX: limit(30, 'the time for a request to arrive', '408, close', REFUSALS),
+  JSON_VALUES_MAX: limit(JSON_VALUES_MAX, 'members and elements of a JSON body', '400', REFUSALS),
+  JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400', REFUSALS),
+  NAME_CODE_POINTS_MAX: limit(NAME_CODE_POINTS_MAX, 'the `name` of a pet', '400', REFUSALS),
+  PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400', REFUSALS),
+  IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'an `Idempotency-Key`', '400', REFUSALS),
+  IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long it is kept', 'it names another create'),
+  HELD_BYTES_MAX: limit(
+    16 * MIB,
+    'bodies that are coming in, requests that wait unparsed, and unread answers of all clients',
+    'the address with the most loses the oldest: a body is 503, else the connection is closed',
+    REFUSALS,
+  ),
+  READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
+  // These reads wait for the network, not for the processor.
+  READS_OF_CONNECTION_MAX: limit(16, 'the same for each connection to PostgreSQL', WAIT, WAITING),
+  CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
+  WAITING_MAX: limit(2_000, 'reads of a key that wait, and its creates', RETRY, WAITING),
+  WAIT_MS_MAX: limit(2_000, 'the wait of a request for its turn', RETRY, REFUSALS),
+  REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429', REFUSALS),
+  CACHED_KEYS_MAX: limit(1_000, 'cached API keys', 'the cache is emptied'),
+  // A revocation must hold within 1 s.
+  CACHED_KEY_MS_MAX: limit(500, 'how long an API key is cached', 'it is read again'),
+  // Each scrape needs one.
+  ADMIN_CONNECTIONS_MAX: limit(100, 'connections to the admin port', 'as `--max-connections`'),
+  UNREAD_MS_MAX: limit(10_000, 'the time until an answer is read', 'the connection is reset'),
+  IDLE_MS_MAX: limit(60_000, 'the time without a byte in a request', 'close', CONNECTIONS),
+  // Above the same time of most proxies, so that the proxy closes first.
+  KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
+  LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer', 'no more is read'),
+  LINGER_MS_MAX: limit(2_000, 'the time to close after the last answer', 'close'),
+  REFUSALS_LOGGED_MAX: limit(
+    5,
+    'log lines of refusals in a second, for each client (an IPv4 address or a /64) and code',
+    'the others are counted, on one line a second',
+    REFUSALS,
+  ),
+  REFUSED_CLIENTS_MAX: limit(100, 'clients and codes in those lines', 'counted as `others`'),
+};
 
-/** The time for the headers of a request to arrive, and for all of it. */
-export const HEADER_SECONDS_MAX = 10;
-export const REQUEST_SECONDS_MAX = 30;
-
-/** Connections to the admin listener, of which each scrape needs one. */
-export const ADMIN_CONNECTIONS_MAX = 100;
-
-/** Requests under a key that are at work at a time; the others wait in the fair queue. */
-export const READS_AT_WORK_MAX = 32;
-export const CREATES_AT_WORK_MAX = 128;
-
-/** In place of READS_AT_WORK_MAX, for each connection to PostgreSQL: reads wait for the network, not for the processor. */
-export const READS_OF_CONNECTION_MAX = 16;
-
-/** How many requests of a key may wait, and for how long. */
-export const WAITING_MAX = 2_000;
-export const WAIT_MS_MAX = 2_000;
-
-/** How long an answer may take to be read to its end. */
-export const UNREAD_MS_MAX = 10_000;
-
-/** How long a request above the rate of its key waits for its 429. */
-export const REFUSE_MS = 500;
-
-/** What is still read of a body after the answer that ends its connection, and for how long. */
-export const LINGER_BYTES_MAX = 1024 * 1024;
-export const LINGER_MS_MAX = 2_000;
-
-/** Refusals of a client with the same code that are logged in a second, and clients that are told apart by it. */
-export const REFUSALS_LOGGED_MAX = 5;
-export const REFUSED_CLIENTS_MAX = 100;
-
-/** A connection is closed after this long without a byte in either direction: it is idle, or its client has stopped reading. */
-export const IDLE_MS_MAX = 60_000;
-
-/** A connection without a request is closed after this time, which is above that of most proxies. */
-const KEEP_ALIVE_MS_MAX = 72_000;
+export const {
+  BODY_BYTES_MAX,
+  BODY_PARTS_MAX,
+  HEADER_BYTES_MAX,
+  HEADER_FIELDS_MAX,
+  HEADER_SECONDS_MAX,
+  REQUEST_SECONDS_MAX,
+  IDEMPOTENCY_KEY_CHARACTERS_MAX,
+  HELD_BYTES_MAX,
+  READS_AT_WORK_MAX,
+  READS_OF_CONNECTION_MAX,
+  CREATES_AT_WORK_MAX,
+  WAITING_MAX,
+  WAIT_MS_MAX,
+  REFUSE_MS,
+  CACHED_KEYS_MAX,
+  CACHED_KEY_MS_MAX,
+  ADMIN_CONNECTIONS_MAX,
+  UNREAD_MS_MAX,
+  IDLE_MS_MAX,
+  KEEP_ALIVE_MS_MAX,
+  LINGER_BYTES_MAX,
+  LINGER_MS_MAX,
+  REFUSALS_LOGGED_MAX,
+  REFUSED_CLIENTS_MAX,
+} = toValues(HTTP_LIMITS);
 
 const CHECK_MS = 500;
 

@@ -1,12 +1,12 @@
 /** What is counted with each request and read at a scrape: a count by prom-client itself takes 2 µs of each request. */
 
 import type { Metric } from 'prom-client';
+import { LABELS_MAX } from './limits.ts';
 
 /** Upper bounds: a get takes about 0.0003 s, a create with its sync of the disk 0.001 to 0.01 s. */
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** Combinations of labels that are counted each by itself; those above it count together, so that they cannot fill the memory. */
-const LABELS_MAX = 500;
+/** The labels of all that is counted above LABELS_MAX, so that labels cannot fill the memory. */
 const OTHERS = 'others';
 
 /** The value of these labels in the map; one of `others` for further labels once the map is full. */

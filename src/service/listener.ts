@@ -7,14 +7,13 @@ import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
 import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
+import { DRAIN_MS_MAX } from './limits.ts';
 import type { OpenLog } from './log.ts';
 import type { Metrics, Sources } from './metrics.ts';
 import type { ServeOptions } from './options.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import { type Service, toUrlHost } from './service.ts';
 
-/** How long requests in flight may take once the service is told to stop. */
-const DRAIN_MS_MAX = 10_000;
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
 

@@ -3,14 +3,13 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { LOG_UNITS_MAX } from './limits.ts';
 
 const write = promisify(fs.write);
 
 /** A write begins at this many buffered UTF-16 units, or this long after the first of them. */
 const BUFFERED_UNITS = 32 * 1024;
 const BUFFERED_MS_MAX = 200;
-/** The most that is buffered while nobody reads; lines above it are dropped. */
-const BUFFER_UNITS_MAX = 8 * 1024 * 1024;
 /** The pause before the next write to a pipe that is full. */
 const FULL_PIPE_MS = 10;
 
@@ -37,7 +36,7 @@ export class LogWriter {
   /** Buffers a line, which includes its line end. Lines are written in their order. */
   write(line: string): void {
     // Once one is dropped, so are those behind it, until the line that counts them has its place.
-    if (this.#dropped > 0 || this.#buffer.length + line.length > BUFFER_UNITS_MAX) {
+    if (this.#dropped > 0 || this.#buffer.length + line.length > LOG_UNITS_MAX) {
       this.#dropped += 1;
       return;
     }

@@ -1,10 +1,8 @@
 /** The rate limit of each key, which this process counts for itself, also when it is one of several workers. */
 
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
+import { BUCKETS_MIN } from './limits.ts';
 import type { ServeOptions } from './options.ts';
-
-/** Up to this number of buckets, none is forgotten. */
-const BUCKETS_MIN = 1_000;
 
 /** A token bucket for each key: it fills at the rate, up to the burst, and each request takes a token. */
 export class TokenBuckets implements RateLimiter {

@@ -1,11 +1,5 @@
 /** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
-/** How long the reads of one turn may keep this thread; one more read may end later. */
-export const SLICE_MS_MAX = 10;
-
-/** The lists that PostgreSQL is asked for at once: their rows, 5,000 at most, are parsed in one turn. */
-export const LISTS_AT_ONCE = 50;
-
 type Results<Result> = readonly (Result | Promise<Result>)[];
 
 interface Waiting<Request, Result> {

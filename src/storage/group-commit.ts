@@ -3,14 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Row } from './engine.ts';
+import { GROUP_MAX, WAITING_WRITE_BYTES_MAX, WAITING_WRITES_MAX } from './limits.ts';
 import { Statistics } from './statistics.ts';
-
-/** The most that may wait; a write above it is refused at once. A create takes about 1 KiB at most. */
-const WAITING_MAX = 10_000;
-const WAITING_BYTES_MAX = 8 * 1024 * 1024;
-
-/** The most of one commit: while it lasts, it locks out those of other processes. */
-const GROUP_MAX = 500;
 
 /**
  * Commits without a pause would take the processor, here and in the database, from the reads. So when this process
@@ -73,7 +67,10 @@ class Queue<Write, Result> {
   }
 
   add(write: Write, bytes: number): Promise<Result> {
-    if (this.#waiting.length >= WAITING_MAX || this.#bytes + bytes > WAITING_BYTES_MAX) {
+    if (
+      this.#waiting.length >= WAITING_WRITES_MAX ||
+      this.#bytes + bytes > WAITING_WRITE_BYTES_MAX
+    ) {
       return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
     }
     this.#bytes += bytes;
@@ -107,7 +104,7 @@ class Queue<Write, Result> {
       settle(group, await this.#commit(group.map(({ write }) => write)));
     } catch (error) {
       // The commit of what gathered meanwhile would most likely fail too, one time limit later.
-      for (const { reject } of [...group, ...this.#take(WAITING_MAX)]) reject(error);
+      for (const { reject } of [...group, ...this.#take(WAITING_WRITES_MAX)]) reject(error);
     }
   }
 
@@ -121,7 +118,7 @@ class Queue<Write, Result> {
   #rejectLate(pauseMs: number): void {
     const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
-    for (const { reject } of this.#take(late < 0 ? WAITING_MAX : late)) {
+    for (const { reject } of this.#take(late < 0 ? WAITING_WRITES_MAX : late)) {
       reject(new PetstoreError('unavailable', 'the database commits too slowly for all that wait'));
     }
   }

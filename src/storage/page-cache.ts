@@ -1,10 +1,9 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
 import type { JsonPage, PetQuery } from '../store.ts';
+import { CACHED_UNITS_MAX } from './limits.ts';
 import { Statistics } from './statistics.ts';
 
-/** The most that a cache keeps, in UTF-16 units; a page of 20 has about 1,500. */
-const CACHED_UNITS_MAX = 8 * 1024 * 1024;
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
 const RESULT_UNITS = 128;
 

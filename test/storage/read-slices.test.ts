@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { batchReads, SLICE_MS_MAX } from '../../src/storage/batch-reads.ts';
+import { batchReads } from '../../src/storage/batch-reads.ts';
+import { SLICE_MS_MAX } from '../../src/storage/limits.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { disposable } from '../support/disposable.ts';
 

@@ -11,13 +11,10 @@ import {
 } from '../../api-key.ts';
 import type { KeyStore } from '../../store.ts';
 import { createError } from '../errors.ts';
+import { CACHED_KEY_MS_MAX, CACHED_KEYS_MAX } from '../limits.ts';
 
 /** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
-
-/** How long a key that was found is used again without asking the store; a revocation must hold within 1 s. */
-const CACHED_MS_MAX = 500;
-const CACHED_KEYS_MAX = 1_000;
 
 /** Without `$`: a match is never tried again from an earlier character. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
@@ -60,7 +57,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
   function findCached(token: string): ApiKey | undefined {
     const entry = cache.get(token);
     // By a clock that cannot be set back, which would keep a revoked key in use.
-    return entry && performance.now() - entry.at < CACHED_MS_MAX ? entry.key : undefined;
+    return entry && performance.now() - entry.at < CACHED_KEY_MS_MAX ? entry.key : undefined;
   }
 
   async function findKey(token: string): Promise<ApiKey | undefined> {
@@ -113,7 +110,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
 
   /** The hook behind what may take long, the body and the fair queue: a key that was revoked meanwhile is refused. */
   function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const isSlow = performance.now() - request.acceptedAt >= CACHED_MS_MAX;
+    const isSlow = performance.now() - request.acceptedAt >= CACHED_KEY_MS_MAX;
     if (isSlow) authenticate(request, reply, done);
     else done();
   }

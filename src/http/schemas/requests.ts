@@ -6,10 +6,10 @@ import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, PAGE_LIMIT_MIN, parsePetStatus } fr
 import { IDEMPOTENCY_MS, type PetQuery } from '../../store.ts';
 import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
 import { createError } from '../errors.ts';
+import { IDEMPOTENCY_KEY_CHARACTERS_MAX } from '../limits.ts';
 import { refTo, type Schema } from './components.ts';
 import { beta } from './responses.ts';
 
-const IDEMPOTENCY_KEY_CHARACTERS_MAX = 255;
 const IDEMPOTENCY_KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
 
 /** What `limit` must be, as the answer to a wrong one says it. */

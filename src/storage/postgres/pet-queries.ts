@@ -2,8 +2,9 @@
 
 import { toPetJson } from '../../pet.ts';
 import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
-import { batchReads, LISTS_AT_ONCE } from '../batch-reads.ts';
+import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row } from '../engine.ts';
+import { LISTS_AT_ONCE_MAX } from '../limits.ts';
 import { SELECT, toPage, toPet } from '../pet-row.ts';
 
 // Without the order the planner may take the index by status and id, all of which it then reads.
@@ -48,7 +49,7 @@ function batchLists(read: Engine['read'], sql: string): (query: PetQuery) => Pro
     }));
     const pageOf = new Map([...different.keys()].map((name, index) => [name, jsonPages[index]]));
     return names.map((name) => pageOf.get(name) as JsonPage);
-  }, LISTS_AT_ONCE);
+  }, LISTS_AT_ONCE_MAX);
 }
 
 /** The pages of several queries at once: each row begins with the index of its query, from 1. */

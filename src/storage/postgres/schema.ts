@@ -2,20 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
+import { MIGRATION_LOCK_SECONDS_MAX, TABLE_LOCK_MS_MAX } from '../limits.ts';
 import type { Connection } from './connection.ts';
 import { isLocked } from './errors.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
-/** For that lock, and after it for the tables. */
-const LOCK_SECONDS_MAX = 60;
-/**
- * For one table, at a time: all statements behind a step that waits for it wait too, with their
- * connections, and a request waits CONNECT_MS_MAX for one of those.
- */
-const TABLE_LOCK_MS_MAX = 200;
-/** The time that they have before the next try. */
+/** The time that requests have between two tries to lock a table. */
 const TABLE_LOCK_PAUSE_MS = 1_000;
 
 export interface Schema {
@@ -29,7 +23,7 @@ export interface Schema {
  * Executes the migrations that are missing, all or none.
  *
  * @throws PetstoreError `unavailable` when the schema is missing and not to be created, or has a
- *   breaking step that this program does not know, or a table is held for LOCK_SECONDS_MAX.
+ *   breaking step that this program does not know, or a table is held for MIGRATION_LOCK_SECONDS_MAX.
  */
 export async function migrate(
   connection: Connection,
@@ -48,7 +42,7 @@ export async function migrate(
     // Each statement must see what others committed while it waited for the lock.
     await connection.transact('read committed', async () => {
       await connection.runUnprepared('set local statement_timeout = 0');
-      await connection.runUnprepared(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
+      await connection.runUnprepared(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
       await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
       // Another process may have migrated it since the first check.
       version = await readVersion(connection, migrations.length);
@@ -62,7 +56,7 @@ export async function migrate(
 
 /** The pause between two tries lets go of the tables, and keeps the advisory lock. */
 async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
-  const deadline = performance.now() + LOCK_SECONDS_MAX * 1_000;
+  const deadline = performance.now() + MIGRATION_LOCK_SECONDS_MAX * 1_000;
   await connection.runUnprepared('savepoint migration');
   for (;;) {
     try {

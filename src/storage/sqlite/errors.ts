@@ -2,9 +2,8 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
+import { BUSY_MS_MAX } from '../limits.ts';
 
-/** How long a write waits for the lock of another process before it is `unavailable`. */
-export const BUSY_MS_MAX = 4_000;
 const BUSY_RETRY_MS = 5;
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */

@@ -2,8 +2,9 @@
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import type { Row, Statement } from '../engine.ts';
+import { BUSY_MS_MAX } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { BUSY_MS_MAX, toResultCode } from './errors.ts';
+import { toResultCode } from './errors.ts';
 
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];

@@ -1,0 +1,23 @@
+/** A limit: a row of a table that the code and docs/limits.md read. Its name has the unit before `MAX`. */
+
+export interface Limit {
+  readonly value: number;
+  /** What it bounds. */
+  readonly of: string;
+  /** What happens at the limit. */
+  readonly then: string;
+  /** The metric that shows it; empty when there is none. */
+  readonly metric: string;
+}
+
+export function limit(value: number, of: string, then: string, metric = ''): Limit {
+  return { value, of, then, metric };
+}
+
+/** The values of a table, by the names of its rows. */
+export function toValues<Name extends string>(
+  table: Readonly<Record<Name, Limit>>,
+): Readonly<Record<Name, number>> {
+  const values = Object.entries<Limit>(table).map(([name, { value }]) => [name, value]);
+  return Object.fromEntries(values);
+}

@@ -1,0 +1,20 @@
+/** The limits of a running service: its log, its metrics, its rate limiter and its stop. */
+
+import { limit, toValues } from '../limit.ts';
+
+const MIB = 1_024 * 1_024;
+
+export const SERVICE_LIMITS = {
+  LOG_UNITS_MAX: limit(
+    8 * MIB,
+    'log lines that wait to be written',
+    'lines are dropped, and counted on a line',
+    'petstore_log_dropped_lines_total',
+  ),
+  LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
+  // Or twice the keys that have sent requests just now.
+  BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'those without recent ones go'),
+  DRAIN_MS_MAX: limit(10_000, 'the time to stop', 'connections are closed'),
+};
+
+export const { LOG_UNITS_MAX, LABELS_MAX, BUCKETS_MIN, DRAIN_MS_MAX } = toValues(SERVICE_LIMITS);

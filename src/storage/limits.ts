@@ -1,0 +1,45 @@
+/** The limits of a store: what waits, what is read or written at once, and what is cached. */
+
+import { limit, toValues } from '../limit.ts';
+
+const MIB = 1_024 * 1_024;
+
+const WAITING = 'petstore_waiting_writes';
+const RETRY = '503 with `Retry-After`';
+
+export const STORE_LIMITS = {
+  // A create takes about 1 KiB at most.
+  WAITING_WRITES_MAX: limit(10_000, 'writes that wait for the disk', RETRY, WAITING),
+  WAITING_WRITE_BYTES_MAX: limit(8 * MIB, 'the bytes of these writes', RETRY, WAITING),
+  // While a commit lasts, it locks out those of other processes.
+  GROUP_MAX: limit(500, 'the creates of a commit', 'the others are the next commits', WAITING),
+  // One more read may end later.
+  SLICE_MS_MAX: limit(10, 'reads in a turn on SQLite', 'the others are read in the next turn'),
+  // Their rows, 5,000 at most, are parsed in one turn.
+  LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the same'),
+  CACHED_UNITS_MAX: limit(
+    8 * MIB,
+    'cached pages, and cached pets',
+    'the cache is emptied',
+    'petstore_page_reads_total',
+  ),
+  BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', RETRY),
+  // All statements behind a step that waits for a table wait too, with their connections.
+  TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table at a time", 'a pause of 1 s'),
+  MIGRATION_LOCK_SECONDS_MAX: limit(60, "a migration's wait in all", 'the start fails'),
+  // A step holds the writer for some milliseconds.
+  PURGED_ROWS_MAX: limit(200, 'expired `Idempotency-Key`s in a step', 'a pause of 20 ms'),
+};
+
+export const {
+  WAITING_WRITES_MAX,
+  WAITING_WRITE_BYTES_MAX,
+  GROUP_MAX,
+  SLICE_MS_MAX,
+  LISTS_AT_ONCE_MAX,
+  CACHED_UNITS_MAX,
+  BUSY_MS_MAX,
+  TABLE_LOCK_MS_MAX,
+  MIGRATION_LOCK_SECONDS_MAX,
+  PURGED_ROWS_MAX,
+} = toValues(STORE_LIMITS);
