@@ -38,17 +38,22 @@ export interface Store {
 /** Called with what is done to the store, and the share of it that is done, from 0 to 1, when that is known. */
 export type OnBackupProgress = (phase: string, part?: number) => void;
 
-/** Counts since the store was opened, by this process alone. */
-export interface StoreStatistics {
+/** Counts since the store was opened, by this process alone. The parts of an engine count them up. */
+export class Statistics {
   /** Transactions of the group commit, failed ones too, the writes in them, and how long they took together. */
-  readonly commits: number;
-  readonly committedWrites: number;
-  readonly commitSeconds: number;
+  commits = 0;
+  committedWrites = 0;
+  commitSeconds = 0;
   /** Writes that wait now for the next transaction. */
-  readonly waitingWrites: number;
+  waitingWrites = 0;
+  /** Queries of pets that clients list or get. */
+  reads = 0;
   /** Pages as JSON text that the page cache had, and those that were read from the database. */
-  readonly cachedPages: number;
-  readonly readPages: number;
+  cachedPages = 0;
+  readPages = 0;
+}
+
+export interface StoreStatistics extends Readonly<Statistics> {
   /** Connections to PostgreSQL; absent on SQLite. */
   readonly connections?: {
     /** At work now, and open without work. */

@@ -25,7 +25,7 @@ function getOrAdd<Value>(
   return value;
 }
 
-interface Counted {
+export interface Counted {
   readonly labels: readonly string[];
   count: number;
 }

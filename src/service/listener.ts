@@ -9,9 +9,10 @@ import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { DRAIN_MS_MAX } from './limits.ts';
 import type { OpenLog } from './log.ts';
-import type { Metrics, Sources } from './metrics.ts';
+import type { Sources } from './metrics.ts';
 import type { ServeOptions } from './options.ts';
 import { createRateLimiter } from './rate-limiter.ts';
+import type { Metrics } from './registry.ts';
 import { type Service, toUrlHost } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
@@ -86,7 +87,7 @@ async function openMetrics(
   sources: Sources,
 ): Promise<Metrics | undefined> {
   if (adminPort === undefined) return undefined;
-  const { createMetrics } = await import('./metrics.ts');
+  const { createMetrics } = await import('./registry.ts');
   return createMetrics(sources);
 }
 

@@ -87,7 +87,7 @@ export class Workers {
 }
 
 async function openClusterMetrics(): Promise<() => Promise<string>> {
-  const { createClusterMetrics } = await import('./metrics.ts');
+  const { createClusterMetrics } = await import('./registry.ts');
   return createClusterMetrics();
 }
 

@@ -29,7 +29,6 @@ export interface Engine {
 
   readonly petQueries: PetQueries;
 
-  /** Counted up by its parts; {@link StoreStatistics} says what each is. */
   readonly statistics: StoreStatistics;
 
   /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */

@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
+import { Statistics } from '../store.ts';
 import type { Row } from './engine.ts';
 import { GROUP_MAX, WAITING_WRITE_BYTES_MAX, WAITING_WRITES_MAX } from './limits.ts';
-import { Statistics } from './statistics.ts';
 
 /**
  * Commits without a pause would take the processor, here and in the database, from the reads. So when this process

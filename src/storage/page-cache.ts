@@ -1,8 +1,7 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
-import type { JsonPage, PetQuery } from '../store.ts';
+import { type JsonPage, type PetQuery, Statistics } from '../store.ts';
 import { CACHED_UNITS_MAX } from './limits.ts';
-import { Statistics } from './statistics.ts';
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
 const RESULT_UNITS = 128;

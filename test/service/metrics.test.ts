@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
-import { createMetrics } from '../../src/service/metrics.ts';
+import { createMetrics } from '../../src/service/registry.ts';
 import type { StoreStatistics } from '../../src/store.ts';
 
 const STORE: StoreStatistics = {
   ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5, waitingWrites: 3 },
-  ...{ cachedPages: 4, readPages: 1 },
+  ...{ reads: 1, cachedPages: 4, readPages: 1 },
 };
 
 const LINE: RequestLine = {

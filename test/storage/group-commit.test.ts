@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
-import { Statistics } from '../../src/storage/statistics.ts';
+import { Statistics } from '../../src/store.ts';
 import { until } from '../support/until.ts';
 
 /** The most that may wait. */

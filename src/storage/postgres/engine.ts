@@ -2,9 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoreStatistics } from '../../store.ts';
+import { Statistics, type StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
-import { Statistics } from '../statistics.ts';
 import type { Connection, Isolation } from './connection.ts';
 import { isForgotten } from './errors.ts';
 import { parseHosts } from './hosts.ts';

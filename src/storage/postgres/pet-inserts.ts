@@ -1,12 +1,11 @@
 /** How pets are added to PostgreSQL: those of a batch are one statement, so that the counter is locked for one commit. */
 
 import { PetstoreError } from '../../error.ts';
-import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
+import { IDEMPOTENCY_MS, type IdempotentRequest, type Statistics } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
-import type { Statistics } from '../statistics.ts';
 import { ANSWER_MS_MAX } from './connection.ts';
 import { recordsOf, toRecords } from './records.ts';
 

@@ -1,11 +1,10 @@
 /** How pets are read from SQLite: SQLite itself makes the JSON text of a page, which is cached until the next commit. */
 
 import type { Pet } from '../../pet.ts';
-import type { JsonPage, PetQuery } from '../../store.ts';
+import { type JsonPage, type PetQuery, Statistics } from '../../store.ts';
 import type { Engine, PetQueries } from '../engine.ts';
 import { createCache, createPageCache } from '../page-cache.ts';
 import { FIELDS, SELECT, toPage, toPet } from '../pet-row.ts';
-import { Statistics } from '../statistics.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.

@@ -1,0 +1,71 @@
+/** The registry of the metrics: what counts each request, and the text format of Prometheus. */
+
+import cluster from 'node:cluster';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { SERVED_METHODS } from '../http/protocol/methods.ts';
+import type { RequestLine } from '../log.ts';
+import { Durations, Tally } from './counts.ts';
+import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
+
+export interface Metrics {
+  /** Counts a request that is answered. */
+  count(line: RequestLine): void;
+  /** All metrics as text. */
+  read(): Promise<string>;
+}
+
+/** Starts to count in this process. The primary reads those of a worker, by createClusterMetrics. */
+export function createMetrics(sources: Sources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
+  const readings = { ...sources, ...counts };
+  for (const [name, row] of Object.entries(METRICS)) register(registry, name, row, readings);
+  if (cluster.isWorker) {
+    AggregatorRegistry.setRegistries(registry);
+    // Its constructor adds the listener that answers the primary.
+    new AggregatorRegistry();
+  }
+  return { count: (line) => countRequest(readings, line), read: () => registry.metrics() };
+}
+
+/** For the primary: what reads the metrics of all workers as one; it throws when a worker is silent for 5 s. */
+export function createClusterMetrics(): () => Promise<string> {
+  const workers = new AggregatorRegistry();
+  return () => workers.clusterMetrics();
+}
+
+function register(registry: Registry, name: string, row: MetricRow, readings: Readings): void {
+  const { help, labels: labelNames, isOfPostgres } = row;
+  if (isOfPostgres && readings.store().connections === undefined) return;
+  if (row.kind === 'histogram') {
+    registry.registerMetric(row.read(readings).toMetric(name, help));
+    return;
+  }
+  const Kind = row.kind === 'counter' ? Counter : Gauge;
+  new Kind({
+    ...{ name, help, labelNames, registers: [registry] },
+    collect() {
+      this.reset();
+      const values = row.read(readings);
+      const counted = typeof values === 'number' ? [{ labels: [], count: values }] : values;
+      for (const { labels, count } of counted) this.labels(...labels).inc(count);
+    },
+  });
+}
+
+function countRequest({ durations, keyRequests, refusals }: Readings, line: RequestLine): void {
+  const { method = '', route = 'none', status, ms, keyId, refusal } = line;
+  // The parser refused the others before their time was taken.
+  if (ms !== undefined) durations.observe(toLabel(method), route, status, ms / 1_000);
+  if (keyId !== null) keyRequests.count(String(keyId));
+  if (refusal === undefined) return;
+  const { code, reason = '' } = refusal;
+  const isOfFew = code === 'unauthorized' || code === 'unavailable';
+  refusals.count(code, isOfFew ? reason : '');
+}
+
+/** Node parses 35 methods: with a series for each, anyone could use up all labels. */
+function toLabel(method: string): string {
+  return SERVED_METHODS.includes(method) ? method : 'other';
+}

@@ -1,0 +1,35 @@
+/** The dashboard and the rules of alerts in `deploy/monitoring` ask for metrics and labels that the service has. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import { SERVICE_LIMITS } from '../../src/service/limits.ts';
+import { METRICS } from '../../src/service/metrics.ts';
+import { STORE_LIMITS } from '../../src/storage/limits.ts';
+
+/** A metric of the service in a query, with the conditions on its labels. */
+const SERIES = /\b(petstore_[a-z_]+)(?:\{([^}]*)\})?/g;
+const LABEL = /(\w+)\s*=/g;
+const OF_PROMETHEUS = ['instance', 'job', 'le'];
+
+for (const file of ['dashboard.json', 'alerts.yml']) {
+  test(`${file} › each series that it asks for › is a metric of the service with its labels`, () => {
+    const path = new URL(`../../deploy/monitoring/${file}`, import.meta.url);
+    const found = [...readFileSync(path, 'utf8').replaceAll('\\"', '"').matchAll(SERIES)];
+    assert.ok(found.length > 5);
+    for (const [series, name = '', conditions = ''] of found) {
+      const { labels } = METRICS[name.replace(/_(?:bucket|count|sum)$/, '')] ?? {};
+      assert.ok(labels !== undefined, `${series}: no such metric`);
+      for (const [, label = ''] of conditions.matchAll(LABEL)) {
+        assert.ok([...labels, ...OF_PROMETHEUS].includes(label), `${series}: no such label`);
+      }
+    }
+  });
+}
+
+test('limits › the metric of each › is a metric of the service', () => {
+  const rows = Object.entries({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
+  const wrong = rows.filter(([, { metric }]) => metric !== '' && METRICS[metric] === undefined);
+  assert.deepEqual(wrong, []);
+});
