@@ -9,7 +9,7 @@ import { COLUMNS } from './pet-row.ts';
 const ROWS_AT_ONCE = 1_000;
 
 /** The columns of each table; its rows are copied in the order of the first one. */
-const TABLES: Readonly<Record<string, readonly string[]>> = {
+export const TABLES: Readonly<Record<string, readonly string[]>> = {
   pets: ['id', ...COLUMNS],
   api_keys: [
     'id',

@@ -33,11 +33,10 @@ const STEPS: readonly Edit[] = [
   ],
   TABLE,
   SCHEMA,
-  ['src/storage/sqlite/migrations.ts', '`,\n', `  \`${toMigration('text', 'integer')}\`,\n`],
   [
-    'src/storage/postgres/migrations.ts',
+    'src/storage/migrations.ts',
     '`,\n  },\n',
-    `  { breaking: false, sql: \`${toMigration('text collate "C"', 'bigint')}\` },\n`,
+    `  { number: 5, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
   ],
 ];
 

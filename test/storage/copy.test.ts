@@ -1,15 +1,17 @@
 /** Copies of whole databases between the engines: all is the same afterwards, or nothing was copied. */
 
 import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ENVIRONMENTS, type NewApiKey } from '../../src/api-key.ts';
 import { JsonNumber } from '../../src/json.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
-import { type CopyStep, copyDatabase } from '../../src/storage/copy.ts';
+import { type CopyStep, copyDatabase, TABLES } from '../../src/storage/copy.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -47,6 +49,24 @@ const MEANWHILE_MS = 50;
 const NEW_KEY: NewApiKey = {
   ...{ digest: Buffer.alloc(32), name: 'ci', environment: 'staging', createdAt: 1 },
 };
+
+test('copyDatabase › every column of the schema › is one that it copies', () => {
+  const database = new DatabaseSync(':memory:');
+  for (const { sqlite } of MIGRATIONS) database.exec(sqlite);
+  const columns = database.prepare(`select tables.name || '.' || columns.name as name
+    from sqlite_schema as tables, pragma_table_info(tables.name) as columns
+    where tables.type = 'table' and tables.name not like 'sqlite_%'`);
+  const copied = Object.entries(TABLES).flatMap(([table, names]) =>
+    names.map((name) => `${table}.${name}`),
+  );
+  assert.deepEqual(
+    copied.toSorted(),
+    columns
+      .all()
+      .map((row) => `${row.name}`)
+      .toSorted(),
+  );
+});
 
 async function open(engine: EngineName): Promise<TestEngine> {
   const place = engine === 'postgresql' ? await createTestDatabase() : undefined;

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
+import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
-import { MIGRATIONS, type Migration } from '../../src/storage/postgres/migrations.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
@@ -18,9 +18,12 @@ const REX = { name: 'Rex', categoryId: 1n };
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
 const ADD_WEIGHT = 'alter table pets add column weight bigint not null default 5';
-const COMPATIBLE = { breaking: false, sql: ADD_WEIGHT };
-const BREAKING = { breaking: true, sql: 'alter table pets rename column name to called' };
 const NEXT = MIGRATIONS.length + 1;
+const LAST_BREAKING = MIGRATIONS.findLast(({ breaking }) => breaking)?.number;
+const COMPATIBLE = { breaking: false, sqlite: '', postgres: ADD_WEIGHT };
+const ORDERS = { breaking: false, sqlite: '', postgres: 'create table orders ()' };
+const RENAME = 'alter table pets rename column name to called';
+const BREAKING = { breaking: true, sqlite: '', postgres: RENAME };
 
 /** Of an empty database, which is dropped at the end. */
 async function createAddress(t: TestContext): Promise<string> {
@@ -30,11 +33,12 @@ async function createAddress(t: TestContext): Promise<string> {
 }
 
 /** Does what the start of a later release does. */
-async function upgrade(address: string, ...steps: readonly Migration[]): Promise<void> {
+async function upgrade(address: string, ...steps: Omit<Migration, 'number'>[]): Promise<void> {
+  const added = steps.map((step, index) => ({ ...step, number: NEXT + index }));
   const connection = new Connection(parseHosts(address));
   await connection.connect();
   try {
-    await migrate(connection, { create: true, migrations: [...MIGRATIONS, ...steps] });
+    await migrate(connection, { create: true, migrations: [...MIGRATIONS, ...added] });
   } finally {
     await connection.end();
   }
@@ -44,10 +48,17 @@ const open = async (address: string) => disposable(await openStore(address, { cr
 const readSchema = async (address: string) =>
   (await queryOnce(address, 'select * from petstore_schema')).rows;
 
+test('migrations › their numbers › count up from 1', () => {
+  assert.deepEqual(
+    MIGRATIONS.map(({ number }) => number),
+    MIGRATIONS.map((_step, index) => index + 1),
+  );
+});
+
 describe('a release on the schema of a newer one', () => {
   for (const [what, steps] of [
     ['a step that breaks nothing', [COMPATIBLE]],
-    ['two of them', [COMPATIBLE, { breaking: false, sql: 'create table orders ()' }]],
+    ['two of them', [COMPATIBLE, ORDERS]],
   ] as const) {
     test(`a release on the schema of a newer one › ${what} › starts, and leaves the schema`, async (t) => {
       const address = await createAddress(t);
@@ -73,7 +84,7 @@ describe('a release on the schema of a newer one', () => {
         [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
       );
       assert.deepEqual(await readSchema(address), [
-        { version: `${MIGRATIONS.length + steps.length}`, compatible: `${MIGRATIONS.length}` },
+        { version: `${MIGRATIONS.length + steps.length}`, compatible: `${LAST_BREAKING}` },
       ]);
     });
   }
@@ -123,20 +134,20 @@ describe('a release on the schema of a newer one', () => {
   }, async (t) => {
     const address = await createAddress(t);
     const [first] = MIGRATIONS;
-    await queryOnce(address, `${first?.sql}; update petstore_schema set version = 1`);
+    await queryOnce(address, `${first?.postgres}; update petstore_schema set version = 1`);
     const other = await hold(address, "select pg_advisory_xact_lock(x'50657473'::int)");
     const opening = openStore(address, { create: false });
     await untilWaiting(address, true);
-    const steps = MIGRATIONS.slice(1).map(({ sql }) => sql);
+    const steps = MIGRATIONS.slice(1).map(({ postgres }) => postgres);
     await other.query(
       `${steps.join(';')}; ${ADD_WEIGHT}; alter table petstore_schema add column compatible bigint;
-      update petstore_schema set version = ${NEXT}, compatible = ${MIGRATIONS.length}; commit`,
+      update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}; commit`,
     );
     await other.end();
     await using store = disposable(await opening);
     assert.equal((await store.pets.add(REX)).id, 1n);
     assert.deepEqual(await readSchema(address), [
-      { version: `${NEXT}`, compatible: `${MIGRATIONS.length}` },
+      { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
     ]);
   });
 });
@@ -160,7 +171,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     await backup.end();
     await upgrading;
     assert.deepEqual(await readSchema(address), [
-      { version: `${NEXT}`, compatible: `${MIGRATIONS.length}` },
+      { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
     ]);
     assert.equal((await store.pets.add(REX)).id, 2n);
   });
@@ -170,8 +181,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     await (await openStore(address, { create: true })).close();
     const before = await readSchema(address);
     const backup = await hold(address, 'lock table pets in access share mode');
-    const orders = { breaking: false, sql: 'create table orders ()' };
-    const upgrading = assert.rejects(upgrade(address, orders, COMPATIBLE), {
+    const upgrading = assert.rejects(upgrade(address, ORDERS, COMPATIBLE), {
       ...UNAVAILABLE,
       message: 'the database is held by another process',
     });

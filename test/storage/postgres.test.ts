@@ -9,11 +9,11 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import pg from 'pg';
 import type { NewApiKey } from '../../src/api-key.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
-import { MIGRATIONS } from '../../src/storage/postgres/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS, type PetStore, type Store } from '../../src/store.ts';
 import { anyCodePoint, name } from '../arbitraries.ts';
@@ -93,9 +93,9 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     await using database = await createEmptyDatabase();
     const steps = MIGRATIONS.slice(0, -1);
     await database.query(
-      `${steps.map(({ sql }) => sql).join(';')}; update petstore_schema set version = ${steps.length};
-      insert into pets values (7, 'Rex', 1, 'sold');
-      insert into idempotency_keys values (1, 'once', 5, 7)`,
+      `${steps.map(({ postgres }) => postgres).join(';')}; update petstore_schema set version = ${steps.length};
+      insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold');
+      insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', 5, 7)`,
     );
     // A replica of the release before has these statements prepared.
     const insert = `insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)

@@ -13,9 +13,9 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
+import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/sqlite/migrations.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { checkPages, isOlder, migrate } from '../../src/storage/sqlite/schema.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
@@ -260,9 +260,9 @@ describe('files', { concurrency: true }, () => {
       const steps = MIGRATIONS.slice(0, -1);
       alter(
         file,
-        `${steps.join(';')}; pragma user_version = ${steps.length};
-        insert into pets values (7, 'Rex', 1, 'sold');
-        insert into idempotency_keys values (1, 'once', 5, 7)`,
+        `${steps.map(({ sqlite }) => sqlite).join(';')}; pragma user_version = ${steps.length};
+        insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold');
+        insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', 5, 7)`,
       );
       await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
       assert.equal(store.isNew, false);

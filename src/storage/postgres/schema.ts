@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import { MIGRATION_LOCK_SECONDS_MAX, TABLE_LOCK_MS_MAX } from '../limits.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { isLocked } from './errors.ts';
-import { MIGRATIONS } from './migrations.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
@@ -75,9 +75,11 @@ async function execute(
   version: number,
 ): Promise<void> {
   await connection.runUnprepared(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
-  for (const { sql } of migrations.slice(version)) await connection.runUnprepared(sql);
+  for (const { number, postgres } of migrations) {
+    if (number > version) await connection.runUnprepared(postgres);
+  }
   // For programs that know fewer steps than these. Not a step itself: those that cannot read it refuse more steps.
-  const compatible = migrations.findLastIndex(({ breaking }) => breaking) + 1;
+  const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   await connection.runUnprepared(
     'alter table petstore_schema add column if not exists compatible bigint',
   );

@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import { APPLICATION_ID, MIGRATIONS } from './migrations.ts';
+import { APPLICATION_ID, MIGRATIONS } from '../migrations.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -87,7 +87,7 @@ export function migrate(connection: DatabaseSync, file: string): boolean {
   checkSchema(connection, file);
   const version = Number(pragma(connection, 'user_version'));
   if (version === MIGRATIONS.length) return false;
-  for (const step of MIGRATIONS.slice(version)) connection.exec(step);
+  for (const { number, sqlite } of MIGRATIONS) if (number > version) connection.exec(sqlite);
   connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
   return version === 0;
 }
