@@ -17,7 +17,7 @@ import { checkVariables, loadVariables, removeKubernetesVariables } from './vari
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
-function createProgram(): Command {
+export function createProgram(): Command {
   const { version } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
   ) as { version: string };

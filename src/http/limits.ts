@@ -27,7 +27,11 @@ export const HTTP_LIMITS = {
   NAME_CODE_POINTS_MAX: limit(NAME_CODE_POINTS_MAX, 'the `name` of a pet', '400', REFUSALS),
   PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400', REFUSALS),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'an `Idempotency-Key`', '400', REFUSALS),
-  IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long it is kept', 'it names another create'),
+  IDEMPOTENCY_MS: limit(
+    IDEMPOTENCY_MS,
+    'how long an `Idempotency-Key` is kept',
+    'it names another create',
+  ),
   HELD_BYTES_MAX: limit(
     16 * MIB,
     'bodies that are coming in, requests that wait unparsed, and unread answers of all clients',
@@ -36,7 +40,12 @@ export const HTTP_LIMITS = {
   ),
   READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
   // These reads wait for the network, not for the processor.
-  READS_OF_CONNECTION_MAX: limit(16, 'the same for each connection to PostgreSQL', WAIT, WAITING),
+  READS_OF_CONNECTION_MAX: limit(
+    16,
+    'reads at work for each connection to PostgreSQL',
+    WAIT,
+    WAITING,
+  ),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
   WAITING_MAX: limit(2_000, 'reads of a key that wait, and its creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait of a request for its turn', RETRY, REFUSALS),
@@ -47,7 +56,7 @@ export const HTTP_LIMITS = {
   // Each scrape needs one.
   ADMIN_CONNECTIONS_MAX: limit(100, 'connections to the admin port', 'as `--max-connections`'),
   UNREAD_MS_MAX: limit(10_000, 'the time until an answer is read', 'the connection is reset'),
-  IDLE_MS_MAX: limit(60_000, 'the time without a byte in a request', 'close', CONNECTIONS),
+  IDLE_MS_MAX: limit(60_000, 'the time without a byte on a connection', 'close', CONNECTIONS),
   // Above the same time of most proxies, so that the proxy closes first.
   KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer', 'no more is read'),
@@ -58,7 +67,11 @@ export const HTTP_LIMITS = {
     'the others are counted, on one line a second',
     REFUSALS,
   ),
-  REFUSED_CLIENTS_MAX: limit(100, 'clients and codes in those lines', 'counted as `others`'),
+  REFUSED_CLIENTS_MAX: limit(
+    100,
+    'clients and codes that these lines tell apart',
+    'counted as `others`',
+  ),
 };
 
 export const {

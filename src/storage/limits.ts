@@ -16,7 +16,11 @@ export const STORE_LIMITS = {
   // One more read may end later.
   SLICE_MS_MAX: limit(10, 'reads in a turn on SQLite', 'the others are read in the next turn'),
   // Their rows, 5,000 at most, are parsed in one turn.
-  LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the same'),
+  LISTS_AT_ONCE_MAX: limit(
+    50,
+    'lists in a turn on PostgreSQL',
+    'the others are read in the next turn',
+  ),
   CACHED_UNITS_MAX: limit(
     8 * MIB,
     'cached pages, and cached pets',

@@ -82,10 +82,9 @@ function getOperation(method: string, path: string): DocumentOperation {
   return operation;
 }
 
-test('openapi.json › the committed one › is the one that is served; npm run openapi writes it', async () => {
+test('openapi.json › the committed one › is the one that is served', async () => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.deepEqual(JSON.parse(committed), document);
-  assert.equal(committed, `${writeOpenApi({ environment: 'production' }, 2)}\n`);
 });
 
 test('document › its head › is that of the interface', () => {

@@ -18,7 +18,7 @@ export interface CopyOptions {
 export function addCopy(program: Command): void {
   const command = program
     .command('copy')
-    .description('copy a whole store, ids and keys included, into an empty one');
+    .description('copy a whole store, ids and keys included, into an empty one, and read it back');
   for (const option of copyOptions()) command.addOption(option);
   command
     .addHelpText(

@@ -52,7 +52,7 @@ export function addKeys(program: Command): void {
     );
   keys
     .command('revoke')
-    .description('refuse a key from now on')
+    .description('refuse a key, in every running service within a second')
     .argument('<id>', 'the id that keys list shows', parseKeyId)
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys revoke 3'))
@@ -61,7 +61,9 @@ export function addKeys(program: Command): void {
     );
   keys
     .command('rotate')
-    .description('create a key that replaces another one, which still works for a while')
+    .description(
+      'create a key with the name, rights and lifetime of another one, which still works for a while',
+    )
     .argument('<id>', 'the id that keys list shows', parseKeyId)
     .addOption(overlapOption())
     .addOption(jsonOption())

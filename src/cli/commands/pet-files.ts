@@ -31,7 +31,7 @@ export function addPetFiles(pets: Command): void {
   const formats = 'its ending names the format: .ndjson (or .jsonl), .json or .csv';
   pets
     .command('import')
-    .description('add all pets of a file, or none when a row is wrong')
+    .description('add all pets of a file with new ids, or none when a row is wrong')
     .argument('<file>', `${formats}; - is standard input`)
     .addOption(formatOption())
     .addOption(databaseOption())
@@ -46,7 +46,9 @@ export function addPetFiles(pets: Command): void {
     );
   pets
     .command('export')
-    .description('write all pets to a file, or to standard output, as NDJSON by default')
+    .description(
+      'write all pets to a file, which is replaced, or to standard output, as NDJSON by default',
+    )
     .argument('[file]', formats)
     .addOption(formatOption())
     .addOption(databaseOption())

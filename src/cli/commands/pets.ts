@@ -52,7 +52,7 @@ export function addPets(program: Command): Command {
         printPet(await pets.add(options), options, 'is added'),
       ),
   );
-  add('update', 'correct a pet, and print what it was', '7 --no-status', petChangeOptions())
+  add('update', 'correct a pet, and print what it was and is', '7 --no-status', petChangeOptions())
     .argument('<id>', ID, parsePetId)
     .action((id: bigint, options: PrintOptions & PetChanges) => {
       checkChanges(options);

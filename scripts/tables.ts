@@ -1,0 +1,137 @@
+/** What is made of the tables of `src/`: openapi.json, tables in `docs/`, and the answers of `deploy/nginx.conf`. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { serveOptions } from '../src/cli/options.ts';
+import { ERRORS, type ErrorCode } from '../src/error.ts';
+import { RETRY_AFTER_SECONDS, toErrorBody } from '../src/http/errors.ts';
+import { CONSTANT_HEADERS } from '../src/http/headers.ts';
+import { HTTP_LIMITS } from '../src/http/limits.ts';
+import { writeOpenApi } from '../src/http/openapi.ts';
+import { toFieldName } from '../src/http/protocol/header-names.ts';
+import { NOTHING_HERE, SERVED_METHODS } from '../src/http/protocol/methods.ts';
+import type { Limit } from '../src/limit.ts';
+import { SERVICE_LIMITS } from '../src/service/limits.ts';
+import { METRICS } from '../src/service/metrics.ts';
+import { STORE_LIMITS } from '../src/storage/limits.ts';
+import { describeCommands, toOptionTable } from './command-tables.ts';
+import { toCode, toPlain, toTable } from './markdown.ts';
+import { ROOT } from './run.ts';
+
+/** The generated texts, by their files. */
+export function createTexts(): ReadonlyMap<string, string> {
+  const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    'docs/cli.md': { options: toOptionTable(serveOptions()), commands: describeCommands() },
+    'docs/limits.md': { limits: toLimitTable() },
+    'docs/operations.md': { metrics: toMetricTable() },
+    'docs/interface-decisions.md': { errors: toErrorTable() },
+    'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
+  };
+  return new Map([
+    ['openapi.json', `${writeOpenApi({ environment: 'production' }, 2)}\n`],
+    ...Object.entries(parts).map(([file, texts]) => [file, fill(file, texts)] as const),
+  ]);
+}
+
+/** The file with each text between the lines `generated: NAME` and `end of NAME`. */
+function fill(file: string, texts: Readonly<Record<string, string>>): string {
+  let whole = readFileSync(join(ROOT, file), 'utf8');
+  // A table of Markdown ends at an empty line.
+  const margin = file.endsWith('.md') ? '\n' : '';
+  for (const [name, text] of Object.entries(texts)) {
+    const place = new RegExp(`(generated: ${name},.*\\n)[^]*?(.*end of ${name}\\b)`);
+    if (!place.test(whole)) throw new Error(`${file} has no place for ${name}`);
+    whole = whole.replace(
+      place,
+      (_all, first, last) => `${first}${margin}${text}\n${margin}${last}`,
+    );
+  }
+  return whole;
+}
+
+function toLimitTable(): string {
+  const rows = Object.entries<Limit>({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
+  return toTable(
+    ['limit', 'of', 'value', 'at the limit', 'metric'],
+    rows.map(([name, { value, of, then, metric }]) => [
+      ...[toCode(name), of, toValue(name, value), then, toCode(metric)],
+    ]),
+  );
+}
+
+/** A value in the unit that its name has. */
+function toValue(name: string, value: number): string {
+  if (/_BYTES_/.test(name)) return toBinary(value, 'B');
+  if (/_UNITS_/.test(name)) return `${toBinary(value, '')} UTF-16 units`;
+  if (/_SECONDS_/.test(name)) return `${value} s`;
+  if (/_MS\b|_MS_/.test(name)) return toTime(value);
+  return value.toLocaleString('en');
+}
+
+function toBinary(value: number, unit: string): string {
+  const kibi = value / 1024;
+  return kibi < 1024 ? `${kibi} Ki${unit}` : `${kibi / 1024} Mi${unit}`;
+}
+
+function toTime(ms: number): string {
+  if (ms < 100) return `${ms} ms`;
+  return ms < 3_600_000 ? `${ms / 1_000} s` : `${ms / 3_600_000} h`;
+}
+
+function toMetricTable(): string {
+  return toTable(
+    ['metric', 'kind', 'labels', 'what it is'],
+    Object.entries(METRICS).map(([name, { kind, help, labels }]) => [
+      ...[toCode(name), kind, labels.map(toCode).join(', '), help],
+    ]),
+  );
+}
+
+function toErrorTable(): string {
+  return toTable(
+    ['status', '`code`', 'message, when nothing more specific is known'],
+    Object.entries(ERRORS).map(([name, { status, message }]) => [
+      ...[String(status), toCode(name), toPlain(message)],
+    ]),
+  );
+}
+
+const ALLOW = SERVED_METHODS.join(', ');
+
+/** By status, what nginx itself refuses; some messages are of nginx and not of a replica. */
+const NGINX_ANSWERS: readonly (readonly [code: ErrorCode, message?: string])[] = [
+  ['bad_request'],
+  ['not_found', NOTHING_HERE.message],
+  ['method_not_allowed', `this path takes only ${ALLOW}`],
+  ['payload_too_large'],
+  ['rate_limited', 'this address has sent too many requests: try again when Retry-After says'],
+  ['headers_too_large'],
+  ['unavailable'],
+];
+
+function toNginxMaps(): string {
+  const toJson = (name: ErrorCode, message: string = ERRORS[name].message) =>
+    JSON.stringify(toErrorBody({ code: name, message }));
+  return [
+    '  map $status $petstore_error {',
+    ...NGINX_ANSWERS.map(
+      ([name, message]) => `    ${ERRORS[name].status} '${toJson(name, message)}';`,
+    ),
+    `    default '${toJson('internal_error', 'the service failed to answer')}';`,
+    '  }',
+    '  map $status $petstore_retry_after {',
+    ...[429, 503].map((status) => `    ${status} ${RETRY_AFTER_SECONDS};`),
+    '  }',
+    '  map $status $petstore_allow {',
+    `    405 '${ALLOW}';`,
+    '  }',
+  ].join('\n');
+}
+
+function toNginxHeaders(): string {
+  const lines = Object.entries(CONSTANT_HEADERS).map(([name, value]) => {
+    const text = /[ ;]/.test(value) ? `"${value}"` : value;
+    return `      add_header ${toFieldName(name)} ${text} always;`;
+  });
+  return lines.join('\n');
+}

@@ -1,0 +1,14 @@
+/** What is made of the tables of `src/` is committed as it is made. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createTexts } from '../scripts/tables.ts';
+
+for (const [file, text] of createTexts()) {
+  test(`${file} › the committed one › is the generated one; npm run generate writes it`, () => {
+    const committed = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
+    assert.equal(committed, text);
+  });
+}
