@@ -157,10 +157,9 @@ describe('pages without a key', () => {
       const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
       await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
       await sendForm(client, '201 Created');
-      assert.match(
-        await readAnswer(client),
-        new RegExp(`"name": "Mia",.*"categoryId": ${INT64_MAX}`),
-      );
+      // Until the answer comes, the form shows the one before it, which also is a 201.
+      const sent = new RegExp(`"name": "Mia",.*"categoryId": ${INT64_MAX}`);
+      await until(async () => sent.test(await readAnswer(client)));
       await close(page);
     });
 
