@@ -42,7 +42,7 @@ const filter = (path: string) => !SECRET.test(basename(path));
 for (const name of COPIED)
   cpSync(join(root, name), join(folder, name), { recursive: true, filter });
 // Of the sources, what is served as it is.
-for (const name of globSync('console/*.{html,css}', { cwd: join(root, 'src') }))
+for (const name of globSync('{console,http/routes}/*.{html,css}', { cwd: join(root, 'src') }))
   cpSync(join(root, 'src', name), join(folder, 'dist', name));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
 // `private` keeps the checkout itself, which has neither the sources compiled nor the lock, from being published.

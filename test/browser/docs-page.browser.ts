@@ -112,10 +112,11 @@ describe('pages without a key', () => {
       await page.reload();
       await until(async () => (await token.inputValue()) === service.key);
       assert.equal(await keep.isChecked(), true);
+      const reloaded = page.waitForEvent('load');
       await keep.uncheck();
-      assert.equal(await countStored(), 0);
-      await page.reload();
+      await reloaded;
       assert.equal(await token.inputValue(), '');
+      assert.equal(await countStored(), 0);
       assert.equal(await keep.isChecked(), false);
     });
 

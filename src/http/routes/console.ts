@@ -7,7 +7,7 @@ import { extname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { HEAD } from './docs-pages.ts';
+import { readPage } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const EXTENSION = extname(import.meta.url);
@@ -35,9 +35,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
 
 /** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const page = read('console/index.html')
-    .replace('<head>', `<head>\n${HEAD}`)
-    .replaceAll('.ts"', `${EXTENSION}"`);
+  const page = readPage('console/index.html').replaceAll('.ts"', `${EXTENSION}"`);
   const names = [...page.matchAll(/"files\/([^"]+)"/g)].map(([, name = '']) => name);
   const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
   const folder = hash('sha256', texts.join()).slice(0, 16);

@@ -1,15 +1,11 @@
-/** The script of the docs page: compressed once, and under a name that changes with it. */
+/** The script of the docs page: compressed at its first request, and under a name that changes with it. */
 
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import type { FastifyInstance } from 'fastify';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import fastify, { type FastifyInstance } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-
-/** TypeScript in the checkout, JavaScript in the package. */
-const THREAD = new URL(`./docs-script-thread${extname(import.meta.url)}`, import.meta.url);
 
 const { dependencies } = JSON.parse(
   readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
@@ -18,34 +14,40 @@ const { dependencies } = JSON.parse(
 /** Has the exact version of the plug-in, which is known before the script is loaded. */
 export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
 
-/** By content coding. */
+/** Quality 11, the highest, takes 14 s of CPU in place of 0.25 s, and saves 12 % of the bytes. */
+const COMPRESSION = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
+
+/** By content coding, the smallest one first. */
 type DocsScript = Readonly<Record<'br' | 'gzip' | 'identity', Uint8Array>>;
 
-let loading: Promise<DocsScript> | undefined;
-
-/** Loaded at the first call, which takes about a second. */
-function getDocsScript(): Promise<DocsScript> {
-  loading ??= once(new Worker(THREAD), 'message').then(
-    ([script]) => script,
-    (error) => {
-      loading = undefined;
-      throw error;
-    },
-  );
-  return loading;
+async function loadScript(): Promise<DocsScript> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  await app.register(scalar, { configuration: { url: 'openapi.json' } });
+  const { rawPayload: identity } = await app.inject('/reference/js/scalar.js');
+  const [br, gzipped] = await Promise.all([
+    promisify(brotliCompress)(identity, COMPRESSION),
+    promisify(gzip)(identity),
+  ]);
+  return { br, gzip: gzipped, identity };
 }
 
 /** Adds the script below `/docs/js/`. */
 export function addDocsScript(app: FastifyInstance): void {
+  let loading: Promise<DocsScript> | undefined;
+
   app.get<{ Params: { name: string } }>('/docs/js/:name', async (request, reply) => {
     if (request.params.name !== SCRIPT_NAME) throw NOTHING_HERE;
-    const bodies = await getDocsScript();
+    loading ??= loadScript();
+    const bodies = await loading.catch((error) => {
+      loading = undefined;
+      throw error;
+    });
     const coding = chooseCoding(request.headers['accept-encoding'] ?? '');
-    const vary = reply.getHeader('vary');
     reply.headers({
       ...CONSTANT_HEADERS,
       'cache-control': 'public, max-age=31536000, immutable',
-      vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
+      vary: 'Origin, Accept-Encoding',
     });
     if (coding !== 'identity') reply.header('content-encoding', coding);
     return reply.type('text/javascript; charset=utf-8').send(bodies[coding]);

@@ -1,15 +1,19 @@
 /** What a reader gets without a key: the start page, the docs page with its recipes, and the OpenAPI document. */
 
+import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { type OpenApiOptions, writeOpenApi } from '../openapi.ts';
 import { getRecipe, RECIPES } from '../recipes.ts';
-import { DOCS_PAGE, SCRIPT_SOURCE } from './docs-page.ts';
-import { START_PAGE } from './docs-pages.ts';
-import { addDocsScript } from './docs-script.ts';
+import { addDocsScript, SCRIPT_NAME } from './docs-script.ts';
+import { readPage } from './page.ts';
 
 export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOptions>): void {
-  const policy = describePolicy(options.baseUrl);
+  const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
+  const docsPage = readPage('http/routes/docs.html')
+    .replace('js/scalar.js', `js/${SCRIPT_NAME}`)
+    .replaceAll('<!-- recipes -->', links.join(', '));
+  const policy = describePolicy(docsPage, options.baseUrl);
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
       reply
@@ -17,8 +21,8 @@ export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOpt
         .type('text/html; charset=utf-8')
         .send(html),
     );
-  addPage('/', START_PAGE);
-  addPage('/docs/', DOCS_PAGE);
+  addPage('/', readPage('http/routes/start.html'));
+  addPage('/docs/', docsPage);
   // Relative, so that it also works behind a proxy that serves this under a path of its own.
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
 
@@ -38,8 +42,10 @@ export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOpt
   });
 }
 
-/** The page may run its own script and styles, and send requests to this service alone. */
-function describePolicy(baseUrl: string): string {
+/** A page may run its own script and styles, and send requests to this service alone. */
+function describePolicy(page: string, baseUrl: string): string {
+  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(page) ?? [];
+  const source = `'sha256-${hash('sha256', script, 'base64')}'`;
   const service = baseUrl === '/v1' ? "'self'" : `'self' ${new URL(baseUrl).origin}`;
-  return `default-src 'none'; script-src 'self' ${SCRIPT_SOURCE}; style-src 'unsafe-inline'; img-src data:; connect-src ${service}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+  return `default-src 'none'; script-src 'self' ${source}; style-src 'unsafe-inline'; img-src data:; connect-src ${service}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 }

@@ -1,0 +1,19 @@
+/** The HTML of a page, with what every page has in its head. */
+
+import { readFileSync } from 'node:fs';
+
+const PAW =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="#c2571a"><ellipse cx="16" cy="22" rx="8" ry="7"/><circle cx="5" cy="15" r="3.5"/><circle cx="12" cy="8" r="3.5"/><circle cx="20" cy="8" r="3.5"/><circle cx="27" cy="15" r="3.5"/></svg>';
+
+const HEAD = `<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
+
+/** @param path below `src/`. */
+export function readPage(path: string): string {
+  const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  return page
+    .replace('<head>', HEAD)
+    .replace('<!-- paw -->', PAW.replace('<svg', '<svg aria-hidden="true"'));
+}
