@@ -14,34 +14,37 @@ const ERRORS_SHOWN_MAX = 20;
 const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 
-let stop: AbortController | undefined;
+export class FileAdder {
+  #stop: AbortController | undefined;
 
-/** Resolves when all pets are added, or it was stopped. */
-export async function addFile(file: File): Promise<void> {
-  say('file-added', '');
-  if (stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
-  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
-    throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+  /** Resolves when all pets are added, or it was stopped. */
+  async add(file: File): Promise<void> {
+    say('file-added', '');
+    if (this.#stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
+    if (file.size > FILE_MIB_MAX * 1024 * 1024) {
+      throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+    }
+    const stop = new AbortController();
+    this.#stop = stop;
+    const progress = getElement('progress', HTMLElement);
+    try {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      getElement('progress-text', HTMLElement).textContent = 'reading the file';
+      getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
+      progress.hidden = false;
+      // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
+      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      const pets = await parsePets(bytes);
+      say('file-added', await addPets(pets, hash(bytes), stop));
+    } finally {
+      progress.hidden = true;
+      this.#stop = undefined;
+    }
   }
-  stop = new AbortController();
-  const progress = getElement('progress', HTMLElement);
-  try {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    getElement('progress-text', HTMLElement).textContent = 'reading the file';
-    getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
-    progress.hidden = false;
-    // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const pets = await parsePets(bytes);
-    say('file-added', await addPets(pets, hash(bytes), stop));
-  } finally {
-    progress.hidden = true;
-    stop = undefined;
-  }
-}
 
-export function stopAdding(): void {
-  stop?.abort(new Error('Stopped.'));
+  stop(): void {
+    this.#stop?.abort(new Error('Stopped.'));
+  }
 }
 
 /** The pets of the file, when every row is one. */

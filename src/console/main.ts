@@ -1,17 +1,12 @@
-/** The console: what its forms and buttons do, through the typed client. */
+/** The console: what its forms and buttons do. */
 
-import {
-  type NewPet,
-  type Pet,
-  type PetStatus,
-  PetstoreClientError,
-} from '../client/petstore-client.ts';
-import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { JsonNumber } from '../json.ts';
-import { NEW_PET_FIELDS, PET_STATUSES } from '../pet.ts';
-import { addFile, stopAdding } from './add-file.ts';
-import { createElement, getElement, readField, readLabel, say, showMessage } from './page.ts';
-import { createClient, findKey, forgetKey, keepKey } from './service.ts';
+import { PetstoreClientError } from '../client/petstore-client.ts';
+import { PET_STATUSES } from '../pet.ts';
+import { FileAdder } from './add-file.ts';
+import { PetAdder } from './add-pet.ts';
+import { getElement, readField, showMessage } from './page.ts';
+import { PetList } from './pet-list.ts';
+import { findKey, forgetKey, keepKey } from './service.ts';
 
 /** What tells that a field is wrong, and not that the service could not look at it. */
 const FIELD_STATUSES = [400, 401];
@@ -26,15 +21,10 @@ const fileForm = getElement('file-form', HTMLFormElement);
 const fileInput = getElement('file', HTMLInputElement);
 const forget = getElement('forget', HTMLElement);
 const work = getElement('work', HTMLElement);
-const previous = getElement('previous', HTMLElement);
-const following = getElement('next', HTMLElement);
 
-let client = createClient(findKey());
-/** The cursors of the pages up to the one that is shown; the first page has none. */
-let cursors: readonly (string | undefined)[] = [undefined];
-let next: string | undefined;
-let listing = new AbortController();
-let addKey = createIdempotencyKey();
+const petList = new PetList();
+const petAdder = new PetAdder();
+const fileAdder = new FileAdder();
 
 /** Runs it; what goes wrong is told in the form, or beside the key when that is refused. */
 function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
@@ -58,8 +48,7 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
 }
 
 async function openWork(key: string): Promise<void> {
-  client = createClient(key);
-  await list([undefined]);
+  await petList.showFirst(key);
   keepKey(key);
   forget.hidden = false;
   keyForm.reset();
@@ -74,83 +63,17 @@ function closeWork(): void {
   work.hidden = true;
 }
 
-/** Shows the page after the last of these cursors; a page that is still being read is given up. */
-async function list(asked = cursors): Promise<void> {
-  listing.abort();
-  listing = new AbortController();
-  const status = readField(listForm, 'status') as PetStatus | '';
-  const page = await client.listPage({
-    ...(status !== '' && { status }),
-    ...{ limit: Number(readField(listForm, 'limit')), cursor: asked.at(-1) },
-    signal: listing.signal,
-  });
-  cursors = asked;
-  next = page.next;
-  const { length } = page.pets;
-  showPets(page.pets, `Page ${asked.length}: ${length} ${length === 1 ? 'pet' : 'pets'}`);
-}
-
-function showPets(pets: readonly Pet[], words: string): void {
-  const rows = pets.map((pet) => {
-    const row = document.createElement('tr');
-    const cell = (name: keyof Pet) =>
-      createElement(name === 'id' ? 'th' : 'td', String(pet[name] ?? ''));
-    row.append(cell('id'), ...NEW_PET_FIELDS.map(({ name }) => cell(name)));
-    return row;
-  });
-  getElement('pets', HTMLElement).replaceChildren(...rows);
-  say('shown', words);
-  // Not `disabled`, which would take the focus from who pages by keyboard.
-  previous.setAttribute('aria-disabled', String(cursors.length === 1));
-  following.setAttribute('aria-disabled', String(next === undefined));
-}
-
-function createIdempotencyKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join('-');
-}
-
-async function add(): Promise<void> {
-  say('added', '');
-  const members: Record<string, unknown> = {};
-  for (const { name, kind, optional, parse } of NEW_PET_FIELDS) {
-    const text = readField(addForm, name);
-    if (text === '' && optional) continue;
-    if (text === '') throw new Error(`${readLabel(addForm, name)} is missing`);
-    // A bigint can be made of an int64 alone; all else the service judges.
-    members[name] = kind === 'int64' ? parse(new JsonNumber(text.trim())) : text;
-  }
-  const idempotencyKey = addKey;
-  const pet = await client.create(members as unknown as NewPet, { idempotencyKey });
-  // Else something was typed meanwhile, which is another pet.
-  if (addKey === idempotencyKey) {
-    addKey = createIdempotencyKey();
-    addForm.reset();
-  }
-  say('added', `${pet.name} was added with the id ${pet.id}.`);
-  run(listForm, list);
-}
-
-async function find(): Promise<void> {
-  const id = findCanonicalInt64(readField(findForm, 'id').trim());
-  if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
-  listing.abort();
-  listing = new AbortController();
-  const found = await client.get(id, { signal: listing.signal }).catch((error) => {
-    if (error.code !== 'not_found') throw error;
-  });
-  cursors = [undefined];
-  next = undefined;
-  showPets(found ? [found] : [], found ? `The pet with the id ${id}` : '');
-  if (!found) throw new Error(`There is no pet with the id ${id}.`);
-}
-
 function takeFile(file: File | undefined): void {
   if (file === undefined || work.hidden) return;
   run(fileForm, async () => {
-    await addFile(file);
+    await fileAdder.add(file);
     showMessage(fileForm, '');
-    run(listForm, list);
+    showListAgain();
   });
+}
+
+function showListAgain(): void {
+  run(listForm, () => petList.showAgain());
 }
 
 onSubmit(keyForm, async () => {
@@ -161,19 +84,19 @@ onSubmit(keyForm, async () => {
   await openWork(key);
   getElement('list-status', HTMLElement).focus();
 });
-onSubmit(listForm, () => list([undefined]));
-onSubmit(findForm, find);
-onSubmit(addForm, add);
-listForm.addEventListener('change', () => run(listForm, () => list([undefined])));
-addForm.addEventListener('input', () => {
-  addKey = createIdempotencyKey();
+onSubmit(listForm, () => petList.showFirst());
+onSubmit(findForm, () => petList.find());
+onSubmit(addForm, async () => {
+  await petAdder.add();
+  showListAgain();
 });
-previous.addEventListener('click', () => {
-  if (cursors.length > 1) run(listForm, () => list(cursors.slice(0, -1)));
-});
-following.addEventListener('click', () => {
-  if (next !== undefined) run(listForm, () => list([...cursors, next]));
-});
+listForm.addEventListener('change', () => run(listForm, () => petList.showFirst()));
+getElement('previous', HTMLElement).addEventListener('click', () =>
+  run(listForm, () => petList.showPrevious()),
+);
+getElement('next', HTMLElement).addEventListener('click', () =>
+  run(listForm, () => petList.showNext()),
+);
 fileInput.addEventListener('change', () => {
   takeFile(fileInput.files?.[0]);
   // Choosing the same file again is a change then, too.
@@ -189,7 +112,7 @@ for (const type of ['dragover', 'dragleave', 'drop'] as const) {
   });
 }
 getElement('stop', HTMLElement).addEventListener('click', () => {
-  stopAdding();
+  fileAdder.stop();
   fileInput.focus();
 });
 forget.addEventListener('click', () => {
