@@ -75,7 +75,10 @@ export function createApiKey(
 ): { text: string; newKey: NewApiKey } {
   const text = createApiKeyText(environment);
   const newKey = {
-    ...{ digest: digestApiKey(text), name, environment, createdAt: now },
+    digest: digestApiKey(text),
+    name,
+    environment,
+    createdAt: now,
     ...(readOnly && { isReadOnly: true }),
     ...(expires !== undefined && { expiresAt: now + expires }),
   };

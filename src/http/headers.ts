@@ -54,10 +54,20 @@ export const EXPOSED_FIELDS = {
 /** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
 export const FIELD_NAMES: readonly string[] = [
   ...Object.keys(EXPOSED_FIELDS),
-  ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods'],
-  ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
-  ...['Allow', 'Cache-Control', 'Connection', 'Content-Encoding', 'Content-Length'],
-  ...['Content-Security-Policy', 'Content-Type', 'Vary', 'X-Content-Type-Options'],
+  'Access-Control-Allow-Headers',
+  'Access-Control-Allow-Methods',
+  'Access-Control-Allow-Origin',
+  'Access-Control-Expose-Headers',
+  'Access-Control-Max-Age',
+  'Allow',
+  'Cache-Control',
+  'Connection',
+  'Content-Encoding',
+  'Content-Length',
+  'Content-Security-Policy',
+  'Content-Type',
+  'Vary',
+  'X-Content-Type-Options',
 ];
 
 export const CONSTANT_HEADERS = {

@@ -65,7 +65,10 @@ export class Durations {
   /** The histogram as a registry of prom-client reads it. */
   toMetric(name: string, help: string): Metric {
     const get = async () => ({
-      ...{ name, help, type: 'histogram', aggregator: 'sum' },
+      name,
+      help,
+      type: 'histogram',
+      aggregator: 'sum',
       values: [...this.#series.values()].flatMap((series) => toValues(name, series)),
     });
     return { name, get } as unknown as Metric;

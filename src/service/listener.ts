@@ -42,7 +42,11 @@ export async function startListener(
   const databaseConnections = isRemote ? options.databaseConnections : undefined;
   const app = await createApp({
     ...options,
-    ...{ store, log, rateLimiter, databaseConnections, count: metrics?.count },
+    store,
+    log,
+    rateLimiter,
+    databaseConnections,
+    count: metrics?.count,
   });
   await listen(app, options);
   return {

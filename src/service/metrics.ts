@@ -37,11 +37,17 @@ export type MetricRow =
   | (MetricHead & { readonly kind: 'histogram'; read(from: Readings): Durations });
 
 const counter = (help: string, read: Read, ...labels: string[]): MetricRow => ({
-  ...{ kind: 'counter', help, labels, read },
+  kind: 'counter',
+  help,
+  labels,
+  read,
 });
 
 const gauge = (help: string, read: Read, ...labels: string[]): MetricRow => ({
-  ...{ kind: 'gauge', help, labels, read },
+  kind: 'gauge',
+  help,
+  labels,
+  read,
 });
 
 /** By name. */
@@ -54,7 +60,8 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_http_refusals_total: counter(
     'Refused requests by the code of their Error, 401 and 503 by their reason too.',
     ({ refusals }) => refusals.read(),
-    ...['code', 'reason'],
+    'code',
+    'reason',
   ),
   petstore_http_request_duration_seconds: {
     kind: 'histogram',

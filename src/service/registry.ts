@@ -44,7 +44,10 @@ function register(registry: Registry, name: string, row: MetricRow, readings: Re
   }
   const Kind = row.kind === 'counter' ? Counter : Gauge;
   new Kind({
-    ...{ name, help, labelNames, registers: [registry] },
+    name,
+    help,
+    labelNames,
+    registers: [registry],
     collect() {
       this.reset();
       const values = row.read(readings);

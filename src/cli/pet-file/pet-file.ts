@@ -27,8 +27,11 @@ const FORMATS = {
   csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
   json: { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' },
   ndjson: {
-    ...{ read: readNdjson, head: '', row: (pet) => `${toPetJson(pet)}\n` },
-    ...{ separator: '', tail: '' },
+    read: readNdjson,
+    head: '',
+    row: (pet) => `${toPetJson(pet)}\n`,
+    separator: '',
+    tail: '',
   },
 } satisfies Record<string, PetFormat>;
 
@@ -36,7 +39,10 @@ type PetFormatName = keyof typeof FORMATS;
 export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 
 const ENDINGS: Readonly<Record<string, PetFormatName>> = {
-  ...{ '.ndjson': 'ndjson', '.jsonl': 'ndjson', '.json': 'json', '.csv': 'csv' },
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.json': 'json',
+  '.csv': 'csv',
 };
 
 /** The least that is written at once: each write has a fixed cost. */
