@@ -193,7 +193,7 @@ for (const [file, target] of [
   ['storage/sqlite/engine.ts', 'storage/postgres/engine.ts'],
   ['storage/postgres/engine.ts', 'storage/sqlite/engine.ts'],
   ['service/serve.ts', 'cli/options.ts'],
-  ['cli/commands/pets.ts', 'cli/commands/pet-files.ts'],
+  ['cli/commands/pets.ts', 'cli/commands/import-pets.ts'],
   ['client/petstore-client.ts', 'api-key.ts'],
   ['client/petstore-client.ts', 'http/errors.ts'],
   ['client/petstore-client.ts', 'console/page.ts'],

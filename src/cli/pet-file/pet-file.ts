@@ -45,6 +45,8 @@ const ENDINGS: Readonly<Record<string, PetFormatName>> = {
   '.csv': 'csv',
 };
 
+export const ENDINGS_HELP = `its ending names the format: ${Object.keys(ENDINGS).join(', ')}`;
+
 /** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
 
