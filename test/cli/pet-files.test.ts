@@ -150,14 +150,14 @@ describe('pets', () => {
 describe('pets generate', { concurrency: 2 }, () => {
   const cwd = createProcessFolder();
   const FIRST = [
-    '{"id":1,"name":"Tweety","categoryId":3}',
-    '{"id":2,"name":"Rango Junior","categoryId":6,"status":"sold"}',
-    '{"id":3,"name":"小白","categoryId":2,"status":"available"}',
-    '{"id":4,"name":"Charlie","categoryId":1,"status":"available"}',
-    '{"id":5,"name":"Whiskers","categoryId":2,"status":"sold"}',
-    '{"id":6,"name":"Simba","categoryId":2,"status":"available"}',
-    '{"id":7,"name":"Pepito","categoryId":3,"status":"available"}',
-    '{"id":8,"name":"Polly II","categoryId":3,"status":"available"}',
+    '{"id":1,"name":"Finn","categoryId":4,"status":"available"}',
+    '{"id":2,"name":"Rango","categoryId":5}',
+    '{"id":3,"name":"Goldie","categoryId":4,"status":"sold"}',
+    '{"id":4,"name":"Iggy","categoryId":5,"status":"pending"}',
+    '{"id":5,"name":"Max","categoryId":1,"status":"pending"}',
+    '{"id":6,"name":"Rex","categoryId":1,"status":"pending"}',
+    '{"id":7,"name":"Minka","categoryId":2,"status":"sold"}',
+    '{"id":8,"name":"Daisy","categoryId":1,"status":"available"}',
   ];
 
   test('pets generate › without options › writes 100 pets as NDJSON, always the same ones', async () => {

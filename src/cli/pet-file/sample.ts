@@ -1,24 +1,17 @@
 /** Sample pets: believable ones, of which each seed has its own, always the same. */
 
-import type { Pet, PetStatus } from '../../pet.ts';
+import type { Pet } from '../../pet.ts';
 
-/** Each category with the names of its pets; its share is its number of entries in `CATEGORIES`. */
+/** The names of the pets of each category. */
 const NAMES: readonly (readonly string[])[] = [
   'Rex Bella Max Luna Charlie Daisy Rocky Zoë Bruno Senta Buddy Lassie'.split(' '),
   'Whiskers Mia Simba Minka Oscar Cleo Felix Misty Tiger Nala Žofka 小白'.split(' '),
   'Tweety Kiwi Coco Rio Polly Sunny Pepito Sky'.split(' '),
   'Bubbles Nemo Goldie Finn Dory Coral'.split(' '),
-  'Thumper Hazel Clover Snowball Flopsy Oreo'.split(' '),
   'Spike Rango Iggy Sheldon Speedy'.split(' '),
 ];
 
-/** Indexes of NAMES: many dogs and cats, few reptiles. */
-const CATEGORIES = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5];
-const EPITHETS = ['', '', '', '', '', '', ' Junior', ' II', ' the Brave', ' the Small'];
-const STATUSES: readonly (PetStatus | undefined)[] = [
-  ...(['available', 'available', 'available', 'available', 'available'] as const),
-  ...(['pending', 'sold', 'sold', 'sold', undefined] as const),
-];
+const STATUSES = ['available', 'available', 'pending', 'sold', undefined] as const;
 
 /** That many pets, with ids from 1, made as they are consumed. */
 export async function* generatePets({
@@ -31,10 +24,10 @@ export async function* generatePets({
   const random = createRandom(seed);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   for (let id = 1; id <= count; id += 1) {
-    const category = pick(CATEGORIES);
-    const name = `${pick(NAMES[category] ?? [])}${pick(EPITHETS)}`;
+    const names = pick(NAMES);
+    const categoryId = BigInt(NAMES.indexOf(names) + 1);
     const status = pick(STATUSES);
-    yield { id: BigInt(id), name, categoryId: BigInt(category + 1), ...(status && { status }) };
+    yield { id: BigInt(id), name: pick(names), categoryId, ...(status && { status }) };
   }
 }
 
