@@ -12,7 +12,7 @@ import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
-import { createRequestLog } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 import { addHealthRoutes } from './routes/health.ts';
 
 /** The content type of Prometheus' text format. */
@@ -30,7 +30,7 @@ export interface AdminOptions {
 /** The application, ready to listen. No key is needed: who reaches its port may read all of it. */
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
-  const requestLog = createRequestLog(log);
+  const requestLog = new RequestLog(log);
   const app = createServer(log, requestLog);
   boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
   handleServerEvents(app.server, requestLog);

@@ -31,7 +31,7 @@ import { answerParserError } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
 import { createRequestClass } from './protocol/request-body.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
-import { createRequestLog, type RequestLog } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
@@ -72,7 +72,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
-  const requestLog = createRequestLog(log, options.count);
+  const requestLog = new RequestLog(log, options.count);
   const app = createServer(log, requestLog);
   const findClient = createFindClient(options.trustProxy ?? []);
   let stopping = false;

@@ -12,57 +12,54 @@ interface Refused {
   count: number;
 }
 
-export interface RequestLog {
-  /** Logs a request, unless many like it were refused in this second. */
-  write(line: RequestLine): void;
-  /** Logs what was counted. */
-  flush(): void;
-}
+export class RequestLog {
+  readonly #log: Log;
+  readonly #count: (line: RequestLine) => void;
+  readonly #refused = new Map<string, Refused>();
+  #timer: NodeJS.Timeout | undefined;
 
-/** @param count gets every request, those too that are not logged. */
-export function createRequestLog(
-  log: Log,
-  count: (line: RequestLine) => void = () => undefined,
-): RequestLog {
-  const refused = new Map<string, Refused>();
-  let timer: NodeJS.Timeout | undefined;
+  /** @param count gets every request, those too that are not logged. */
+  constructor(log: Log, count: (line: RequestLine) => void = () => undefined) {
+    this.#log = log;
+    this.#count = count;
+  }
+
+  /** Logs a request, unless many like it were refused in this second. */
+  write(line: RequestLine): void {
+    this.#count(line);
+    const code = line.refusal?.code;
+    const isLogged =
+      code === undefined ||
+      code === 'internal_error' ||
+      this.#countRefused(toNetwork(line.client), code) <= REFUSALS_LOGGED_MAX;
+    if (isLogged) this.#log.request(line);
+  }
+
+  /** Logs what was counted. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const { client, code, count } of this.#refused.values()) {
+      const leftOut = count - REFUSALS_LOGGED_MAX;
+      const level = ERRORS[code].status < 500 ? 'info' : 'error';
+      if (leftOut > 0)
+        this.#log[level]({ client, code, leftOut }, 'more refusals, not logged each');
+    }
+    this.#refused.clear();
+  }
 
   /** How many of that client and code there were in this second; those of too many clients count together. */
-  function countRefused(client: string, code: ErrorCode): number {
-    timer ??= setTimeout(flush, WINDOW_MS).unref();
-    let found = refused.get(`${client} ${code}`);
+  #countRefused(client: string, code: ErrorCode): number {
+    this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
+    let found = this.#refused.get(`${client} ${code}`);
     if (found === undefined) {
-      const name = refused.size < REFUSED_CLIENTS_MAX ? client : 'others';
-      found = refused.get(`${name} ${code}`) ?? { client: name, code, count: 0 };
-      refused.set(`${name} ${code}`, found);
+      const name = this.#refused.size < REFUSED_CLIENTS_MAX ? client : 'others';
+      found = this.#refused.get(`${name} ${code}`) ?? { client: name, code, count: 0 };
+      this.#refused.set(`${name} ${code}`, found);
     }
     found.count += 1;
     return found.count;
   }
-
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    for (const { client, code, count } of refused.values()) {
-      const leftOut = count - REFUSALS_LOGGED_MAX;
-      const level = ERRORS[code].status < 500 ? 'info' : 'error';
-      if (leftOut > 0) log[level]({ client, code, leftOut }, 'more refusals, not logged each');
-    }
-    refused.clear();
-  }
-
-  return {
-    write(line) {
-      count(line);
-      const code = line.refusal?.code;
-      const isLogged =
-        code === undefined ||
-        code === 'internal_error' ||
-        countRefused(toNetwork(line.client), code) <= REFUSALS_LOGGED_MAX;
-      if (isLogged) log.request(line);
-    },
-    flush,
-  };
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address, all of which one client may have. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { test } from 'node:test';
 import type { ErrorCode } from '../../src/error.ts';
-import { createRequestLog } from '../../src/http/request-log.ts';
+import { RequestLog } from '../../src/http/request-log.ts';
 import type { RequestLine } from '../../src/log.ts';
 import { createLog } from '../../src/service/log.ts';
 import { startTestApp } from '../support/app.ts';
@@ -25,7 +25,7 @@ function openRequestLog(level: 'info' | 'error' = 'info') {
   const lines: Line[] = [];
   const counted: RequestLine[] = [];
   const log = createLog(level, (line) => lines.push(JSON.parse(line)));
-  return { lines, counted, requests: createRequestLog(log, (line) => counted.push(line)) };
+  return { lines, counted, requests: new RequestLog(log, (line) => counted.push(line)) };
 }
 
 /** How many requests the lines tell of, one by one and counted. */
