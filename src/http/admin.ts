@@ -3,7 +3,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
-import { createServer } from './app.ts';
 import { toAddress } from './client-address.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
@@ -14,6 +13,7 @@ import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { RequestLog } from './request-log.ts';
 import { addHealthRoutes } from './routes/health.ts';
+import { createServer } from './server.ts';
 
 /** The content type of Prometheus' text format. */
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';

@@ -1,47 +1,30 @@
 /** The HTTP service: everything that happens to a request, in order. */
 
-import fastify, { type FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Log, RequestLine } from '../log.ts';
 import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
 import { createFindClient } from './client-address.ts';
-import { answerError } from './errors.ts';
-import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
-import {
-  CREATES_AT_WORK_MAX,
-  HEADER_BYTES_MAX,
-  IDLE_MS_MAX,
-  READS_AT_WORK_MAX,
-  READS_OF_CONNECTION_MAX,
-  TIMEOUTS,
-} from './limits.ts';
-import { addBytesParser } from './protocol/body.ts';
+import { CREATES_AT_WORK_MAX, READS_AT_WORK_MAX, READS_OF_CONNECTION_MAX } from './limits.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
-import { CanonicalResponse } from './protocol/header-names.ts';
-import { HeldBytes } from './protocol/held-bytes.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
-import { addFallbackRoutes, collectRoutes, escapeTarget } from './protocol/methods.ts';
-import { answerParserError } from './protocol/parser-errors.ts';
-import { createPipeliningServer } from './protocol/pipelining.ts';
-import { createRequestClass } from './protocol/request-body.ts';
+import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { handleServerEvents } from './protocol/server-events.ts';
 import { RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { petRoutes } from './routes/pets.ts';
+import { createServer } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The service's log; Fastify's own logger is off, since it makes a child for each request. */
-    petstoreLog: Log;
-    heldBytes: HeldBytes;
     readConnections: () => ConnectionStatistics & { readonly waitingRequests: number };
   }
 }
@@ -133,50 +116,5 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addHealthRoutes(app, store, isStopping);
   addFallbackRoutes(app, routes);
   await app.ready();
-  return app;
-}
-
-const HTTP_OPTIONS = {
-  ServerResponse: CanonicalResponse,
-  joinDuplicateHeaders: true,
-  maxHeaderSize: HEADER_BYTES_MAX,
-  requireHostHeader: false,
-  ...TIMEOUTS,
-};
-
-/** Stands for the validators and serializers that Fastify would make by Ajv, whose load takes half as long as its own. */
-function refuseSchema(): never {
-  throw new Error('no route has a schema: its handler parses the request and writes the answer');
-}
-
-/** Fastify with the limits and the error handling of this service. */
-export function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
-  const heldBytes = new HeldBytes();
-  const app = fastify({
-    serverFactory(handle) {
-      const options = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
-      return createPipeliningServer(options, heldBytes, handle).setTimeout(IDLE_MS_MAX);
-    },
-    clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
-    genReqId: createRequestId,
-    return503OnClosing: false,
-    schemaController: {
-      compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
-    },
-    // `escapeTarget` and the router may each make a character longer: `#` becomes `%2523`.
-    routerOptions: { maxParamLength: 5 * HEADER_BYTES_MAX },
-    rewriteUrl: ({ url = '/' }) => escapeTarget(url),
-  });
-  app.decorate('petstoreLog', log);
-  app.decorate('heldBytes', heldBytes);
-  app.decorateRequest('startedAt', 0);
-  app.decorateRequest('client', '');
-  app.decorateRequest('keyId', null);
-  app.decorateRequest('isReadOnly', false);
-  app.decorateRequest('acceptedAt', 0);
-  app.decorateRequest('queue', null);
-  app.decorateRequest('refusal', null);
-  app.setErrorHandler(answerError);
-  addBytesParser(app);
   return app;
 }
