@@ -22,19 +22,13 @@ export function examples(...lines: string[]): string {
 export async function toTable(rows: readonly (readonly string[])[]): Promise<string> {
   // Loading it takes 60 ms, for which only tables wait.
   const { default: stringWidth } = await import('string-width');
-  const cells = rows.map((row) =>
-    row.map((cell) => {
-      const text = cell.replace(UNPRINTABLE, toEscape);
-      return { text, width: stringWidth(text) };
-    }),
+  const cells = rows.map((row) => row.map((cell) => cell.replace(UNPRINTABLE, toEscape)));
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))),
   );
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.width ?? 0)),
-  );
-  const lines = cells.map((row) =>
-    row.map(({ text, width }, column) => text + ' '.repeat((widths[column] ?? 0) - width)),
-  );
-  return lines.map((texts) => `${texts.join('  ').trimEnd()}\n`).join('');
+  const pad = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
+  return cells.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('');
 }
 
 function toEscape(character: string): string {
