@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
-import { toAddress } from './client-address.ts';
+import { findClient } from './client-address.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
 import { boundConnections } from './protocol/connections.ts';
@@ -36,7 +36,7 @@ export async function createAdminApp(options: AdminOptions): Promise<FastifyInst
   handleServerEvents(app.server, requestLog);
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
-    request.client = toAddress(request.raw.socket);
+    request.client = findClient(request);
     done();
   });
   app.addHook('onRequest', rejectAmbiguousFraming);

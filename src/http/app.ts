@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Log, RequestLine } from '../log.ts';
 import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
-import { createFindClient } from './client-address.ts';
+import { findClient } from './client-address.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { FairQueue } from './hooks/fair-queue.ts';
@@ -56,8 +56,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   const requestLog = new RequestLog(log, options.count);
-  const app = createServer(log, requestLog);
-  const findClient = createFindClient(options.trustProxy ?? []);
+  const app = createServer(log, requestLog, options.trustProxy);
   let stopping = false;
   const isStopping = () => stopping;
   const reads = new FairQueue(
@@ -82,7 +81,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
-    request.client = findClient(request.raw);
+    request.client = findClient(request);
     done();
   });
   app.addHook('onRequest', rejectAmbiguousFraming);

@@ -35,7 +35,12 @@ function refuseSchema(): never {
   throw new Error('no route has a schema: its handler parses the request and writes the answer');
 }
 
-export function createServer(log: Log, requestLog: RequestLog): FastifyInstance {
+/** @param trustProxy the addresses and networks of the proxies whose X-Forwarded-For is believed. */
+export function createServer(
+  log: Log,
+  requestLog: RequestLog,
+  trustProxy: readonly string[] = [],
+): FastifyInstance {
   const heldBytes = new HeldBytes();
   const app = fastify({
     serverFactory(handle) {
@@ -45,6 +50,7 @@ export function createServer(log: Log, requestLog: RequestLog): FastifyInstance 
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
+    trustProxy: trustProxy.length > 0 && [...trustProxy],
     schemaController: {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },

@@ -90,12 +90,15 @@ export const NETWORKS = {
   parse(text: string): readonly string[] {
     const networks = splitList(text);
     if (networks.every(isNetwork)) return networks;
-    throw refuse('IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8, separated by commas');
+    throw refuse(
+      'IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8 but not /0, separated by commas',
+    );
   },
 };
 
 function isNetwork(text: string): boolean {
-  const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const [, address = '', bits = '1'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
   const family = isIP(address);
-  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+  const bitsMax = family === 4 ? 32 : 128;
+  return family !== 0 && Number(bits) >= 1 && Number(bits) <= bitsMax;
 }

@@ -1,18 +1,24 @@
 /** Which address the log has for the client of a request, with and without proxies that are trusted. */
 
 import assert from 'node:assert/strict';
-import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
-import { createFindClient } from '../../src/http/client-address.ts';
+import fastify, { type FastifyRequest } from 'fastify';
+import { findClient } from '../../src/http/client-address.ts';
 import { toNetwork } from '../../src/http/request-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
 
 const PROXIES = ['127.0.0.1', '10.0.0.0/8', '2001:db8:1::/48', '::1'];
 
-function findClient(remoteAddress: string | undefined, forwarded?: string, trusted = PROXIES) {
+async function findClientOf(
+  remoteAddress: string,
+  forwarded?: string,
+  trustProxy: string[] | false = PROXIES,
+) {
+  await using app = fastify({ trustProxy });
+  app.get('/', (request) => findClient(request));
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
-  return createFindClient(trusted)({ socket: { remoteAddress }, headers } as IncomingMessage);
+  return (await app.inject({ url: '/', remoteAddress, headers })).body;
 }
 
 for (const [what, remote, forwarded, expected] of [
@@ -31,19 +37,21 @@ for (const [what, remote, forwarded, expected] of [
   ['IPv4 in IPv6', '::ffff:127.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
   ['IPv4 in hexadecimal', '127.0.0.1', '::ffff:c000:201', '::ffff:c000:201'],
 ] as const) {
-  test(`client › of a trusted proxy, with ${what} › is ${expected}`, () => {
-    assert.equal(findClient(remote, forwarded), expected);
+  test(`client › of a trusted proxy, with ${what} › is ${expected}`, async () => {
+    assert.equal(await findClientOf(remote, forwarded), expected);
   });
 }
 
-test('client › of a proxy that is not trusted › is that of its connection', () => {
-  assert.equal(findClient('192.0.2.7', '198.51.100.9'), '192.0.2.7');
-  assert.equal(findClient('127.0.0.1', '198.51.100.9', []), '127.0.0.1');
-  assert.equal(findClient('11.0.0.1', '198.51.100.9'), '11.0.0.1');
+test('client › of a proxy that is not trusted › is that of its connection', async () => {
+  assert.equal(await findClientOf('192.0.2.7', '198.51.100.9'), '192.0.2.7');
+  assert.equal(await findClientOf('127.0.0.1', '198.51.100.9', false), '127.0.0.1');
+  assert.equal(await findClientOf('11.0.0.1', '198.51.100.9'), '11.0.0.1');
 });
 
 test('client › of a connection that is closed › is unknown', () => {
-  assert.equal(findClient(undefined, '198.51.100.9', []), 'unknown');
+  for (const ips of [undefined, [undefined]]) {
+    assert.equal(findClient({ ips, socket: {} } as unknown as FastifyRequest), 'unknown');
+  }
 });
 
 for (const [address, network] of [
