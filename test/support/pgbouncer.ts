@@ -12,8 +12,6 @@ import { until } from './until.ts';
 export interface Pgbouncer extends AsyncDisposable {
   /** With the name of a database behind it, its address through the pooler. */
   readonly url: string;
-  /** Changes a setting while it runs. */
-  set(name: string, value: string): Promise<void>;
 }
 
 /** Each transaction gets another session than the one before, where there are several. */
@@ -56,9 +54,6 @@ export async function startPgbouncer(
   });
   return {
     url,
-    async set(name, value) {
-      await queryOnce(`${url}pgbouncer`, `set ${name} = '${value}'`);
-    },
     async [Symbol.asyncDispose]() {
       child.ref();
       child.kill('SIGKILL');

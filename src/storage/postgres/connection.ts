@@ -53,7 +53,6 @@ export class Connection extends pg.Client {
   #isInTransaction = false;
   /** Of a statement of the call at hand, when that is less than the session's. */
   #statementMsMax: number | undefined;
-  #processId = 0;
   /** When its server last responded, by `performance.now`. */
   lastResponseAt = 0;
 
@@ -75,9 +74,6 @@ export class Connection extends pg.Client {
     this.#tryNextHost = () => hosts.tryNext(config);
     // An end before it is connected means that the host does not accept connections.
     for (const event of END_EVENTS) this.connection.once(event, this.#tryNextHost);
-    this.connection.once('backendKeyData', ({ processID }) => {
-      this.#processId = processID;
-    });
     this.once('connect', () => {
       this.lastResponseAt = performance.now();
       for (const event of END_EVENTS) this.connection.off(event, this.#tryNextHost);
@@ -167,13 +163,6 @@ export class Connection extends pg.Client {
   abort(): void {
     this.end();
     this.connection.stream.destroy();
-  }
-
-  /** Whether it goes through a pooler, which gives connections process ids of its own, and the address does not say so. */
-  async hasUnknownPooler(): Promise<boolean> {
-    if (this.#isPooled) return false;
-    const [row] = await this.runUnprepared('select pg_backend_pid()');
-    return row?.[0] !== this.#processId;
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes; the next connection is to the next host then. */

@@ -1,11 +1,9 @@
 /** The engine on PostgreSQL: transactions, ids, many rows at once. It names no table but its own `counters`. */
 
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Statistics, type StoreStatistics } from '../../store.ts';
 import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
 import type { Connection, Isolation } from './connection.ts';
-import { isForgotten } from './errors.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -19,10 +17,6 @@ const LOAD_ROWS_AT_ONCE = 1_000;
 const CONNECTIONS_DEFAULT = 10;
 /** Of that many connections one is for writes: creates need only one at a time, for a batch. */
 const CONNECTIONS_PER_WRITE = 5;
-
-/** Any statement. */
-const PROBE = 'select 1';
-const PROBE_MS_MAX = 200;
 
 /** The pools of connections; a write that waits for a lock takes none that a read could use. */
 interface Pools {
@@ -52,7 +46,6 @@ export async function openPostgres(
     const schema = await pools.writes.withoutDeadline((connection) =>
       migrate(connection, { create }),
     );
-    await checkSessions(pools);
     // The calls of a start have the deadline of a request, too little for connecting beside other replicas' starts.
     await pools.reads.withoutDeadline(async () => undefined);
     return new PostgresEngine(pools, schema);
@@ -71,30 +64,6 @@ function createPools(address: string, connections: number): Pools {
     writes,
     reads: connections > 1 ? new ConnectionPool(hosts, connections - count) : writes,
   };
-}
-
-/**
- * A pooler that gives a session for one transaction gives the last one first: held by another
- * connection, it is not there for the statement that was prepared in it. A pooler that has no second
- * session within the time of a request is not checked.
- *
- * @throws PetstoreError `unavailable` when a pooler forgets prepared statements.
- */
-async function checkSessions({ reads, writes }: Pools): Promise<void> {
-  await writes.withoutDeadline(async (one) => {
-    if (reads === writes || !(await one.hasUnknownPooler())) return;
-    await one.run(PROBE, []);
-    const checking = reads.withDeadline((other) =>
-      other.transact('read committed', async () => {
-        await other.run(PROBE, []);
-        // With one session in the pooler it waits for the end of this transaction.
-        await Promise.race([one.run(PROBE, []), sleep(PROBE_MS_MAX)]);
-      }),
-    );
-    await checking.catch((error: unknown) => {
-      if (isForgotten(error)) throw error;
-    });
-  });
 }
 
 function listPools({ reads, writes }: Pools): ConnectionPool[] {

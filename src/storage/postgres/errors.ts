@@ -61,11 +61,6 @@ export function isLocked(error: unknown): boolean {
   return findCause(error)?.code === LOCK_NOT_AVAILABLE;
 }
 
-/** Whether the session does not have the prepared statement. */
-export function isForgotten(error: unknown): boolean {
-  return findCause(error)?.code === INVALID_STATEMENT_NAME;
-}
-
 /** Whether the connection cannot be used any more. */
 export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
