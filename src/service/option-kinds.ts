@@ -28,6 +28,15 @@ export const DATABASE = {
   },
 };
 
+export const DATABASE_SECONDS = {
+  value: '<seconds>',
+  parse(text: string): number {
+    const seconds = /^\d{1,2}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+    if (seconds >= 0.2 && seconds <= 60) return seconds;
+    throw refuse('a number of seconds from 0.2 to 60, such as 0.9');
+  },
+};
+
 export const HOST = {
   value: '<host>',
   parse(text: string): string {

@@ -7,6 +7,7 @@ import {
   BASE_URL,
   count,
   DATABASE,
+  DATABASE_SECONDS,
   HOST,
   NETWORKS,
   type OptionKind,
@@ -34,6 +35,12 @@ export const SERVE_OPTIONS = {
     ...count(1, 1_000),
     description: 'the most connections to PostgreSQL',
     default: 10,
+  },
+  databaseTimeout: {
+    ...DATABASE_SECONDS,
+    description:
+      'how long a request waits for a connection to PostgreSQL, and then for each answer',
+    default: 0.9,
   },
   host: { ...HOST, description: 'the address to listen on', default: '127.0.0.1' },
   port: { ...PORT, description: 'the port to listen on; 0 takes any free one', default: 8080 },

@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly create: boolean;
   /** The most connections to PostgreSQL. */
   readonly databaseConnections?: number;
+  /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
+  readonly databaseTimeout?: number;
   /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
   readonly purgeBy?: () => number;
 }

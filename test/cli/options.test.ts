@@ -69,6 +69,11 @@ for (const [flag, must, bad] of [
     'from 1 to 1000',
     ['', '0', '-1', '1001', '1.5', '0x10', ' 5', '1e2', 'ten'],
   ],
+  [
+    '--database-timeout',
+    'a number of seconds from 0.2 to 60, such as 0.9',
+    ['', '0', '0.19', '-1', '60.001', '100', '1e1', '0.9s', '.9', '1,5', ' 5', 'long'],
+  ],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
   ['--admin-port', 'from 0 to 65535', ['', 'http', '-1', '65536']],
@@ -173,6 +178,9 @@ for (const [flag, value, expected] of [
   ['--database', 'postgresql://rex@db.test/pets', 'postgresql://rex@db.test/pets'],
   ['--database-connections', '1', 1],
   ['--database-connections', '1000', 1_000],
+  ['--database-timeout', '0.2', 0.2],
+  ['--database-timeout', '1.125', 1.125],
+  ['--database-timeout', '60', 60],
   ['--max-connections', '1', 1],
   ['--max-connections', '1000000', 1_000_000],
   ['--port', '0', 0],
@@ -226,6 +234,7 @@ test('options › a flag beside a variable › wins, though the variable is wron
 test('options › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
   assert.equal(parse(getOption('--database-connections'), [], {}), 10);
+  assert.equal(parse(getOption('--database-timeout'), [], {}), 0.9);
   assert.equal(parse(getOption('--host'), [], {}), '127.0.0.1');
   assert.equal(parse(getOption('--max-connections'), [], {}), 4096);
   assert.equal(parse(getOption('--port'), [], {}), 8080);
@@ -359,6 +368,7 @@ describe('petstore', { concurrency: 2 }, () => {
       [
         'DATABASE',
         'DATABASE_CONNECTIONS',
+        'DATABASE_TIMEOUT',
         'HOST',
         'PORT',
         'ADMIN_PORT',

@@ -36,7 +36,8 @@ async function createPlace(
   return { direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };
 }
 
-const open = async (address: string) => disposable(await openStore(address, { create: true }));
+const open = async (address: string) =>
+  disposable(await openStore(address, { create: true, databaseTimeout: 0.9 }));
 
 test('pgbouncer=true › all that a store does › leaves nothing in the sessions', async (t) => {
   const { pooled } = await createPlace(t, { default_pool_size: '1' });

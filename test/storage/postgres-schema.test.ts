@@ -35,7 +35,7 @@ async function createAddress(t: TestContext): Promise<string> {
 /** Does what the start of a later release does. */
 async function upgrade(address: string, ...steps: Omit<Migration, 'number'>[]): Promise<void> {
   const added = steps.map((step, index) => ({ ...step, number: NEXT + index }));
-  const connection = new Connection(parseHosts(address));
+  const connection = new Connection(parseHosts(address), {});
   await connection.connect();
   try {
     await migrate(connection, { create: true, migrations: [...MIGRATIONS, ...added] });

@@ -63,7 +63,15 @@ export function isLocked(error: unknown): boolean {
 
 /** Whether the connection cannot be used any more. */
 export function isBroken(error: unknown): boolean {
-  return /^(?:08|57P)/.test(findCause(error)?.code ?? '08');
+  const cause = error instanceof PetstoreError ? error.cause : error;
+  if (!(cause instanceof pg.DatabaseError)) return cause !== undefined;
+  return /^(?:08|57P)/.test(cause.code ?? '');
+}
+
+/** The error that a server which takes no writes would answer to one. */
+export function createReadOnlyError(): unknown {
+  const cause = new pg.DatabaseError('read-only', 0, 'error');
+  return explain(Object.assign(cause, { code: READ_ONLY }));
 }
 
 /**

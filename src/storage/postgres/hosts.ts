@@ -3,6 +3,7 @@
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import { PetstoreError } from '../../error.ts';
+import { explain } from './errors.ts';
 
 /** As in libpq, commas separate several hosts (PostgreSQL documentation, 34.1.1.3). */
 const ADDRESS =
@@ -13,30 +14,24 @@ const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 
 const PORT_MAX = 65_535;
 
-/** What libpq's `sslmode` may be here; without one the connection is not encrypted. */
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
-
-/** What libpq's `target_session_attrs` may be here, and whether the host must take writes. A store writes, so the standby modes are not offered. */
-const TARGETS: ReadonlyMap<string, boolean> = new Map([
-  ['any', false],
-  ['read-write', true],
-  ['primary', true],
-]);
+/** What libpq's parameters may be here, the default first. A store writes, so there are no standby modes. */
+const CHOICES = {
+  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'],
+  target_session_attrs: ['any', 'read-write', 'primary'],
+  pgbouncer: ['false', 'true'],
+} as const;
 
 export interface Hosts {
-  readonly count: number;
+  /** How to connect to each host; the current host is the first one. */
+  readonly configs: ClientConfig[];
   /** Whether they are of a pooler that may give each transaction another session. */
   readonly isPooled: boolean;
   /** Whether a host that takes no writes is skipped. */
   readonly mustWrite: boolean;
-  /** How to connect to the current host. */
-  readonly current: ClientConfig;
-  /** Makes the next host the current one, if the given one still is. */
-  tryNext(config: ClientConfig): void;
 }
 
 /**
- * The hosts of an address; the first one is current.
+ * The hosts of an address.
  *
  * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats it.
  */
@@ -45,42 +40,51 @@ export function parseHosts(address: string): Hosts {
   if (parts === undefined || UNESCAPED.test(address)) throw malformed();
   const { login = '', hosts = '', database = '', query = '' } = parts;
   const options = new URLSearchParams(query);
-  checkSsl(options);
-  const target = options.get('target_session_attrs') ?? 'any';
-  const mustWrite = TARGETS.get(target);
-  if (mustWrite === undefined) {
-    const known = [...TARGETS.keys()].join(', ');
-    throw new PetstoreError('bad_request', `target_session_attrs must be one of ${known}`);
+  if (choose(options, 'sslmode') === 'verify-ca' && !options.has('sslrootcert')) {
+    throw new PetstoreError('bad_request', 'sslmode=verify-ca needs an sslrootcert');
   }
-  const pgbouncer = options.get('pgbouncer') ?? 'false';
-  if (!/^(?:true|false)$/.test(pgbouncer)) {
-    throw new PetstoreError('bad_request', 'pgbouncer must be true or false');
-  }
-  const configs = hosts
-    .split(',')
-    .map((host) => toConfig(`postgres://${login}${host}/${query}`, database));
-  let current = 0;
   return {
-    count: configs.length,
-    isPooled: pgbouncer === 'true',
-    mustWrite,
-    get current() {
-      return configs[current] as ClientConfig;
-    },
-    tryNext(config) {
-      if (config === configs[current]) current = (current + 1) % configs.length;
-    },
+    isPooled: choose(options, 'pgbouncer') === 'true',
+    mustWrite: choose(options, 'target_session_attrs') !== 'any',
+    configs: hosts
+      .split(',')
+      .map((host) => toConfig(`postgres://${login}${host}/${query}`, database)),
   };
 }
 
-function checkSsl(options: URLSearchParams): void {
-  const mode = options.get('sslmode');
-  if (mode !== null && !SSL_MODES.includes(mode)) {
-    throw new PetstoreError('bad_request', `sslmode must be one of ${SSL_MODES.join(', ')}`);
+/**
+ * Connects to the current host, and after a failure to each of the others.
+ *
+ * @param msMax after this time no other host is tried: the next call begins with it.
+ * @throws PetstoreError `unavailable` with what the last one answered.
+ */
+export async function tryHosts<T>(
+  { configs, isPooled }: Hosts,
+  connect: () => Promise<T>,
+  msMax = Infinity,
+): Promise<T> {
+  const deadline = performance.now() + msMax;
+  for (let tries = 1; ; tries += 1) {
+    const [host] = configs;
+    try {
+      return await connect();
+    } catch (error) {
+      // Several calls may fail at once; the first one moves on.
+      if (host === configs[0]) configs.push(...configs.splice(0, 1));
+      // PgBouncer refuses the startup parameters that are not sent with pgbouncer=true.
+      const hint = isPooled ? '' : ': the address may need pgbouncer=true';
+      const isLast = tries >= configs.length || performance.now() > deadline;
+      if (isLast) throw explain(error, hint);
+    }
   }
-  if (mode === 'verify-ca' && !options.has('sslrootcert')) {
-    throw new PetstoreError('bad_request', 'sslmode=verify-ca needs an sslrootcert');
-  }
+}
+
+function choose(options: URLSearchParams, name: keyof typeof CHOICES): string {
+  const choices: readonly string[] = CHOICES[name];
+  const [otherwise = ''] = choices;
+  const value = options.get(name) ?? otherwise;
+  if (choices.includes(value)) return value;
+  throw new PetstoreError('bad_request', `${name} must be one of ${choices.join(', ')}`);
 }
 
 function toConfig(address: string, database: string): ClientConfig {

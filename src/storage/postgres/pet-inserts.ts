@@ -6,7 +6,6 @@ import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
-import { ANSWER_MS_MAX } from './connection.ts';
 import { recordsOf, toRecords } from './records.ts';
 
 /**
@@ -68,6 +67,7 @@ interface Insert {
 export function createPetInsert(
   write: Engine['write'],
   statistics: Statistics,
+  waitMsMax: number,
 ): Engine['insertPet'] {
   async function insertAll(inserts: readonly Insert[]): Promise<Outcome<bigint | undefined>[]> {
     const values = toValues(inserts);
@@ -89,7 +89,7 @@ export function createPetInsert(
     },
     ({ row, request }) => toRowBytes(row) + toRowBytes([request?.key ?? null]),
     statistics,
-    ANSWER_MS_MAX,
+    waitMsMax,
   );
   return (row, request) => insert({ row, request });
 }

@@ -1,54 +1,36 @@
-/** The pool of connections to PostgreSQL: finds a host that works, and runs work with or without a deadline. */
+/** A pool of connections to PostgreSQL, which finds a host that works and replaces connections that are silent. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { StoreStatistics } from '../../store.ts';
-import { ANSWER_MS_MAX, CONNECT_MS_MAX, Connection } from './connection.ts';
-import { explain, isBroken, isConflict, isReadOnly } from './errors.ts';
-import type { Hosts } from './hosts.ts';
-
-/** The time to connect for work without a deadline. */
-const LONG_CONNECT_MS_MAX = 5_000;
-const IDLE_MS_MAX = 60_000;
-const CLOSE_MS_MAX = 1_000;
+import { Connection } from './connection.ts';
+import { isBroken, isConflict, isReadOnly } from './errors.ts';
+import { type Hosts, tryHosts } from './hosts.ts';
 
 /** How often work is tried that the database rolled back because of other work. */
 const CONFLICT_TRIES_MAX = 5;
 const CONFLICT_PAUSE_MS_MAX = 50;
 
+/** The driver's timer may be early. A server ends its statements earlier than that. */
+const EARLY_MS_MAX = 20;
+
 export type PoolConnections = NonNullable<StoreStatistics['connections']>;
+
+type PooledConnection = Connection & pg.PoolClient;
 
 export class ConnectionPool {
   readonly #hosts: Hosts;
-  readonly #pool: pg.Pool;
-  readonly #open = new Set<pg.PoolClient>();
-  /** When work began that got no answer: connections without a response since then may be dead too. */
-  #silentSince = 0;
+  readonly #config: pg.PoolConfig;
+  readonly #answerMsMax: number;
+  #pool: pg.Pool;
   #broken = 0;
 
-  constructor(hosts: Hosts, max: number) {
+  /** @param config its `query_timeout` is more than its `statement_timeout`, or both are absent. */
+  constructor(hosts: Hosts, config: pg.PoolConfig) {
     this.#hosts = hosts;
-    this.#pool = new pg.Pool({
-      max,
-      Client: class extends Connection {
-        constructor() {
-          super(hosts);
-        }
-      },
-      connectionTimeoutMillis: CONNECT_MS_MAX,
-      idleTimeoutMillis: IDLE_MS_MAX,
-      ...(hosts.mustWrite && {
-        verify: (client, done) =>
-          (client as PooledConnection).checkWritable().then(() => done(), done),
-      }),
-    });
-    // An idle connection that breaks is removed by the pool; without a listener the process would end.
-    this.#pool.on('error', () => undefined);
-    this.#pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      this.#open.add(client);
-    });
-    this.#pool.on('remove', (client) => this.#open.delete(client));
+    this.#config = config;
+    this.#answerMsMax = config.query_timeout ?? Infinity;
+    this.#pool = createPool(hosts, config);
   }
 
   get connections(): PoolConnections {
@@ -56,80 +38,16 @@ export class ConnectionPool {
     return { used: totalCount - idle, idle, waiting, broken: this.#broken };
   }
 
-  /**
-   * The result of short work, which fails after ANSWER_MS_MAX; what was sent by then may have been
-   * executed. It is retried when the database rolled it back because of other work.
-   */
-  async withDeadline<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + ANSWER_MS_MAX;
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#runUntil(deadline, work);
-      } catch (error) {
-        if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
-        await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
-      }
-    }
-  }
-
-  /** The result of work that may take any time, such as an import. */
-  async withoutDeadline<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#run(await this.#connect(performance.now() + LONG_CONNECT_MS_MAX), work);
-  }
-
-  /** Resolves when all connections are closed; those that do not end by themselves are destroyed. */
-  async close(): Promise<void> {
-    const timer = setTimeout(() => {
-      for (const client of this.#open) client.connection.stream.destroy();
-    }, CLOSE_MS_MAX);
-    await this.#pool.end();
-    clearTimeout(timer);
-  }
-
-  async #runUntil<T>(deadline: number, work: (connection: Connection) => Promise<T>): Promise<T> {
-    const client = await this.#connect(deadline);
-    const startedAt = performance.now();
-    // Connecting may have taken all of the time, when this process was busy.
-    const rest = Math.max(0, deadline - startedAt);
-    const timer = setTimeout(() => {
-      this.#silentSince = startedAt;
-      client.abort();
-    }, rest);
+  /** The work's result. What was sent before it failed may have been executed. */
+  async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const pool = this.#pool;
+    const client = (await tryHosts(
+      this.#hosts,
+      () => pool.connect(),
+      this.#answerMsMax / 2,
+    )) as PooledConnection;
+    const silentAt = performance.now() + this.#answerMsMax - EARLY_MS_MAX;
     try {
-      return await this.#run(client, work, rest);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  async #connect(deadline: number): Promise<PooledConnection> {
-    for (let tries = 1; ; ) {
-      const startedAt = performance.now();
-      try {
-        const client = (await this.#pool.connect()) as PooledConnection;
-        if (client.lastResponseAt >= this.#silentSince) return client;
-        client.release(true);
-      } catch (error) {
-        const now = performance.now();
-        // An error that comes soon is a refusal, and final once every host has refused; a host that is
-        // silent may still answer.
-        const isFinal = tries >= this.#hosts.count && now < startedAt + CONNECT_MS_MAX / 2;
-        const hasTime = now + CONNECT_MS_MAX / 2 < deadline;
-        // PgBouncer refuses the startup parameters that are not sent with pgbouncer=true.
-        const hint = this.#hosts.isPooled ? '' : ': the address may need pgbouncer=true';
-        if (isFinal || !hasTime) throw explain(error, hint);
-        tries += 1;
-      }
-    }
-  }
-
-  async #run<T>(
-    client: PooledConnection,
-    work: (connection: Connection) => Promise<T>,
-    ms = ANSWER_MS_MAX,
-  ): Promise<T> {
-    try {
-      client.limit(ms);
       const result = await work(client);
       client.release();
       return result;
@@ -137,9 +55,52 @@ export class ConnectionPool {
       const isUseless = isBroken(error) || (this.#hosts.mustWrite && isReadOnly(error));
       if (isUseless) this.#broken += 1;
       client.release(isUseless);
+      if (isBroken(error) && performance.now() >= silentAt) this.#replace(pool);
       throw error;
     }
   }
+
+  /** Resolves when no connection is at work. */
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  /** The other connections of a silent pool are most likely silent too. Those at work end with it. */
+  #replace(silent: pg.Pool): void {
+    if (silent !== this.#pool) return;
+    this.#pool = createPool(this.#hosts, this.#config);
+    void silent.end();
+  }
 }
 
-type PooledConnection = Connection & pg.PoolClient;
+function createPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({
+    ...config,
+    Client: class extends Connection {
+      constructor() {
+        super(hosts, config);
+      }
+    },
+    // The end of an idle connection that is silent never comes; the process ends without it.
+    allowExitOnIdle: true,
+    ...(hosts.mustWrite && {
+      verify: (client, done) =>
+        (client as PooledConnection).checkWritable().then(() => done(), done),
+    }),
+  });
+  // An idle connection that breaks is removed by the pool; without a listener the process would end.
+  pool.on('error', () => undefined);
+  return pool;
+}
+
+/** The work's result; it is done again when the database rolled it back because of other work. */
+export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
+      await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
+    }
+  }
+}

@@ -41,7 +41,6 @@ export async function migrate(
   if (version < migrations.length) {
     // Each statement must see what others committed while it waited for the lock.
     await connection.transact('read committed', async () => {
-      await connection.runUnprepared('set local statement_timeout = 0');
       await connection.runUnprepared(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
       await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
       // Another process may have migrated it since the first check.

@@ -1,0 +1,78 @@
+/** A database that is far away: each byte takes 0.1 s to it and from it, and a connection has TLS and a password. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chownSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type Cluster, findAccount, queryOnce } from '../support/postgres-cluster.ts';
+import { runProgram } from '../support/program.ts';
+import { startProxy, type TestProxy } from '../support/proxy.ts';
+import * as petstore from './petstore.ts';
+
+/** A connection takes five round trips and more: longer than the default of --database-timeout. */
+const DELAY_MS = 100;
+const RUN = { cwd: tmpdir() };
+
+let cluster: Cluster;
+let proxy: TestProxy;
+let address: string;
+
+before(async () => {
+  cluster = await petstore.startDatabase();
+  await startTls(cluster);
+  proxy = await startProxy(petstore.toAddress([petstore.toHost(cluster)]), DELAY_MS);
+  address = `${proxy.address}?sslmode=require`;
+});
+
+after(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+async function startTls({ folder, url }: Cluster): Promise<void> {
+  const data = join(folder, 'data');
+  const options = '-x509 -newkey rsa:2048 -nodes -subj /CN=db -keyout server.key -out server.crt';
+  execFileSync('openssl', ['req', ...options.split(' ')], { cwd: data, stdio: 'ignore' });
+  const { uid, gid } = findAccount() ?? {};
+  if (uid !== undefined && gid !== undefined) chownSync(join(data, 'server.key'), uid, gid);
+  await queryOnce(url(), 'alter system set ssl = on');
+  await queryOnce(url(), 'select pg_reload_conf()');
+}
+
+test('a far database › --database-timeout 3 › is served', async () => {
+  await using service = await petstore.startReplica(address, ['--database-timeout', '3']);
+  const id = await petstore.create(service, service.key, 'Rex');
+  assert.deepEqual(await petstore.listAll(service, service.key), [[id, 'Rex']]);
+});
+
+test('a far database › commands › reach it', async () => {
+  const listed = await runProgram(['keys', 'list', '--database', address], RUN);
+  assert.match(listed.stdout, /^ID .*\n.*first/);
+  assert.equal(listed.status, 0);
+});
+
+test('a far database › the time of requests is too short › ends the start with one line', async () => {
+  const started = await runProgram(['serve', '--port', '0', '--database', address], RUN);
+  assert.deepEqual(started, {
+    ...{ status: 1, signal: null, stdout: '' },
+    stderr: 'petstore: the database cannot be reached or does not answer in time\n',
+  });
+});
+
+for (const [query, reason] of [
+  ['sslmode=verify-full', 'shows a certificate that is not trusted'],
+  ['sslmode=verify-full&sslrootcert=server.crt', 'shows a certificate for another host'],
+] as const) {
+  test(`a far database › ${query} › ends a command with one line`, async () => {
+    const cwd = join(cluster.folder, 'data');
+    const listed = await runProgram(['keys', 'list', '--database', `${proxy.address}?${query}`], {
+      cwd,
+    });
+    assert.deepEqual(listed, {
+      ...{ status: 1, signal: null, stdout: '' },
+      stderr: `petstore: the database ${reason}\n`,
+    });
+  });
+}
