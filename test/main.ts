@@ -11,7 +11,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { findPostgresBin } from './support/postgres-cluster.ts';
-import { shareProcesses } from './support/shared-processes.ts';
+import { withoutOptions } from './support/program.ts';
 
 /** PGlite has one session for all files: with more of them at once, its answers come too late. */
 const PGLITE_CONCURRENCY = 2;
@@ -24,8 +24,6 @@ interface Suite {
   readonly runMinutesMax: number;
   /** Whether one PostgreSQL server is started for all files. */
   readonly hasServer: boolean;
-  /** Whether its files are short, so that many of them run in one process. */
-  readonly sharesProcesses?: boolean;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
@@ -36,7 +34,6 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 60,
     runMinutesMax: 25,
     hasServer: true,
-    sharesProcesses: true,
   },
   unit: {
     files: [
@@ -49,7 +46,6 @@ const SUITES: Readonly<Record<string, Suite>> = {
     testSecondsMax: 10,
     runMinutesMax: 1,
     hasServer: false,
-    sharesProcesses: true,
   },
   browser: {
     files: ['test/browser/*.browser.ts'],
@@ -123,11 +119,7 @@ if (suite === undefined) {
   process.stderr.write(`usage: node test/main.ts ${Object.keys(SUITES).join('|')} [FILE…]\n`);
   process.exit(2);
 }
-process.exit(await run(suite, named.length > 0 ? named : listFiles(suite)));
-
-function listFiles({ sharesProcesses, files }: Suite): readonly string[] {
-  return sharesProcesses ? shareProcesses(name, files) : files;
-}
+process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(suite: Suite, files: readonly string[]): Promise<number> {
@@ -143,7 +135,7 @@ async function run(suite: Suite, files: readonly string[]): Promise<number> {
   ];
   // A process group of its own, which all that it starts belongs to, and which is ended as one.
   const runner = spawn(process.execPath, args, {
-    ...{ cwd: root, stdio: 'inherit', detached: true },
+    ...{ cwd: root, env: withoutOptions(process.env), stdio: 'inherit', detached: true },
   });
   const endAll = (signal: NodeJS.Signals) => {
     try {

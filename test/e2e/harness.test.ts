@@ -23,6 +23,7 @@ async function runFixture(name: string, seconds: { test: number; run: number }) 
   const child = spawn(process.execPath, [MAIN, 'all', `test/support/fixtures/${name}.ts`], {
     env: {
       ...env,
+      ...{ PETSTORE_PORT: '1', PETSTORE_NAME: 'x', PETSTORE_DATABASE: 'nonsense' },
       TEST_SECONDS_MAX: String(seconds.test),
       TEST_RUN_SECONDS_MAX: String(seconds.run),
       TEST_CLOSE_MS_MAX: '500',
@@ -59,6 +60,12 @@ function isRunning(pid: string | undefined): boolean {
   }
 }
 
+test('harness › variables of the service › are not those of the tests', async () => {
+  const { status, output } = await runFixture('variables', { test: 30, run: 40 });
+  assert.equal(status, 0, output);
+  assert.match(output, /^options: \[\]$/m);
+});
+
 test('runProgram › a command that does not end › is killed, and the error has what it wrote', async () => {
   const within = ['sh', '-c', 'echo half; exec sleep 1000', '--'];
   await assert.rejects(runProgram(['serve'], { cwd: tmpdir(), within, runMsMax: 500 }), {
@@ -94,6 +101,12 @@ describe('harness', {
     assert.match(output, /The run took longer than 6 s and was ended\./);
     assert.equal(pids.length, 1, output);
     await assertGone(pids);
+  });
+
+  test('harness › a test that ends its process › fails, and its file is named', async () => {
+    const { status, output } = await runFixture('exits', { test: 10, run: 40 });
+    assert.equal(status, 1, output);
+    assert.match(output, /exits\.ts ended before its last test/);
   });
 
   test('harness › a file that is not there › fails', async () => {
