@@ -95,11 +95,11 @@ for (const [what, row] of [
   ['cells of quotes', `"${'""'.repeat(10_000)}",1\n`],
   ['cells of quotes with a mistake', `"${'""'.repeat(10_000)}"a\n`],
 ] as const) {
-  test(`CSV › 1 MB of ${what} › is read in less than 1 s`, async () => {
+  test(`CSV › 1 MB of ${what} › is read in less than 10 s`, async () => {
     const text = `name,categoryId\n${row.repeat(1_000_000 / row.length)}`;
     const start = performance.now();
     await read(text);
     const milliseconds = performance.now() - start;
-    assert.ok(milliseconds < 1_000, `${milliseconds} ms`);
+    assert.ok(milliseconds < 10_000, `${milliseconds} ms`);
   });
 }

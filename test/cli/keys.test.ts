@@ -6,7 +6,7 @@ import { readdir } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, PATIENT } from '../support/postgres.ts';
 import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
 
@@ -209,7 +209,7 @@ describe('keys', { concurrency: 2 }, () => {
     await using folder = await createFolder();
     const { address, drop } = await createTestDatabase();
     try {
-      await (await openStore(address, { create: true })).close();
+      await (await openStore(address, { create: true, ...PATIENT })).close();
       const args = ['keys', 'revoke', '7', '--database', address];
       const { status, stderr } = await runProgram(args, { cwd: folder.path });
       assert.deepEqual({ status, stderr }, { status: 1, stderr: 'petstore: there is no key 7\n' });

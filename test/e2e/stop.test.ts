@@ -81,7 +81,7 @@ describe('stop', { concurrency: 3 }, () => {
     const began = performance.now();
     service.process.kill('SIGTERM');
     assert.deepEqual(await finish(service), STOPPED);
-    assert.ok(performance.now() - began < CUT_MS / 2);
+    assert.ok(performance.now() - began < CUT_MS);
     assert.equal(service.output.stderr, '');
     assert.equal(await silent.closed, '');
     assert.match(await idle.closed, /^HTTP\/1\.1 200 OK\r\n/);
@@ -127,7 +127,7 @@ describe('stop', { concurrency: 3 }, () => {
     assert.deepEqual(await finish(service), STOPPED);
     await closed;
     const took = performance.now() - began;
-    assert.ok(took > CUT_MS - 1_000 && took < CUT_MS + 5_000, `${took} ms`);
+    assert.ok(took > CUT_MS - 1_000 && took < CUT_MS + 20_000, `${took} ms`);
   });
 
   test('stop › a second signal › ends at once', async () => {
@@ -146,7 +146,7 @@ describe('stop', { concurrency: 3 }, () => {
     service.process.kill('SIGINT');
     assert.deepEqual(await finish(service), { status: null, signal: 'SIGKILL' });
     await closed;
-    assert.ok(performance.now() - began < CUT_MS / 2);
+    assert.ok(performance.now() - began < CUT_MS);
   });
 
   test('stop › nobody reads the log › ends all the same', async () => {
@@ -158,7 +158,7 @@ describe('stop', { concurrency: 3 }, () => {
     const began = performance.now();
     service.process.kill('SIGTERM');
     const [status, signal] = await once(service.process, 'exit');
-    assert.ok(performance.now() - began < CUT_MS / 2);
+    assert.ok(performance.now() - began < CUT_MS);
     // By itself it would wait for the write of its log.
     assert.deepEqual({ status, signal }, { status: null, signal: 'SIGKILL' });
     service.process.stderr?.resume();

@@ -21,7 +21,8 @@ const MIB = Buffer.alloc(1024 * 1024, '{');
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MIB, Buffer.from('\r\n')]);
 const REQUESTS = Buffer.from(`GET /livez HTTP/1.1\r\n${HOST}\r\n`.repeat(30_000));
 const LINGER_BYTES_MAX = 1024 * 1024;
-const LINGER_MS_MAX = 2_000;
+/** A lingering close lasts 2 s; the rest is for a machine that is busy. */
+const CUT_MS_MAX = 20_000;
 /** Before the answer: the head, a body up to its bound, the read that goes above it, and one more until it pauses. */
 const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 
@@ -94,7 +95,7 @@ describe('what is sent without end', { concurrency: true }, () => {
       // As much as it may read, so that a client which sends all before it reads gets to the answer.
       assert.ok(readBytes > LINGER_BYTES_MAX / 2, `only ${readBytes} bytes were read`);
       assert.ok(readBytes < READ_BYTES_MAX, `${readBytes} bytes were read`);
-      assert.ok(ms < 2 * LINGER_MS_MAX, `${ms} ms`);
+      assert.ok(ms < CUT_MS_MAX, `${ms} ms`);
     });
   }
 });

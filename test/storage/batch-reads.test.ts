@@ -11,7 +11,7 @@ import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { createPetQueries } from '../../src/storage/postgres/pet-queries.ts';
 import type { PetStore } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
@@ -68,7 +68,7 @@ interface Counted extends AsyncDisposable {
 
 async function openCounted(): Promise<Counted> {
   const { address, drop } = await createTestDatabase();
-  const engine = await openPostgres(address, { create: true });
+  const engine = await openPostgres(address, { create: true, ...PATIENT });
   const reads: string[] = [];
   const petQueries = createPetQueries((sql, ...values) => {
     reads.push(sql);

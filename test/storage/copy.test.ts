@@ -16,7 +16,7 @@ import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { anyCodePoint, int64, invalidName, name, status } from '../arbitraries.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, PATIENT } from '../support/postgres.ts';
 
 const ENGINES = ['sqlite', 'postgresql'] as const;
 type EngineName = (typeof ENGINES)[number];
@@ -73,7 +73,7 @@ async function open(engine: EngineName): Promise<TestEngine> {
   const database =
     place === undefined
       ? await openSqlite(':memory:', { create: true })
-      : await openPostgres(place.address, { create: true });
+      : await openPostgres(place.address, { create: true, ...PATIENT });
   return {
     database,
     async run(sql) {

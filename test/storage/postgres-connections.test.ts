@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
-import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
+import { createTestDatabase, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
@@ -28,11 +28,13 @@ interface Watched extends AsyncDisposable {
 }
 
 /** A new store that reaches its database through a proxy; `await using` closes and removes it. */
-async function openWatched(query = ''): Promise<Watched> {
+async function openWatched(query = '', limits = PATIENT): Promise<Watched> {
   const { address, drop } = await createTestDatabase();
   const proxy = await startProxy(address);
   const store = await openStore(proxy.address + query, {
-    ...{ create: true, databaseConnections: 2, databaseTimeout: 0.9 },
+    create: true,
+    databaseConnections: 2,
+    ...limits,
   });
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -80,7 +82,7 @@ describe('connections', () => {
       test(`connections › a create that is unavailable by "${lock}" › does not go on in the server`, {
         skip: NO_SESSIONS,
       }, async () => {
-        await using watched = await openWatched();
+        await using watched = await openWatched('', LIMITED);
         const other = new pg.Client({ connectionString: watched.address });
         await other.connect();
         try {
@@ -132,7 +134,7 @@ describe('connections', () => {
     test('connections › that wait for a lock with more calls than there are connections › stay as many', {
       skip: NO_SESSIONS,
     }, async () => {
-      await using watched = await openWatched();
+      await using watched = await openWatched('', LIMITED);
       const { store, proxy, address } = watched;
       await useTwoConnections(watched);
       const { opened } = proxy;
@@ -178,8 +180,10 @@ describe('connections', () => {
     });
   });
 
-  test('connections › that fall silent › fail one call, and no call after it', async () => {
-    await using watched = await openWatched();
+  test('connections › that fall silent › fail one call, and no call after it', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using watched = await openWatched('', LIMITED);
     const { pets } = watched.store;
     await useTwoConnections(watched);
     const { opened } = watched.proxy;
@@ -194,7 +198,7 @@ describe('connections', () => {
     const { proxy } = watched;
     await useTwoConnections(watched);
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const store = await openStore(proxy.address, { create: false });
+    const store = await openStore(proxy.address, { create: false, ...PATIENT });
     try {
       await readAndWrite(store);
       t.mock.timers.tick(IDLE_MS_MAX - 1);

@@ -9,7 +9,7 @@ import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
 import { disposable } from '../support/disposable.ts';
-import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
+import { createTestDatabase, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -44,7 +44,8 @@ async function upgrade(address: string, ...steps: Omit<Migration, 'number'>[]): 
   }
 }
 
-const open = async (address: string) => disposable(await openStore(address, { create: true }));
+const open = async (address: string) =>
+  disposable(await openStore(address, { create: true, ...PATIENT }));
 const readSchema = async (address: string) =>
   (await queryOnce(address, 'select * from petstore_schema')).rows;
 
@@ -98,7 +99,7 @@ describe('a release on the schema of a newer one', () => {
       const address = await createAddress(t);
       await upgrade(address, ...steps);
       const before = await readSchema(address);
-      await assert.rejects(openStore(address, { create: true }), {
+      await assert.rejects(openStore(address, { create: true, ...PATIENT }), {
         ...UNAVAILABLE,
         message: `the database is of a newer petstore: its schema is ${MIGRATIONS.length + steps.length}, this program knows up to ${MIGRATIONS.length}`,
       });
@@ -117,7 +118,7 @@ describe('a release on the schema of a newer one', () => {
       message: 'the database is of a newer petstore: only that one copies all that is in it',
     };
     await assert.rejects(store.backup(`${folder.path}/backup.db`), refusal);
-    await (await openStore(other, { create: true })).close();
+    await (await openStore(other, { create: true, ...PATIENT })).close();
     for (const [from, to] of [
       [address, other],
       [other, address],
@@ -136,7 +137,7 @@ describe('a release on the schema of a newer one', () => {
     const [first] = MIGRATIONS;
     await queryOnce(address, `${first?.postgres}; update petstore_schema set version = 1`);
     const other = await hold(address, "select pg_advisory_xact_lock(x'50657473'::int)");
-    const opening = openStore(address, { create: false });
+    const opening = openStore(address, { create: false, ...PATIENT });
     await untilWaiting(address, true);
     const steps = MIGRATIONS.slice(1).map(({ postgres }) => postgres);
     await other.query(
@@ -178,7 +179,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
 
   test('a migration › a table that is held for a minute › gives up in one line, and leaves all', async (t) => {
     const address = await createAddress(t);
-    await (await openStore(address, { create: true })).close();
+    await (await openStore(address, { create: true, ...PATIENT })).close();
     const before = await readSchema(address);
     const backup = await hold(address, 'lock table pets in access share mode');
     const upgrading = assert.rejects(upgrade(address, ORDERS, COMPATIBLE), {

@@ -10,6 +10,7 @@ import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
+import { PATIENT } from '../support/postgres.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 import { ENGINES, openNewStore, runBeside } from './contract/engines.ts';
 
@@ -53,7 +54,7 @@ async function purge(
   before: (step: number) => Promise<void> = async () => {},
 ): Promise<TestPurge> {
   const engine = address.startsWith('postgres')
-    ? await openPostgres(address, { create: false })
+    ? await openPostgres(address, { create: false, ...PATIENT })
     : await openSqlite(address.replace(/^sqlite:/, ''), { create: false });
   const sizes: number[] = [];
   let steps = 0;
@@ -135,13 +136,17 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       await reserve(address, 1, 1);
       await setTimeout(200);
       assert.deepEqual(await listTimes(address), [1]);
-      const purging = await openStore(address, { create: false, purgeBy: () => NOW });
+      const purging = await openStore(address, { create: false, purgeBy: () => NOW, ...PATIENT });
       try {
         while ((await listTimes(address)).length > 0) await setTimeout(INTERVAL_MS);
       } finally {
         await purging.close();
       }
-      const closedAtOnce = await openStore(address, { create: false, purgeBy: () => NOW });
+      const closedAtOnce = await openStore(address, {
+        create: false,
+        purgeBy: () => NOW,
+        ...PATIENT,
+      });
       await closedAtOnce.close();
       await reserve(address, 1, 1);
       await setTimeout(200);

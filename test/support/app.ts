@@ -7,7 +7,7 @@ import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
-import { createTestDatabase, type TestDatabase } from './postgres.ts';
+import { createTestDatabase, PATIENT, type TestDatabase } from './postgres.ts';
 import { createFolder } from './temporary-folder.ts';
 
 export interface TestApp extends AsyncDisposable {
@@ -28,7 +28,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   await using stack = new AsyncDisposableStack();
   const place = await createPlace();
   stack.defer(() => place.drop());
-  const store = options.store ?? (await openStore(place.address, { create: true }));
+  const store = options.store ?? (await openStore(place.address, { create: true, ...PATIENT }));
   stack.defer(() => store.close());
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';

@@ -1,6 +1,6 @@
 /** Starts one PostgreSQL server for all test files of an `npm test`, and stops it at the end. */
 
-import { startTestServer, type TestServer } from './postgres.ts';
+import { isPglite, startTestServer, type TestServer } from './postgres.ts';
 
 let server: TestServer | undefined;
 
@@ -8,6 +8,7 @@ export async function globalSetup(): Promise<void> {
   if (process.env.TEST_POSTGRES) return;
   server = await startTestServer();
   process.env.TEST_POSTGRES = server.url;
+  if (isPglite(server.url)) process.env.TEST_PGLITE = 'true';
 }
 
 export async function globalTeardown(): Promise<void> {

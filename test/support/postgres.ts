@@ -32,6 +32,11 @@ const EMPTY = `
   $$;
   CREATE SCHEMA public`;
 
+/** For a store of a test: on PGlite, or on a busy machine, a call may take longer than in production. */
+export const PATIENT = { databaseTimeout: 30 };
+/** For a test of what happens at the limit of a call; PGlite may take longer, so it needs a server. */
+export const LIMITED = { databaseTimeout: 0.9 };
+
 let named = 0;
 /** Names of databases that are empty again. */
 const empty: string[] = [];

@@ -65,6 +65,9 @@ export interface RunningProgram extends AsyncDisposable {
   readonly output: { stdout: string; stderr: string };
 }
 
+/** On PGlite, which has one session for all tests, a request may take longer than in production. */
+const PATIENT = process.env.TEST_PGLITE ? { PETSTORE_DATABASE_TIMEOUT: '30' } : {};
+
 /** What whoever runs the tests has set for a service of their own must not change what is tested. */
 export function withoutOptions(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const others = Object.entries(variables).filter(([name]) => !name.startsWith('PETSTORE_'));
@@ -79,7 +82,7 @@ export function startProgram(
   const [command = '', ...rest] = [...within, process.execPath, main, ...args];
   const child = spawn(command, rest, {
     cwd,
-    env: { ...withoutOptions(process.env), ...env },
+    env: { ...withoutOptions(process.env), ...PATIENT, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openStore } from '../../../src/storage/open.ts';
 import type { Store } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
-import { createTestDatabase } from '../../support/postgres.ts';
+import { createTestDatabase, PATIENT } from '../../support/postgres.ts';
 import { queryOnce } from '../../support/postgres-cluster.ts';
 import { createFolder } from '../../support/temporary-folder.ts';
 
@@ -54,7 +54,8 @@ export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   const { address, drop } = await engine.create(folder.path);
   stack.defer(async () => drop?.());
   let opened = stack;
-  const openAgain = async () => opened.use(disposable(await openStore(address, { create: true })));
+  const openAgain = async () =>
+    opened.use(disposable(await openStore(address, { create: true, ...PATIENT })));
   const store = await openAgain();
   opened = stack.move();
   return {

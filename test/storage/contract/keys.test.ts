@@ -144,14 +144,14 @@ for (const engine of ENGINES) {
 
     if (!engine.persists) return;
 
-    test(`keys ${on} › revoked in one › is so in the other within a second`, async () => {
+    test(`keys ${on} › revoked in one › is soon so in the other`, async () => {
       await using opened = await openNewStore(engine);
       const other = await opened.openAgain();
       const newKey = createNewKey();
       const { id } = await opened.store.keys.add(newKey);
       assert.equal((await other.keys.find(newKey.digest))?.revokedAt, undefined);
       await opened.store.keys.revoke(id, 5);
-      const deadline = performance.now() + 1_000;
+      const deadline = performance.now() + 5_000;
       let found = await other.keys.find(newKey.digest);
       while (found?.revokedAt === undefined && performance.now() < deadline) {
         await new Promise((resolve) => setTimeout(resolve, 10));

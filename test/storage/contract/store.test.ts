@@ -10,6 +10,7 @@ import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
 import { disposable } from '../../support/disposable.ts';
+import { PATIENT } from '../../support/postgres.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, openNewStore, runBeside } from './engines.ts';
@@ -92,7 +93,7 @@ for (const engine of ENGINES) {
 
     test(`store.close ${on} › then read again › fails, also what was cached`, async () => {
       await using opened = await openNewStore(engine);
-      const { pets, close } = await openStore(opened.address, { create: true });
+      const { pets, close } = await openStore(opened.address, { create: true, ...PATIENT });
       const { id } = await pets.add(REX);
       const read = () => Promise.allSettled([pets.find(id), pets.listAsJson({ limit: 1 })]);
       await read();
@@ -142,7 +143,7 @@ for (const engine of ENGINES) {
     test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
       await using opened = await openNewStore(engine);
       await using store = disposable(
-        await openStore(opened.address, { create: false, databaseConnections: 1 }),
+        await openStore(opened.address, { create: false, databaseConnections: 1, ...PATIENT }),
       );
       await store.pets.add(REX);
       const adding = Array.from({ length: 50 }, (_, index) =>
