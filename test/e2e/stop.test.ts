@@ -56,10 +56,15 @@ describe('stop', { concurrency: 3 }, () => {
       const { socket, closed } = await open(service.port);
       await sendHalf(service, socket);
       service.process.kill(signal);
+      await until(() =>
+        fetch(`${service.url}/readyz`).then(
+          () => false,
+          () => true,
+        ),
+      );
       await setTimeout(300);
       assert.equal(service.process.exitCode, null);
       assert.equal(service.process.signalCode, null);
-      await assert.rejects(fetch(`${service.url}/readyz`));
       socket.write(BODY.slice(9));
       const answer = await closed;
       assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
