@@ -140,9 +140,9 @@ export interface PetQuery {
   /** The most pets to return; at least 1. */
   readonly limit: number;
   /** Only pets of this status. */
-  readonly status?: PetStatus;
+  readonly status?: PetStatus | undefined;
   /** Only pets with a greater id. */
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
 }
 
 export interface PetPage {

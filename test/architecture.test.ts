@@ -40,6 +40,7 @@ const RULES: Readonly<Record<string, (target: string, file: string) => boolean>>
   'http/protocol': (target) =>
     RULES.http?.(target, '') === true &&
     !isIn('http/routes', target) &&
+    !isIn('http/operations', target) &&
     !isIn('http/hooks', target) &&
     !/^(?:store|pet)\.ts$/.test(target),
   storage: (target, file) =>
@@ -185,7 +186,7 @@ for (const [file, target] of [
   ['http/app.ts', 'pg'],
   ['http/app.ts', 'service/serve.ts'],
   ['http/errors.ts', 'service/options.ts'],
-  ['http/protocol/body.ts', 'http/routes/pets.ts'],
+  ['http/protocol/body.ts', 'http/operations/operations.ts'],
   ['http/protocol/body.ts', 'store.ts'],
   ['storage/copy.ts', 'http/errors.ts'],
   ['storage/copy.ts', 'fastify'],

@@ -11,6 +11,7 @@ import { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
 import { CREATES_AT_WORK_MAX, READS_AT_WORK_MAX, READS_OF_CONNECTION_MAX } from './limits.ts';
+import { addOperations } from './operations/routes.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { endUnreadBody } from './protocol/lingering-close.ts';
@@ -20,7 +21,6 @@ import { RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
-import { petRoutes } from './routes/pets.ts';
 import { createServer } from './server.ts';
 
 declare module 'fastify' {
@@ -101,11 +101,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       // After the body has come: a slow body takes no place.
-      v1.addHook('preHandler', (request, _reply, done) =>
-        (request.method === 'POST' ? creates : reads).enter(request, done),
-      );
+      v1.addHook('preHandler', (request, _reply, done) => {
+        const isRead = request.method === 'GET' || request.method === 'HEAD';
+        (isRead ? reads : creates).enter(request, done);
+      });
       v1.addHook('preHandler', authenticateAgain);
-      await v1.register(petRoutes, { store, base, retireGetPet, now });
+      addOperations(v1, { pets: store.pets, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },
     { prefix: '/v1' },

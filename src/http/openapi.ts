@@ -9,9 +9,9 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
+import { describePaths } from './operations/document.ts';
 import { RECIPES } from './recipes.ts';
 import { COMPONENTS } from './schemas/components.ts';
-import { PATHS } from './schemas/operations.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
@@ -108,7 +108,7 @@ export function writeOpenApi(options: OpenApiOptions, indent?: number): string {
       },
       schemas: COMPONENTS,
     },
-    paths: PATHS,
+    paths: describePaths(),
     servers: describeServers(options),
     security: [{ bearerAuth: [] }],
     tags: [{ name: 'animals', description: 'The pets of the store.' }],

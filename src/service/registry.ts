@@ -70,5 +70,5 @@ function countRequest({ durations, keyRequests, refusals }: Readings, line: Requ
 
 /** Node parses 35 methods: with a series for each, anyone could use up all labels. */
 function toLabel(method: string): string {
-  return SERVED_METHODS.includes(method) ? method : 'other';
+  return SERVED_METHODS.some((served) => served === method) ? method : 'other';
 }

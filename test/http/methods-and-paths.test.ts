@@ -5,7 +5,6 @@ import { METHODS } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { SERVED_METHODS } from '../../src/http/protocol/methods.ts';
-import { PATHS } from '../../src/http/schemas/operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';
@@ -26,11 +25,9 @@ const ALLOW = [
   ['/readyz', 'GET, HEAD, OPTIONS'],
 ] as const;
 
-test('SERVED_METHODS › beside the paths of the document and their Allow › is all methods of them', () => {
+test('SERVED_METHODS › beside the paths and their Allow › is all methods of them', () => {
   const allowed = ALLOW.flatMap(([, allow]) => allow.split(', '));
-  assert.deepEqual(new Set(SERVED_METHODS), new Set(allowed));
-  const documented = Object.values(PATHS).flatMap((path) => Object.keys(path));
-  for (const method of documented) assert.ok(SERVED_METHODS.includes(method.toUpperCase()), method);
+  assert.deepEqual(new Set<string>(SERVED_METHODS), new Set(allowed));
 });
 
 for (const [path, allow] of ALLOW) {

@@ -2,10 +2,15 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { EXPOSED_FIELDS } from '../headers.ts';
+import { OPERATIONS } from '../operations/operations.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
-const ALLOWED_HEADERS = 'Authorization, Content-Type, Idempotency-Key, X-Request-Id';
+const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.values(parameters));
+const FIELDS = PARAMETERS.filter(({ place }) => place === 'header').map(({ name }) => name);
+const ALLOWED_HEADERS = ['Authorization', 'Content-Type', ...new Set(FIELDS), 'X-Request-Id'].join(
+  ', ',
+);
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 

@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import { METHODS } from './node-http.ts';
 
 /** Every method that some path of the service takes. */
-export const SERVED_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'OPTIONS'];
+export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
 
 export const NOTHING_HERE = new PetstoreError(
   'not_found',

@@ -5,7 +5,12 @@ import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderField } from '../headers.ts';
 import { COMPONENTS, refTo } from './components.ts';
 
-type Messages = Partial<Record<ErrorCode, string>>;
+/** An error that an operation may answer with. */
+export interface DescribedError {
+  readonly code: ErrorCode;
+  /** The message of the example, in place of the default one. */
+  readonly message?: string;
+}
 
 /** Marks a part that may still change. */
 export function beta<T extends { readonly description: string }>(part: T) {
@@ -38,7 +43,7 @@ export function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
 }
 
 /** The answer of a success, with headers of its own before those of all. */
-export function success(description: string, name: 'Pet' | 'Pets', headers: object) {
+export function describeSuccess(description: string, name: 'Pet' | 'Pets', headers: object) {
   return {
     description,
     headers: { ...headers, ...commonHeaders },
@@ -46,14 +51,10 @@ export function success(description: string, name: 'Pet' | 'Pets', headers: obje
   };
 }
 
-/** A response of the Error shape with an example for each code; `messages` replace default ones. */
-export function errorResponse(
-  description: string,
-  codes: readonly ErrorCode[],
-  messages: Messages = {},
-) {
-  const examples = codes.map((code) => {
-    const error = new PetstoreError(code, messages[code]);
+/** A response of the Error shape with an example for each code. */
+export function errorResponse(description: string, errors: readonly DescribedError[]) {
+  const examples = errors.map(({ code, message }) => {
+    const error = new PetstoreError(code, message);
     return [code, { summary: `Status ${ERRORS[code].status}`, value: toErrorBody(error) }];
   });
   return {
@@ -65,17 +66,26 @@ export function errorResponse(
   };
 }
 
+/** What every operation may answer with, beside `unauthorized`. */
+const COMMON_ERRORS: readonly DescribedError[] = [
+  { code: 'headers_too_large' },
+  { code: 'request_timeout' },
+  { code: 'rate_limited' },
+  { code: 'internal_error' },
+  { code: 'unavailable' },
+];
+
 /** The one response for all statuses that the interface does not declare for an operation. */
-export function otherErrors(codes: readonly ErrorCode[], messages?: Messages) {
-  const all = [...codes, 'rate_limited', 'internal_error', 'unavailable'] as const;
+export function otherErrors(errors: readonly DescribedError[]) {
+  const all = [...errors, ...COMMON_ERRORS];
   return {
-    ...errorResponse('Any other error; an example of each is here.', all, messages),
+    ...errorResponse('Any other error; an example of each is here.', all),
     headers: { ...describeHeaders('Retry-After'), ...commonHeaders },
   };
 }
 
 export const unauthorized = {
-  ...errorResponse('Missing or invalid API key.', ['unauthorized']),
+  ...errorResponse('Missing or invalid API key.', [{ code: 'unauthorized' }]),
   headers: describeHeaders('WWW-Authenticate', 'X-Request-Id'),
 };
 

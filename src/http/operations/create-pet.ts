@@ -1,0 +1,76 @@
+/** `POST /pets`: adds a pet, once for each Idempotency-Key. */
+
+import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
+import { parseNewPet, toPetJson } from '../../pet.ts';
+import { IDEMPOTENCY_MS } from '../../store.ts';
+import { IDEMPOTENCY_KEY_CHARACTERS_MAX } from '../limits.ts';
+import { describeHeaders } from '../schemas/responses.ts';
+import { defineOperation } from './operation.ts';
+
+const KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
+
+export const createPet = defineOperation({
+  method: 'POST',
+  path: '/pets',
+  operationId: 'createPet',
+  summary: 'Add an animal',
+  description: 'Adds a pet. It is on the disk before the answer is sent.',
+  parameters: {
+    idempotencyKey: {
+      place: 'header',
+      name: 'Idempotency-Key',
+      description: `Names this create, so that sending it again adds nothing: the same key with the same pet has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another pet it is a 422. Each API key has names of its own.`,
+      isBeta: true,
+      schema: {
+        type: 'string',
+        minLength: 1,
+        maxLength: IDEMPOTENCY_KEY_CHARACTERS_MAX,
+        pattern: '^[!-~]+$',
+      },
+      parse: parseIdempotencyKey,
+    },
+  },
+  body: { schema: 'NewPet', parse: parseNewPet },
+  success: {
+    status: 201,
+    description: 'Animal added. The body carries the assigned `id`.',
+    schema: 'Pet',
+    headers: describeHeaders('Location', 'Idempotency-Replayed'),
+    links: {
+      getPet: {
+        operationId: 'getPet',
+        parameters: { petId: '$response.body#/id' },
+        description: 'The pet that was added.',
+      },
+    },
+  },
+  errors: [
+    {
+      code: 'bad_request',
+      description: 'The body is missing required fields or has invalid values.',
+      message: 'name is required',
+    },
+    { code: 'gone', message: IDEMPOTENT_PET_REMOVED },
+    { code: 'idempotency_key_reused' },
+  ],
+
+  async handle({ pets, base, now }, { body: newPet, idempotencyKey: key }, reply) {
+    const { keyId } = reply.request;
+    const { pet, isReplay } =
+      key === undefined || keyId === null
+        ? { pet: await pets.add(newPet), isReplay: false }
+        : await pets.addOnce(newPet, { keyId, key, at: now() });
+    reply.header('location', `${base}/v1/pets/${pet.id}`);
+    if (isReplay) reply.header('idempotency-replayed', 'true');
+    return toPetJson(pet);
+  },
+});
+
+function parseIdempotencyKey(value: unknown): string | undefined {
+  // Two fields arrive joined by a comma and a space, which the pattern does not allow.
+  if (value === undefined || (typeof value === 'string' && KEY.test(value))) return value;
+  throw new PetstoreError(
+    'bad_request',
+    `Idempotency-Key must be given once, 1 to ${IDEMPOTENCY_KEY_CHARACTERS_MAX} visible ASCII characters`,
+  );
+}

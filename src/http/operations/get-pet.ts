@@ -1,0 +1,46 @@
+/** `GET /pets/{petId}`: a single pet. */
+
+import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
+import { toPetJson } from '../../pet.ts';
+import { createError } from '../errors.ts';
+import { defineOperation } from './operation.ts';
+
+export const getPet = defineOperation({
+  method: 'GET',
+  path: '/pets/{petId}',
+  operationId: 'getPet',
+  summary: 'Get an animal',
+  description:
+    'Deprecated: it is to be removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
+  deprecation: {
+    since: new Date('2026-11-21'),
+    sunset: new Date('2030-12-05'),
+    flag: '--retire-get-pet',
+    isRetired: ({ retireGetPet }) => retireGetPet,
+  },
+  parameters: {
+    petId: {
+      place: 'path',
+      name: 'petId',
+      description: 'Identifier of the animal to retrieve.',
+      schema: { type: 'integer', format: 'int64', minimum: 1, maximum: INT64_MAX },
+      example: 1,
+      parse: parsePetId,
+    },
+  },
+  success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
+  errors: [{ code: 'not_found', description: 'The requested resource could not be found.' }],
+
+  async handle({ pets }, { petId }) {
+    const pet = await pets.find(petId);
+    if (pet === undefined) throw createError('not_found');
+    return toPetJson(pet);
+  },
+});
+
+/** What is no id is the id of no pet. */
+function parsePetId(value: unknown): bigint {
+  const petId = findCanonicalInt64(String(value));
+  if (petId === undefined) throw createError('not_found');
+  return petId;
+}
