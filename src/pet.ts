@@ -32,11 +32,19 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-/** A field of a NewPet: how it is kept, whether it may be absent, and its parser. */
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** A field of a NewPet: how it is kept, whether it may be absent, what a person reads of it, and its parser. */
 interface Field<Value> {
   /** `text` is a string in JSON and a text column, `int64` a number in JSON and an integer column. */
   readonly kind: 'text' | 'int64';
   readonly optional: boolean;
+  /** Its name on pages. */
+  readonly label: string;
+  /** The name that the document gives to the schema, when it has one of its own. */
+  readonly schemaName?: string;
+  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
   /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
   readonly parse: (value: unknown) => Value;
 }
@@ -48,13 +56,39 @@ type FieldTable = {
 };
 
 /**
- * The fields in the order that JSON, CSV and rows have them in. Whatever reads or writes a whole pet
- * is derived from this table: parser, JSON, SQL, the comparison of an idempotent replay, copy, CSV.
+ * The fields in the order that JSON, CSV and rows have them in. Whatever reads, writes or describes a whole
+ * pet is derived from this table.
  */
 const FIELD_TABLE: FieldTable = {
-  name: { kind: 'text', optional: false, parse: parseName },
-  categoryId: { kind: 'int64', optional: false, parse: parseCategoryId },
-  status: { kind: 'text', optional: true, parse: parsePetStatus },
+  name: {
+    kind: 'text',
+    optional: false,
+    label: 'Name',
+    schema: {
+      type: 'string',
+      description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
+      minLength: 1,
+      maxLength: NAME_CODE_POINTS_MAX,
+      // The regular expressions of all languages take it. They disagree on white space: the parser decides.
+      pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$',
+    },
+    parse: parseName,
+  },
+  categoryId: {
+    kind: 'int64',
+    optional: false,
+    label: 'Category id',
+    schema: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
+    parse: parseCategoryId,
+  },
+  status: {
+    kind: 'text',
+    optional: true,
+    label: 'Status',
+    schemaName: 'PetStatus',
+    schema: { type: 'string', enum: PET_STATUSES, description: 'Whether the pet can be bought.' },
+    parse: parsePetStatus,
+  },
 };
 
 export interface NewPetField extends Field<unknown> {
@@ -64,6 +98,48 @@ export interface NewPetField extends Field<unknown> {
 export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries(FIELD_TABLE).map(
   ([name, field]) => ({ name: name as keyof NewPet, ...field }),
 );
+
+/**
+ * The filters of a list, each described for clients: one keeps the pets whose field of its name has the value
+ * that is asked for.
+ */
+const FILTER_TABLE = {
+  status: 'Filters by availability status.',
+} as const satisfies { readonly [Name in keyof NewPet]?: string };
+
+/** The values that a list is filtered by. */
+export type PetFilters = {
+  readonly [Name in keyof typeof FILTER_TABLE]?: NewPet[Name] | undefined;
+};
+
+export interface PetFilter extends NewPetField {
+  readonly name: keyof PetFilters;
+  readonly description: string;
+}
+
+export const PET_FILTERS = Object.entries(FILTER_TABLE).map(([key, description]): PetFilter => {
+  const name = key as keyof PetFilters;
+  return { name, description, ...FIELD_TABLE[name] };
+});
+
+/** The filters at the end of the query of an address, escaped, such as `&status=sold`. */
+export function toFilterQuery(filters: PetFilters): string {
+  let query = '';
+  for (const { name } of PET_FILTERS) {
+    const value = filters[name];
+    if (value !== undefined) query += `&${name}=${encodeURIComponent(String(value))}`;
+  }
+  return query;
+}
+
+/**
+ * The value of a field that is a text of its own, outside of JSON.
+ *
+ * @throws PetstoreError `bad_request` for a text that is none.
+ */
+export function parseFieldText({ kind, parse }: Field<unknown>, text: string): unknown {
+  return parse(kind === 'int64' ? new JsonNumber(text) : text);
+}
 
 /** No U+0000, and at least one character that is no white space, to which Unicode counts U+0085 too. */
 const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
@@ -120,6 +196,11 @@ function toMembers(pet: NewPet): string {
     }
   }
   return json;
+}
+
+/** The schema of an int64. */
+export function int64(description: string) {
+  return { type: 'integer', format: 'int64', description };
 }
 
 function isObject(value: unknown): value is object {

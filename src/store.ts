@@ -1,7 +1,7 @@
 /** The port to the database: what a store promises, method by method. */
 
 import type { ApiKey, NewApiKey } from './api-key.ts';
-import type { NewPet, Pet, PetStatus } from './pet.ts';
+import type { NewPet, Pet, PetFilters } from './pet.ts';
 
 /**
  * A store of pets and API keys. Every method may also throw PetstoreError `unavailable` when the
@@ -108,8 +108,8 @@ export interface PetStore {
 
   /**
    * A page of the pets, by id, ascending. Reading on from `next` to the last page meets every pet that
-   * was there at the start exactly once, whatever is added meanwhile. One that is removed meanwhile, or
-   * gets or loses the status that is asked for, may be missing.
+   * was there at the start exactly once, whatever is added meanwhile. A pet that is removed
+   * meanwhile, or whose field of a filter is changed, may be missing.
    */
   list(query: PetQuery): Promise<PetPage>;
 
@@ -136,11 +136,9 @@ export interface AddedOnce {
   readonly isReplay: boolean;
 }
 
-export interface PetQuery {
+export interface PetQuery extends PetFilters {
   /** The most pets to return; at least 1. */
   readonly limit: number;
-  /** Only pets of this status. */
-  readonly status?: PetStatus | undefined;
   /** Only pets with a greater id. */
   readonly after?: bigint | undefined;
 }

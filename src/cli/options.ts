@@ -3,8 +3,13 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
-import { JsonNumber } from '../json.ts';
-import { NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_DEFAULT, PET_STATUSES } from '../pet.ts';
+import {
+  NEW_PET_FIELDS,
+  type NewPetField,
+  PAGE_LIMIT_DEFAULT,
+  PET_FILTERS,
+  parseFieldText,
+} from '../pet.ts';
 import { count, DATABASE, SWITCH } from '../service/option-kinds.ts';
 import { type OptionRow, SERVE_OPTIONS } from '../service/options.ts';
 import { UNPRINTABLE } from './output.ts';
@@ -139,7 +144,7 @@ export const overlapOption = () =>
 
 /** The options of `pets list`. */
 export const petListOptions = () => [
-  option('--status <status>', 'only pets of this status').choices(PET_STATUSES),
+  ...PET_FILTERS.map((filter) => fieldOption(filter, option, 'only pets of this')),
   toOption('limit', {
     ...count(1, LISTED_PETS_MAX),
     description: 'the most pets to list',
@@ -161,11 +166,13 @@ export const petChangeOptions = () =>
   });
 
 /** The option of a pet's field, with the parser that requests have. */
-function fieldOption({ name, kind, parse }: NewPetField, create: typeof option): Option {
-  const choices = name === 'status' ? `: ${PET_STATUSES.join(', ')}` : '';
-  return create(`--${toKebabCase(name)} <${kind}>`, `the ${name} of the pet${choices}`).argParser(
+function fieldOption(field: NewPetField, create: typeof option, words = "the pet's"): Option {
+  const { name, kind, schema } = field;
+  const choices = schema.enum === undefined ? '' : `: ${schema.enum.join(', ')}`;
+  const flags = `--${toKebabCase(name)} <${kind}>`;
+  return create(flags, `${words} ${name}${choices}`).argParser(
     translate(
-      (text) => parse(kind === 'int64' ? new JsonNumber(text) : text),
+      (text) => parseFieldText(field, text),
       (message) => new InvalidArgumentError(message),
     ),
   );

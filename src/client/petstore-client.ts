@@ -2,7 +2,14 @@
 
 import type { ErrorCode } from '../error.ts';
 import { findInt64 } from '../int64.ts';
-import { NEW_PET_FIELDS, type NewPet, type Pet, type PetStatus, toNewPetJson } from '../pet.ts';
+import {
+  NEW_PET_FIELDS,
+  type NewPet,
+  type Pet,
+  type PetFilters,
+  type PetStatus,
+  toNewPetJson,
+} from '../pet.ts';
 
 export type { ErrorCode, NewPet, Pet, PetStatus };
 
@@ -23,9 +30,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ListOptions extends CallOptions {
-  /** Only pets of this status. */
-  readonly status?: PetStatus;
+/** With the value of a filter, such as `status`, only the pets that have it. */
+export interface ListOptions extends CallOptions, PetFilters {
   /** The most pets of a page, from 1 to 100; 20 unless given. */
   readonly limit?: number;
   /** The `next` of the page before the first one that is wanted. */
@@ -95,7 +101,7 @@ export class PetstoreClient {
     this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/$/, '') };
   }
 
-  /** All pets, or those of a status, by id; the next page is read when it is asked for. */
+  /** All pets, or those that the filters keep, by id; the next page is read when it is asked for. */
   async *list(options: ListOptions = {}): AsyncGenerator<Pet, void, undefined> {
     for (let cursor = options.cursor; ; ) {
       const { pets, next } = await this.listPage({ ...options, cursor });

@@ -1,5 +1,6 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
+import { toFilterQuery } from '../pet.ts';
 import { type JsonPage, type PetQuery, Statistics } from '../store.ts';
 import { CACHED_UNITS_MAX } from './limits.ts';
 
@@ -60,6 +61,11 @@ export function createCache<Query, Result>(
   };
 }
 
+/** A text that no two different queries share. */
+export function toPageName(query: PetQuery): string {
+  return `${query.limit} ${query.after}${toFilterQuery(query)}`;
+}
+
 /** The cache of pages. */
 export function createPageCache(
   readPage: (query: PetQuery) => Promise<JsonPage>,
@@ -69,7 +75,7 @@ export function createPageCache(
   return createCache(
     {
       read: readPage,
-      toName: ({ limit, status, after }) => `${limit} ${status} ${after}`,
+      toName: toPageName,
       toUnits: ({ json }) => json.length,
       onAnswer(isCached) {
         if (isCached) statistics.cachedPages += 1;

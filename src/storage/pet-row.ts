@@ -1,18 +1,22 @@
 /** Pets as rows of a database, and pages of them: all derived from the table of fields in pet.ts. */
 
-import { NEW_PET_FIELDS, type NewPet, type Pet } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type NewPetField, PET_FILTERS, type Pet } from '../pet.ts';
 import type { PetPage } from '../store.ts';
 import type { Row, SqlValue } from './engine.ts';
 
 /** The fields of a NewPet, each with its column: `categoryId` is kept in `category_id`. */
-export const FIELDS = NEW_PET_FIELDS.map((field) => ({
-  ...field,
-  column: field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-}));
+export const FIELDS = NEW_PET_FIELDS.map(addColumn);
+/** The filters of a list, each with the column of its field. */
+export const FILTERS = PET_FILTERS.map(addColumn);
 
 /** The columns of a NewPet. */
 export const COLUMNS = FIELDS.map(({ column }) => column);
 export const SELECT = `select id, ${COLUMNS} from pets`;
+
+function addColumn<Field extends NewPetField>(field: Field) {
+  const column = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return { ...field, column };
+}
 
 /** @param rows limit + 1 of them when there is a next page. */
 export function toPage(rows: readonly Row[], limit: number): PetPage {

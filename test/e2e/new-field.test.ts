@@ -1,4 +1,4 @@
-/** "An optional field of a pet" in ARCHITECTURE: two are added to a copy of the source by those steps, and no way through it loses them. */
+/** The recipes "a field" and "a filter" of ARCHITECTURE: two of each are added to a copy of the source, and no way through it loses them. */
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -16,14 +16,13 @@ type Edit = readonly [file: string, after: string, added: string];
 
 const TABLE: Edit = [
   'src/pet.ts',
-  "  status: { kind: 'text', optional: true, parse: parsePetStatus },\n",
-  `  exampleText: { kind: 'text', optional: true, parse: String },
-  exampleInteger: { kind: 'int64', optional: true, parse: parseCategoryId },\n`,
-];
-const SCHEMA: Edit = [
-  'src/http/schemas/components.ts',
-  "  status: refTo('PetStatus'),\n",
-  "  exampleText: { type: 'string', description: 'A text.' },\n  exampleInteger: int64('An int64.'),\n",
+  '    parse: parsePetStatus,\n  },\n',
+  `  exampleText: {
+    kind: 'text', optional: true, label: 'Text', schema: { type: 'string', description: 'A text.' }, parse: parseName,
+  },
+  exampleInteger: {
+    kind: 'int64', optional: true, label: 'Integer', schema: int64('An integer.'), parse: parseCategoryId,
+  },\n`,
 ];
 const STEPS: readonly Edit[] = [
   [
@@ -32,7 +31,11 @@ const STEPS: readonly Edit[] = [
     '  readonly exampleText?: string;\n  readonly exampleInteger?: bigint;\n',
   ],
   TABLE,
-  SCHEMA,
+  [
+    'src/pet.ts',
+    "  status: 'Filters by availability status.',\n",
+    "  exampleText: 'Filters by text.', exampleInteger: 'Filters by integer.',\n",
+  ],
   [
     'src/storage/migrations.ts',
     '`,\n  },\n',
@@ -81,30 +84,17 @@ describe('new field', () => {
     assert.equal(await compile('src'), '');
   });
 
-  describe('new field, forgotten', () => {
-    const forgotten = { 'the table of fields': TABLE, 'the schemas': SCHEMA };
-    let output: string;
-    before(async () => {
-      const all = Object.values(forgotten);
-      const texts = await Promise.all(all.map(([file]) => readFile(join(folder, file), 'utf8')));
-      for (const [index, [file, after, added]] of all.entries()) {
-        await writeFile(join(folder, file), texts[index]?.replace(after + added, after) ?? '');
-      }
-      output = await compile(...all.map(([file]) => file));
-      for (const [index, [file]] of all.entries()) {
-        await writeFile(join(folder, file), texts[index] ?? '');
-      }
-    });
-
-    for (const [what, [file]] of Object.entries(forgotten)) {
-      test(`new field › forgotten in ${what} › does not compile`, () => {
-        const lines = output.split('\n').filter((line) => line.includes(`${file}(`));
-        assert.match(
-          lines.join('\n'),
-          /error TS\d+: .*(?:exampleText, exampleInteger|exampleInteger, exampleText)/,
-        );
-      });
-    }
+  test('new field › forgotten in the table of fields › does not compile', async () => {
+    const [file, after, added] = TABLE;
+    const path = join(folder, file);
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, text.replace(after + added, after));
+    const output = await compile(file);
+    await writeFile(path, text);
+    assert.match(
+      output,
+      /error TS\d+: .*(?:exampleText, exampleInteger|exampleInteger, exampleText)/,
+    );
   });
 
   test('new field › in the commands for a single pet › is an option', async () => {
@@ -116,6 +106,7 @@ describe('new field', () => {
       await petstore('pets', 'update', '1', '--no-example-text', '--example-integer=-1', ...last),
       `{"was":${added},"is":{"id":1,"name":"Rex","categoryId":1,"exampleInteger":-1}}\n`,
     );
+    assert.equal(await petstore('pets', 'list', '--example-text', 'a', ...last), '[]\n');
   });
 
   test('new field › on sqlite, through every way in and out › is kept', async () => {
@@ -142,9 +133,10 @@ async function createDatabase(): Promise<AsyncDisposable & { readonly address: s
 
 const OLD = '{"id":1,"name":"Old","categoryId":1}';
 const FULL =
-  '{"id":2,"name":"Rex","categoryId":1,"status":"sold","exampleText":"a, \\"b\\"","exampleInteger":9223372036854775807}';
+  '{"id":2,"name":"Rex","categoryId":1,"status":"sold","exampleText":"a, \\"b\\"&status=%","exampleInteger":9223372036854775807}';
 const PART = '{"id":3,"name":"Mia","categoryId":2,"exampleInteger":-1}';
-const ALL = [OLD, FULL, PART];
+const LIKE_FULL = FULL.replace('"id":2', '"id":4').replace('sold', 'pending');
+const ALL = [OLD, FULL, PART, LIKE_FULL];
 
 /**
  * @param imports endings of files, each with an empty database to import it into.
@@ -171,9 +163,11 @@ async function roundTrip(
       assert.equal((await post({ ...service, key }, changed, again)).status, 422, changed);
     }
     assert.deepEqual(await post({ ...service, key }, PART), { status: 201, body: PART });
+    assert.deepEqual(await post({ ...service, key }, LIKE_FULL), { status: 201, body: LIKE_FULL });
     assert.equal(await get(service, key, '/2'), FULL);
     assert.equal(await get(service, key, ''), `[${ALL}]`);
     assert.equal(await get(service, key, '?status=sold'), `[${FULL}]`);
+    await filter({ ...service, key });
   }
   for (const [ending, target] of imports) {
     const file = `pets.${ending}`;
@@ -184,6 +178,45 @@ async function roundTrip(
   }
   await petstore('copy', '--from', address, '--to', other);
   assert.equal(await exportAll(other), `${ALL.join('\n')}\n`);
+}
+
+/** Lists by the new fields, together and with the filter that was there, and page by page. */
+async function filter({ url, key }: Pick<RunningService, 'url' | 'key'>): Promise<void> {
+  const { exampleText } = JSON.parse(FULL);
+  const text = `exampleText=${encodeURIComponent(exampleText)}`;
+  const list = async (query: string) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await fetch(`${url}/v1/pets?${query}`, { headers });
+    const next = /<\/v1\/pets\?(.*)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? '';
+    return { body: await answer.text(), next };
+  };
+  for (const [query, pets] of [
+    [text, [FULL, LIKE_FULL]],
+    [`${text}&status=sold`, [FULL]],
+    [`${text}&exampleInteger=-1`, []],
+    ['exampleInteger=-1', [PART]],
+    ['exampleInteger=-1&status=sold', []],
+    ['exampleText=a', []],
+  ] as const) {
+    const pages = [list(query), list(query), list(`${query}&limit=1`)];
+    const [one, same, first] = await Promise.all(pages);
+    assert.deepEqual([one, same], [one, { body: `[${pets}]`, next: '' }], query);
+    assert.equal(first?.body, `[${pets.slice(0, 1)}]`, query);
+    if (pets.length < 2) continue;
+    assert.deepEqual(
+      await list(first?.next ?? ''),
+      { body: `[${pets.slice(1)}]`, next: '' },
+      query,
+    );
+  }
+  // The copy of the client.
+  const { PetstoreClient }: typeof import('../../src/client/petstore-client.ts') = await import(
+    join(folder, 'src/client/petstore-client.ts')
+  );
+  const client = new PetstoreClient({ baseUrl: `${url}/v1`, apiKey: key });
+  const ids: bigint[] = [];
+  for await (const { id } of client.list({ ...{ exampleText }, limit: 1 })) ids.push(id);
+  assert.deepEqual(ids, [2n, 4n]);
 }
 
 function exportAll(address: string): Promise<string> {

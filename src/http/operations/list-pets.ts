@@ -1,13 +1,26 @@
 /** `GET /pets`: a page of the pets. */
 
 import { PetstoreError } from '../../error.ts';
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, PAGE_LIMIT_MIN, parsePetStatus } from '../../pet.ts';
+import {
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  PAGE_LIMIT_MIN,
+  PET_FILTERS,
+  type PetFilter,
+  type PetFilters,
+  parseFieldText,
+  toFilterQuery,
+} from '../../pet.ts';
 import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
-import { refTo } from '../schemas/components.ts';
+import { toSchema } from '../schemas/components.ts';
 import { beta, describeLink } from '../schemas/responses.ts';
-import { defineOperation } from './operation.ts';
+import { defineOperation, type Parameter } from './operation.ts';
 
 const LIMIT_RULE = `limit must be given once, a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
+
+const FILTER_PARAMETERS = Object.fromEntries(
+  PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
+) as { readonly [Name in keyof PetFilters]-?: Parameter<PetFilters[Name]> };
 
 export const listPets = defineOperation({
   method: 'GET',
@@ -29,13 +42,7 @@ export const listPets = defineOperation({
       },
       parse: parseLimit,
     },
-    status: {
-      place: 'query',
-      name: 'status',
-      description: 'Filters by availability status.',
-      schema: refTo('PetStatus'),
-      parse: (value) => (value === undefined ? undefined : parsePetStatus(value)),
-    },
+    ...FILTER_PARAMETERS,
     after: {
       place: 'query',
       name: 'cursor',
@@ -63,15 +70,23 @@ export const listPets = defineOperation({
   async handle({ pets, base }, query, reply) {
     const { json, next } = await pets.listAsJson(query);
     if (next !== undefined) {
-      const { limit, status } = query;
-      // Digits, a status and base64url: none of them needs a percent-escape.
-      const filter = status === undefined ? '' : `&status=${status}`;
-      const address = `${base}/v1/pets?limit=${limit}${filter}&cursor=${createCursor(next)}`;
-      reply.header('link', `<${address}>; rel="next"`);
+      const asked = `limit=${query.limit}${toFilterQuery(query)}&cursor=${createCursor(next)}`;
+      reply.header('link', `<${base}/v1/pets?${asked}>; rel="next"`);
     }
     return json;
   },
 });
+
+function toParameter(filter: PetFilter): Parameter<unknown> {
+  const { name, description, parse } = filter;
+  return {
+    ...{ place: 'query', name, description, schema: toSchema(filter) },
+    parse(value) {
+      if (typeof value === 'string') return parseFieldText(filter, value);
+      return value === undefined ? undefined : parse(value);
+    },
+  };
+}
 
 function parseLimit(value: unknown): number {
   if (value === undefined) return PAGE_LIMIT_DEFAULT;

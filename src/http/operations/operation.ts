@@ -1,9 +1,9 @@
 /** What an operation is: all that the routes, the document and the handler need of it. */
 
 import type { FastifyReply } from 'fastify';
+import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
 import type { SERVED_METHODS } from '../protocol/methods.ts';
-import type { Schema } from '../schemas/components.ts';
 import type { DescribedError } from '../schemas/responses.ts';
 
 /** What all operations work with. */

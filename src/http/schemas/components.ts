@@ -1,20 +1,8 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
 import { ERRORS } from '../../error.ts';
-import {
-  NAME_CODE_POINTS_MAX,
-  NEW_PET_FIELDS,
-  type NewPet,
-  PAGE_LIMIT_MAX,
-  PET_STATUSES,
-} from '../../pet.ts';
+import { int64, NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_MAX, type Schema } from '../../pet.ts';
 import type { ErrorBody } from '../errors.ts';
-
-/** A JSON Schema. */
-export type Schema = Readonly<Record<string, unknown>>;
-
-/** One that the regular expressions of all languages take. They disagree on white space: the parser decides. */
-const NAME_PATTERN = '^[^\\x00]*[^\\s\\x00][^\\x00]*$';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
@@ -22,32 +10,20 @@ const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 /** A reference to one of the components. */
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-export const int64 = (description: string) => ({ type: 'integer', format: 'int64', description });
+/** The schema of a field as a part of another one. */
+export const toSchema = ({ schema, schemaName }: NewPetField): Schema =>
+  schemaName === undefined ? schema : refTo(schemaName);
 
-const FIELD_SCHEMAS: Readonly<Record<keyof NewPet, Schema>> = {
-  name: {
-    type: 'string',
-    description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
-    minLength: 1,
-    maxLength: NAME_CODE_POINTS_MAX,
-    pattern: NAME_PATTERN,
-  },
-  categoryId: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
-  status: refTo('PetStatus'),
-};
-
+const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== undefined);
+const PROPERTIES = Object.fromEntries(NEW_PET_FIELDS.map((field) => [field.name, toSchema(field)]));
 const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
 export const COMPONENTS = {
-  PetStatus: {
-    type: 'string',
-    enum: PET_STATUSES,
-    description: 'Whether the pet can be bought.',
-  },
+  ...Object.fromEntries(NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema])),
   NewPet: {
     type: 'object',
     required: REQUIRED,
-    properties: FIELD_SCHEMAS,
+    properties: PROPERTIES,
     description: 'A pet as a client sends it. Other members are ignored.',
     examples: [EXAMPLE_NEW_PET],
   },
@@ -56,7 +32,7 @@ export const COMPONENTS = {
     required: ['id', ...REQUIRED],
     properties: {
       id: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
-      ...FIELD_SCHEMAS,
+      ...PROPERTIES,
     },
     description: 'A pet of the store. `status` is absent when the client gave none.',
     examples: [EXAMPLE_PET],

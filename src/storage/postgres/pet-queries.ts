@@ -5,20 +5,20 @@ import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row } from '../engine.ts';
 import { LISTS_AT_ONCE_MAX } from '../limits.ts';
-import { SELECT, toPage, toPet } from '../pet-row.ts';
+import { toPageName } from '../page-cache.ts';
+import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { toRecords } from './records.ts';
 
 // Without the order the planner may take the index by status and id, all of which it then reads.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
-const LIST = toListSql('id > after order by id');
-// `status = status_filter` would let the planner walk all pets by id where it expects enough of that
-// status; this condition leaves it only the index of both.
-const LIST_OF_STATUS = toListSql(
-  '(status, id) > (status_filter, after) and status <= status_filter order by status, id',
-);
+
+type Filters = typeof FILTERS;
+
+const TYPES = { text: 'text', int64: 'bigint' };
 
 export function createPetQueries(read: Engine['read']): PetQueries {
-  const list = batchLists(read, LIST);
-  const listOfStatus = batchLists(read, LIST_OF_STATUS);
+  /** By the names of the filters. */
+  const batches = new Map<string, (query: PetQuery) => Promise<JsonPage>>();
 
   return {
     find: batchReads(async (ids) => {
@@ -28,21 +28,31 @@ export function createPetQueries(read: Engine['read']): PetQueries {
     }),
 
     async list(query) {
-      const sql = query.status === undefined ? LIST : LIST_OF_STATUS;
-      const [page = { pets: [] }] = await readPages(read, sql, [query]);
+      const [page = { pets: [] }] = await readPages(read, findFilters(query), [query]);
       return page;
     },
 
-    listAsJson: (query) => (query.status === undefined ? list(query) : listOfStatus(query)),
+    listAsJson(query) {
+      const filters = findFilters(query);
+      const names = filters.map(({ name }) => name).join();
+      const list = batches.get(names) ?? batchLists(read, filters);
+      batches.set(names, list);
+      return list(query);
+    },
   };
 }
 
+/** The filters that the query has. */
+function findFilters(query: PetQuery): Filters {
+  return FILTERS.filter(({ name }) => query[name] !== undefined);
+}
+
 /** Equal queries of a batch are executed once. */
-function batchLists(read: Engine['read'], sql: string): (query: PetQuery) => Promise<JsonPage> {
-  return batchReads(async (queries) => {
-    const names = queries.map(({ limit, status, after }) => `${limit} ${status} ${after}`);
+function batchLists(read: Engine['read'], filters: Filters) {
+  return batchReads(async (queries: readonly PetQuery[]) => {
+    const names = queries.map(toPageName);
     const different = new Map(names.map((name, index) => [name, queries[index] as PetQuery]));
-    const pages = await readPages(read, sql, [...different.values()]);
+    const pages = await readPages(read, filters, [...different.values()]);
     const jsonPages = pages.map(({ pets, ...next }) => ({
       json: `[${pets.map(toPetJson)}]`,
       ...next,
@@ -52,27 +62,39 @@ function batchLists(read: Engine['read'], sql: string): (query: PetQuery) => Pro
   }, LISTS_AT_ONCE_MAX);
 }
 
-/** The pages of several queries at once: each row begins with the index of its query, from 1. */
-function toListSql(page: string): string {
-  return `select index, page.* from
-    unnest(cast(? as bigint[]), cast(? as bigint[]), cast(? as text[])) with ordinality
-      as queries (after, request_limit, status_filter, index),
-    lateral (${SELECT} where ${page} limit request_limit) as page
-    order by index, id`;
+/** The pages of several queries at once: each row begins with the number of its query. */
+function toListSql(filters: Filters): string {
+  const types = filters.map(({ column, kind }) => `${column} ${TYPES[kind]}`);
+  return `select number, page.* from
+    json_to_recordset(?) as asked (${['number int', 'after bigint', 'count bigint', ...types]}),
+    lateral (${SELECT} where ${toPageSql(filters)} limit asked.count) as page
+    order by number, id`;
+}
+
+/**
+ * `status = asked.status` would let the planner walk all pets by id where it expects enough of that status.
+ * The condition on the first filter leaves it only the index of that column and the id.
+ */
+function toPageSql([first, ...others]: Filters): string {
+  if (first === undefined) return 'id > asked.after order by id';
+  const { column } = first;
+  const equal = others.map((other) => ` and ${other.column} = asked.${other.column}`).join('');
+  return `(${column}, id) > (asked.${column}, asked.after) and ${column} <= asked.${column}${equal}
+    order by ${column}, id`;
 }
 
 async function readPages(
   read: Engine['read'],
-  sql: string,
+  filters: Filters,
   queries: readonly PetQuery[],
 ): Promise<PetPage[]> {
   const pages: Row[][] = queries.map(() => []);
-  const rows = await read(
-    sql,
-    `{${queries.map(({ after = 0n }) => after)}}`,
-    `{${queries.map(({ limit }) => limit + 1)}}`,
-    `{${queries.map(({ status = '' }) => `"${status}"`)}}`,
-  );
-  for (const [index, ...row] of rows) pages[Number(index) - 1]?.push(row);
-  return pages.map((page, index) => toPage(page, queries[index]?.limit ?? 0));
+  const columns = ['number', 'after', 'count', ...filters.map(({ column }) => column)];
+  const asked = queries.map((query, number) => [
+    ...[number, query.after ?? 0n, query.limit + 1],
+    ...filters.map(({ name }) => query[name] ?? null),
+  ]);
+  const rows = await read(toListSql(filters), toRecords(columns, asked));
+  for (const [number, ...row] of rows) pages[Number(number)]?.push(row);
+  return pages.map((page, number) => toPage(page, queries[number]?.limit ?? 0));
 }

@@ -2,9 +2,9 @@
 
 import type { Pet } from '../../pet.ts';
 import { type JsonPage, type PetQuery, Statistics } from '../../store.ts';
-import type { Engine, PetQueries } from '../engine.ts';
+import type { Engine, PetQueries, SqlValue } from '../engine.ts';
 import { createCache, createPageCache } from '../page-cache.ts';
-import { FIELDS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
@@ -14,10 +14,6 @@ const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || 
 const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // `+ 0`: SQLite's planner depends on the value of a bare `limit ?`, so it would plan at every call.
 const PAGE = 'id > ? order by id limit ? + 0';
-const LIST = `${SELECT} where ${PAGE}`;
-const LIST_OF_STATUS = `${SELECT} where status = ? and ${PAGE}`;
-const LIST_JSON = toJsonSql('', LIST);
-const LIST_JSON_OF_STATUS = toJsonSql('status = ? and', LIST_OF_STATUS);
 
 /** @param readCommitCounter see createPageCache. */
 export function createPetQueries(
@@ -38,13 +34,12 @@ export function createPetQueries(
       readCommitCounter,
     ),
 
-    async list({ limit, status, after = 0n }) {
+    async list(query) {
+      const { limit, after = 0n } = query;
+      const { condition, values } = toCondition(query);
       // One row above the limit tells whether there is a next page.
-      const rows =
-        status === undefined
-          ? await read(LIST, after, limit + 1)
-          : await read(LIST_OF_STATUS, status, after, limit + 1);
-      return toPage(rows, limit);
+      const list = `${SELECT} where ${condition}${PAGE}`;
+      return toPage(await read(list, ...values, after, limit + 1), limit);
     },
 
     listAsJson: createPageCache(
@@ -61,20 +56,26 @@ function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
   return `iif(${column} is null, '', ',"${name}":' || ${value})`;
 }
 
-/** One row: the page of a list as JSON text, its last id, and whether there is a pet after that. */
-function toJsonSql(condition: string, list: string): string {
-  return `select json, last, exists (select 1 from pets where ${condition} id > last)
-    from (select ${JSON_PETS} as json, max(id) as last from (${list}))`;
+/** SQL for the filters that the query has, with an `and` behind each, and their values. */
+function toCondition(query: PetQuery) {
+  let condition = '';
+  const values: SqlValue[] = [];
+  for (const { name, column } of FILTERS) {
+    const value = query[name];
+    if (value === undefined) continue;
+    condition += `${column} = ? and `;
+    values.push(value);
+  }
+  return { condition, values };
 }
 
-async function readJsonPage(
-  read: Engine['read'],
-  { limit, status, after = 0n }: PetQuery,
-): Promise<JsonPage> {
-  const [row] =
-    status === undefined
-      ? await read(LIST_JSON, after, limit)
-      : await read(LIST_JSON_OF_STATUS, status, status, after, limit);
+/** One row: the page as JSON text, its last id, and whether there is a pet after it. */
+async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<JsonPage> {
+  const { limit, after = 0n } = query;
+  const { condition, values } = toCondition(query);
+  const sql = `select json, last, exists (select 1 from pets where ${condition}id > last) from (
+    select ${JSON_PETS} as json, max(id) as last from (${SELECT} where ${condition}${PAGE}))`;
+  const [row] = await read(sql, ...values, ...values, after, limit);
   const [json, next, hasMore] = row as [string, bigint, bigint];
   return hasMore === 1n ? { json, next } : { json };
 }
