@@ -1,9 +1,8 @@
 /** Adds the pet of a form, once, however often its client sends it. */
 
 import type { NewPet } from '../client/petstore-client.ts';
-import { JsonNumber } from '../json.ts';
 import { NEW_PET_FIELDS } from '../pet.ts';
-import { getElement, readField, readLabel, say } from './page.ts';
+import { getElement, readField, readFields, say } from './page.ts';
 import { createClient, findKey } from './service.ts';
 
 export class PetAdder {
@@ -29,15 +28,10 @@ export class PetAdder {
   }
 
   #readPet(): NewPet {
-    const members: Record<string, unknown> = {};
-    for (const { name, kind, optional, parse } of NEW_PET_FIELDS) {
-      const text = readField(this.#form, name);
-      if (text === '' && optional) continue;
-      if (text === '') throw new Error(`${readLabel(this.#form, name)} is missing`);
-      // A bigint can be made of an int64 alone; all else the service judges.
-      members[name] = kind === 'int64' ? parse(new JsonNumber(text.trim())) : text;
+    for (const { name, label, optional } of NEW_PET_FIELDS) {
+      if (!optional && readField(this.#form, name) === '') throw new Error(`${label} is missing`);
     }
-    return members as unknown as NewPet;
+    return readFields(this.#form, NEW_PET_FIELDS) as NewPet;
   }
 }
 

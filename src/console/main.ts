@@ -1,7 +1,6 @@
 /** The console: what its forms and buttons do. */
 
 import { PetstoreClientError } from '../client/petstore-client.ts';
-import { PET_STATUSES } from '../pet.ts';
 import { FileAdder } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
 import { getElement, readField, showMessage } from './page.ts';
@@ -82,7 +81,7 @@ onSubmit(keyForm, async () => {
     .replace(/^Bearer +/i, '');
   if (!/^[!-~]+$/.test(key)) throw new Error('Paste a key, as petstore keys create prints it.');
   await openWork(key);
-  getElement('list-status', HTMLElement).focus();
+  listForm.querySelector<HTMLElement>('input, select')?.focus();
 });
 onSubmit(listForm, () => petList.showFirst());
 onSubmit(findForm, () => petList.find());
@@ -120,8 +119,5 @@ forget.addEventListener('click', () => {
   location.reload();
 });
 
-for (const id of ['list-status', 'status']) {
-  getElement(id, HTMLSelectElement).append(...PET_STATUSES.map((status) => new Option(status)));
-}
 forget.hidden = findKey() === '';
 if (!forget.hidden) run(keyForm, () => openWork(findKey()));

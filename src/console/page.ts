@@ -1,5 +1,7 @@
 /** What every part of the console does with the page: its elements, their texts, and the messages beside fields. */
 
+import { type NewPetField, type PetFilters, parseFieldText } from '../pet.ts';
+
 export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
   const element = document.getElementById(id);
   if (element instanceof type) return element;
@@ -8,6 +10,18 @@ export function getElement<T extends HTMLElement>(id: string, type: new () => T)
 
 export function readField(form: HTMLFormElement, name: string): string {
   return String(new FormData(form).get(name) ?? '');
+}
+
+/** The values of the fields of a pet in a form, without empty ones. */
+export function readFields(form: HTMLFormElement, fields: readonly NewPetField[]): PetFilters {
+  const values: Record<string, unknown> = {};
+  for (const field of fields) {
+    const text = readField(form, field.name);
+    if (text === '') continue;
+    // A bigint can be made of an int64 alone; all else the service judges.
+    values[field.name] = field.kind === 'int64' ? parseFieldText(field, text.trim()) : text;
+  }
+  return values;
 }
 
 /** What the label of a field says. */

@@ -1,9 +1,9 @@
 /** The list of pets: a page of it, or the pet that was looked up. */
 
-import type { Pet, PetStatus } from '../client/petstore-client.ts';
+import type { Pet } from '../client/petstore-client.ts';
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { NEW_PET_FIELDS } from '../pet.ts';
-import { createElement, getElement, readField, say } from './page.ts';
+import { NEW_PET_FIELDS, PET_FILTERS } from '../pet.ts';
+import { createElement, getElement, readField, readFields, say } from './page.ts';
 import { createClient, findKey } from './service.ts';
 
 export class PetList {
@@ -50,9 +50,8 @@ export class PetList {
   /** Shows the page after the last of these cursors. */
   async #showPage(cursors: readonly (string | undefined)[], key = findKey()): Promise<void> {
     const signal = this.#startReading();
-    const status = readField(this.#listForm, 'status') as PetStatus | '';
     const { pets, next } = await createClient(key).listPage({
-      ...(status !== '' && { status }),
+      ...readFields(this.#listForm, PET_FILTERS),
       limit: Number(readField(this.#listForm, 'limit')),
       cursor: cursors.at(-1),
       signal,

@@ -2,7 +2,7 @@
 
 import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
-import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
+import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
 import {
   BODY_BYTES_MAX,
   HEADER_BYTES_MAX,
@@ -24,6 +24,12 @@ export const PLACEHOLDERS: Readonly<Record<Environment, string>> = {
   production: 'https://petstore.test/v1',
   staging: 'https://staging.petstore.test/v1',
 };
+
+const TEXTS = NEW_PET_FIELDS.filter(({ schema }) => schema.maxLength !== undefined);
+const INTEGERS = [
+  'id',
+  ...NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name),
+];
 
 const DESCRIPTION = `Keeps the pets of a store: list them, add one, get one.
 
@@ -73,8 +79,8 @@ ${Object.entries(ERRORS)
 | what | limit |
 | --- | --- |
 | pets on a page | 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when \`limit\` is not given |
-| \`name\` | 1 to ${NAME_CODE_POINTS_MAX} Unicode code points |
-| \`id\`, \`categoryId\` | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
+${TEXTS.map(({ name, schema }) => `| \`${name}\` | ${schema.minLength} to ${schema.maxLength} Unicode code points |`).join('\n')}
+| ${INTEGERS.map((name) => `\`${name}\``).join(', ')} | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
 | body | ${BODY_BYTES_MAX / 1024} KiB |
 | request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
 | requests a second with a key | as \`RateLimit-Policy\` says; not limited without that header |

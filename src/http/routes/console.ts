@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { extname } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
 import { readPage } from './page.ts';
@@ -16,6 +17,32 @@ const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text
 /** The page may run its own scripts, and send requests to this service alone. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+/** What stands for each comment of the page. */
+const PARTS: Readonly<Record<string, string>> = {
+  columns: NEW_PET_FIELDS.map(({ label }) => `<th scope="col">${label}</th>`).join(''),
+  filters: PET_FILTERS.map((field) => writeField(field, `list-${field.name}`, 'any')).join('\n'),
+  fields: NEW_PET_FIELDS.map((field) => writeField(field, `new-${field.name}`, 'none')).join('\n'),
+  required: writeNames(NEW_PET_FIELDS.filter(({ optional }) => !optional)),
+  optional: writeNames(NEW_PET_FIELDS.filter(({ optional }) => optional)),
+};
+
+/** A field of a form: its label, its input, and the place of its message. */
+function writeField({ name, kind, label, schema }: NewPetField, id: string, none: string): string {
+  const attributes = `id="${id}" name="${name}" aria-describedby="${id}-error"`;
+  const options = schema.enum?.map((value) => `<option>${value}</option>`).join('');
+  const input =
+    options === undefined
+      ? `<input ${attributes}${kind === 'int64' ? ' inputmode="numeric"' : ''}>`
+      : `<select ${attributes}><option value="">${none}</option>${options}</select>`;
+  return `<p class="field"><label for="${id}">${label}</label>
+${input}
+<span class="error" id="${id}-error"></span></p>`;
+}
+
+function writeNames(fields: readonly NewPetField[]): string {
+  return fields.map(({ name }) => `<code>${name}</code>`).join(', ');
+}
 
 export function addConsoleRoutes(app: FastifyInstance): void {
   let files: ReadonlyMap<string, string> | undefined;
@@ -35,7 +62,9 @@ export function addConsoleRoutes(app: FastifyInstance): void {
 
 /** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const page = readPage('console/index.html').replaceAll('.ts"', `${EXTENSION}"`);
+  const page = readPage('console/index.html')
+    .replaceAll('.ts"', `${EXTENSION}"`)
+    .replace(/<!-- (\w+) -->/g, (_comment, part) => PARTS[part] ?? '');
   const names = [...page.matchAll(/"files\/([^"]+)"/g)].map(([, name = '']) => name);
   const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
   const folder = hash('sha256', texts.join()).slice(0, 16);

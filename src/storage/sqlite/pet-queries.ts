@@ -1,6 +1,6 @@
 /** How pets are read from SQLite: SQLite itself makes the JSON text of a page, which is cached until the next commit. */
 
-import type { Pet } from '../../pet.ts';
+import { type Pet, toPetJson } from '../../pet.ts';
 import { type JsonPage, type PetQuery, Statistics } from '../../store.ts';
 import type { Engine, PetQueries, SqlValue } from '../engine.ts';
 import { createCache, createPageCache } from '../page-cache.ts';
@@ -29,7 +29,7 @@ export function createPetQueries(
           return row === undefined ? undefined : toPet(row);
         },
         toName: (id) => id,
-        toUnits: (pet) => pet?.name.length,
+        toUnits: (pet) => pet && toPetJson(pet).length,
       },
       readCommitCounter,
     ),
