@@ -135,10 +135,10 @@ export function toFilterQuery(filters: PetFilters): string {
 /**
  * The value of a field that is a text of its own, outside of JSON.
  *
- * @throws PetstoreError `bad_request` for a text that is none.
+ * @throws PetstoreError `bad_request` for any other value.
  */
-export function parseFieldText({ kind, parse }: Field<unknown>, text: string): unknown {
-  return parse(kind === 'int64' ? new JsonNumber(text) : text);
+export function parseFieldText({ kind, parse }: NewPetField, text: unknown): unknown {
+  return parse(kind === 'int64' && typeof text === 'string' ? new JsonNumber(text) : text);
 }
 
 /** No U+0000, and at least one character that is no white space, to which Unicode counts U+0085 too. */

@@ -5,8 +5,7 @@ import type { IncomingMessage } from 'node:http';
 
 export interface HeaderField {
   readonly schema: object;
-  /** Without one each operation describes the field. */
-  readonly description?: string;
+  readonly description: string;
   /** Whether it may still change. */
   readonly isBeta?: boolean;
 }
@@ -18,7 +17,11 @@ const ADDRESS = text(8_192);
 
 /** The fields that the document has, and that pages of other origins may read. */
 export const EXPOSED_FIELDS = {
-  Link: { schema: ADDRESS },
+  Link: {
+    schema: ADDRESS,
+    description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+    isBeta: true,
+  },
   Location: { schema: ADDRESS, description: 'Where the pet is.' },
   'Idempotency-Replayed': {
     isBeta: true,
@@ -50,6 +53,8 @@ export const EXPOSED_FIELDS = {
     description: 'Names this request in the log: the one that was sent, or a new one.',
   },
 } satisfies Record<string, HeaderField>;
+
+export type HeaderName = keyof typeof EXPOSED_FIELDS;
 
 /** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
 export const FIELD_NAMES: readonly string[] = [

@@ -3,6 +3,7 @@
 import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
 import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
+import { COMPONENTS } from './components.ts';
 import {
   BODY_BYTES_MAX,
   HEADER_BYTES_MAX,
@@ -11,7 +12,6 @@ import {
 } from './limits.ts';
 import { describePaths } from './operations/document.ts';
 import { RECIPES } from './recipes.ts';
-import { COMPONENTS } from './schemas/components.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;

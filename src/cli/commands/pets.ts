@@ -20,9 +20,7 @@ import { type PrintOptions, withStore } from '../with-store.ts';
 type PetChanges = { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
 
 const ID = 'the id that pets list shows';
-const HEAD = ['id', ...NEW_PET_FIELDS.map(({ name }) => name)].map((name) =>
-  name.replace(/[A-Z]/g, ' $&').toUpperCase(),
-);
+const HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
 
 /** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {

@@ -4,7 +4,6 @@ import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
 import { parseNewPet, toPetJson } from '../../pet.ts';
 import { IDEMPOTENCY_MS } from '../../store.ts';
 import { IDEMPOTENCY_KEY_CHARACTERS_MAX } from '../limits.ts';
-import { describeHeaders } from '../schemas/responses.ts';
 import { defineOperation } from './operation.ts';
 
 const KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
@@ -35,7 +34,7 @@ export const createPet = defineOperation({
     status: 201,
     description: 'Animal added. The body carries the assigned `id`.',
     schema: 'Pet',
-    headers: describeHeaders('Location', 'Idempotency-Replayed'),
+    headers: ['Location', 'Idempotency-Replayed'],
     links: {
       getPet: {
         operationId: 'getPet',

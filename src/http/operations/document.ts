@@ -1,18 +1,30 @@
 /** The operations as the document describes them: by their path, and their method. */
 
-import { ERRORS, type ErrorCode } from '../../error.ts';
-import {
-  beta,
-  type DescribedError,
-  deprecationHeaders,
-  describeContent,
-  describeSuccess,
-  errorResponse,
-  otherErrors,
-  unauthorized,
-} from '../schemas/responses.ts';
-import type { Operation, Parameter } from './operation.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { COMPONENTS, refTo } from '../components.ts';
+import { toErrorBody } from '../errors.ts';
+import { EXPOSED_FIELDS, type HeaderField, type HeaderName } from '../headers.ts';
+import type { Operation, OperationError, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
+
+/** On every answer to a known key; those of the limit only when the operator has set one. */
+const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
+
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  'headers_too_large',
+  'request_timeout',
+  'rate_limited',
+  'internal_error',
+  'unavailable',
+];
+
+const DEPRECATION_HEADERS = {
+  ...describeHeaders(['Deprecation', 'Sunset']),
+  Link: {
+    schema: EXPOSED_FIELDS.Link.schema,
+    description: 'The documentation, with `rel="deprecation"`.',
+  },
+};
 
 export function describePaths(): Readonly<Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {};
@@ -26,7 +38,10 @@ export function describePaths(): Readonly<Record<string, object>> {
 function describeOperation(operation: Operation) {
   const { operationId, summary, description, body, parameters, deprecation } = operation;
   return {
-    ...{ operationId, summary, tags: ['animals'], description },
+    operationId,
+    summary,
+    tags: ['animals'],
+    description,
     ...(body && { requestBody: { required: true, content: describeContent(body.schema) } }),
     parameters: Object.values(parameters).map(describeParameter),
     ...(deprecation && {
@@ -37,47 +52,93 @@ function describeOperation(operation: Operation) {
   };
 }
 
+/** JSON of a component, with its example. */
+function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
+  return { 'application/json': { schema: refTo(name), example: COMPONENTS[name].examples[0] } };
+}
+
 function describeParameter(parameter: Parameter<unknown>) {
   const { place, name, description, schema, example, isBeta } = parameter;
-  const described = {
-    schema,
-    ...(example !== undefined && { example }),
-    ...{ in: place, name, required: place === 'path', description },
-  };
+  const exampleOf = example === undefined ? {} : { example };
+  const required = place === 'path';
+  const described = { schema, ...exampleOf, in: place, name, required, description };
   return isBeta ? beta(described) : described;
 }
 
 function describeResponses(operation: Operation) {
-  const { success, errors, deprecation } = operation;
-  const declared = errors.filter(({ description }) => description !== undefined);
+  const { description, status, schema, headers = [], links } = operation.success;
+  const declared = operation.errors.map((error) => [
+    ERRORS[error.code].status,
+    error.description && describeErrors(error.description, [error]),
+  ]);
   return {
-    [success.status]: {
-      ...describeSuccess(success.description, success.schema, {
-        ...(deprecation && deprecationHeaders),
-        ...success.headers,
-      }),
-      ...(success.links && { links: success.links }),
+    [status]: {
+      description,
+      headers: {
+        ...(operation.deprecation && DEPRECATION_HEADERS),
+        ...describeHeaders([...headers, ...COMMON_HEADERS]),
+      },
+      content: describeContent(schema),
+      ...(links && { links }),
     },
-    401: unauthorized,
-    ...Object.fromEntries(
-      declared.map((error) => [
-        ERRORS[error.code].status,
-        errorResponse(error.description ?? '', [error]),
-      ]),
+    ...Object.fromEntries(declared.filter(([, response]) => response)),
+    401: describeErrors(
+      'Missing or invalid API key.',
+      [{ code: 'unauthorized' }],
+      ['WWW-Authenticate', 'X-Request-Id'],
     ),
-    default: otherErrors(listOtherErrors(operation)),
+    default: describeErrors(
+      'Any other error; an example of each is here.',
+      listOtherErrors(operation),
+      ['Retry-After', ...COMMON_HEADERS],
+    ),
   };
 }
 
-/** Its own errors that the interface does not declare, and those that its parts bring, by status. */
-function listOtherErrors({ method, body, errors, deprecation }: Operation): DescribedError[] {
-  const codes: ErrorCode[] = [
-    ...(method === 'GET' ? [] : (['forbidden'] as const)),
-    ...(body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
-    ...(deprecation ? (['gone'] as const) : []),
-  ];
+/** Those that the interface does not declare: its own and those of its parts by status, then those of all. */
+function listOtherErrors({ method, body, errors, deprecation }: Operation): OperationError[] {
+  const codes: ErrorCode[] = method === 'GET' ? [] : ['forbidden'];
+  if (body) codes.push('payload_too_large', 'unsupported_media_type');
+  if (deprecation) codes.push('gone');
   const others = errors.filter(({ description }) => description === undefined);
-  return [...others, ...codes.map((code) => ({ code }))].toSorted(
-    (one, other) => ERRORS[one.code].status - ERRORS[other.code].status,
+  return [
+    ...[...others, ...codes.map((code) => ({ code }))].sort(
+      (one, other) => ERRORS[one.code].status - ERRORS[other.code].status,
+    ),
+    ...COMMON_ERRORS.map((code) => ({ code })),
+  ];
+}
+
+/** A response of the Error shape with an example for each error. */
+function describeErrors(
+  description: string,
+  errors: readonly OperationError[],
+  headers: readonly HeaderName[] = COMMON_HEADERS,
+) {
+  const examples = errors.map(({ code, message }) => {
+    const value = toErrorBody(new PetstoreError(code, message));
+    return [code, { summary: `Status ${value.status}`, value }];
+  });
+  return {
+    description,
+    headers: describeHeaders(headers),
+    content: {
+      'application/json': { schema: refTo('Error'), examples: Object.fromEntries(examples) },
+    },
+  };
+}
+
+function describeHeaders(names: readonly HeaderName[]): Readonly<Record<string, object>> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const { schema, description, isBeta }: HeaderField = EXPOSED_FIELDS[name];
+      const part = { schema, description };
+      return [name, isBeta ? beta(part) : part];
+    }),
   );
+}
+
+/** Marks a part that may still change. */
+function beta<T extends { readonly description: string }>(part: T) {
+  return { ...part, description: `Beta. ${part.description}`, 'x-stability': 'beta' };
 }

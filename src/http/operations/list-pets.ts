@@ -11,9 +11,8 @@ import {
   parseFieldText,
   toFilterQuery,
 } from '../../pet.ts';
+import { toSchema } from '../components.ts';
 import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
-import { toSchema } from '../schemas/components.ts';
-import { beta, describeLink } from '../schemas/responses.ts';
 import { defineOperation, type Parameter } from './operation.ts';
 
 const LIMIT_RULE = `limit must be given once, a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
@@ -59,11 +58,7 @@ export const listPets = defineOperation({
     status: 200,
     description: 'A page of animals.',
     schema: 'Pets',
-    headers: {
-      Link: beta(
-        describeLink('The next page, with `rel="next"` (RFC 8288); absent on the last one.'),
-      ),
-    },
+    headers: ['Link'],
   },
   errors: [{ code: 'bad_request', message: LIMIT_RULE }],
 
@@ -78,13 +73,12 @@ export const listPets = defineOperation({
 });
 
 function toParameter(filter: PetFilter): Parameter<unknown> {
-  const { name, description, parse } = filter;
   return {
-    ...{ place: 'query', name, description, schema: toSchema(filter) },
-    parse(value) {
-      if (typeof value === 'string') return parseFieldText(filter, value);
-      return value === undefined ? undefined : parse(value);
-    },
+    place: 'query',
+    name: filter.name,
+    description: filter.description,
+    schema: toSchema(filter),
+    parse: (value) => (value === undefined ? undefined : parseFieldText(filter, value)),
   };
 }
 

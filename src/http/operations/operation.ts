@@ -1,19 +1,18 @@
 /** What an operation is: all that the routes, the document and the handler need of it. */
 
 import type { FastifyReply } from 'fastify';
+import type { ErrorCode } from '../../error.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
+import type { HeaderName } from '../headers.ts';
 import type { SERVED_METHODS } from '../protocol/methods.ts';
-import type { DescribedError } from '../schemas/responses.ts';
 
 /** What all operations work with. */
 export interface OperationContext {
   readonly pets: PetStore;
   /** The outside address of the service up to `/v1`, or empty. */
   readonly base: string;
-  /** Whether the operator has removed the operation getPet. */
   readonly retireGetPet: boolean;
-  /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
@@ -24,19 +23,16 @@ export interface Parameter<Value> {
   readonly schema: Schema;
   readonly example?: unknown;
   readonly isBeta?: boolean;
-  /**
-   * The value for the handler, from the text in the request: undefined when there is none, an array
-   * when a query has several.
-   *
-   * @throws PetstoreError for a wrong one; its message names the parameter.
-   */
+  /** Gets the text in the request, undefined without one, an array when a query has several. */
   readonly parse: (value: unknown) => Value;
 }
 
-/** An error of this operation; `unauthorized`, those of its body and the like are added to these. */
-export interface OperationError extends DescribedError {
+export interface OperationError {
+  readonly code: ErrorCode;
   /** What the interface says of it; absent when the interface does not declare the status. */
   readonly description?: string;
+  /** The message of the example, in place of the default one. */
+  readonly message?: string;
 }
 
 export interface Deprecation {
@@ -58,21 +54,18 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly description: string;
   readonly deprecation?: Deprecation;
   readonly parameters: { readonly [Name in keyof Input]: Parameter<Input[Name]> };
-  readonly body?: {
-    readonly schema: 'NewPet';
-    readonly parse: (value: unknown) => Body;
-  };
+  readonly body?: { readonly schema: 'NewPet'; readonly parse: (value: unknown) => Body };
   readonly success: {
     readonly status: number;
     readonly description: string;
     readonly schema: 'Pet' | 'Pets';
-    /** Those beside the fields that all answers have. */
-    readonly headers?: Readonly<Record<string, object>>;
+    readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
+  /** Beside those that every operation may answer with, or that its body brings. */
   readonly errors: readonly OperationError[];
 
-  /** The JSON text of the success. Sets the header fields of it that depend on the request. */
+  /** The JSON text of the success, whose header fields it sets. */
   handle(
     context: OperationContext,
     input: Input & { readonly body: Body },
@@ -81,8 +74,6 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
 }
 
 /** The operation as it is: the types of the handler's input follow from the parsers. */
-export function defineOperation<Input, Body = undefined>(
-  operation: Operation<Input, Body>,
-): Operation<Input, Body> {
+export function defineOperation<Input, Body = undefined>(operation: Operation<Input, Body>) {
   return operation;
 }

@@ -6,11 +6,13 @@ import type {
   FastifyReply,
   FastifyRequest,
 } from 'fastify';
+import type { Log } from '../../log.ts';
 import { createError } from '../errors.ts';
 import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
-import { createDeprecation } from './deprecation.ts';
-import type { Operation, OperationContext } from './operation.ts';
+import type { Deprecation, Operation, OperationContext } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
+
+const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
 
 /** Adds the operations, relative to the prefix of the scope. */
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
@@ -21,7 +23,9 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       onRequest: [
-        ...(deprecation ? [createDeprecation(operation, deprecation, context, scope)] : []),
+        ...(deprecation
+          ? [createDeprecation(operation, deprecation, context, scope.petstoreLog)]
+          : []),
         ...(method === 'GET' ? [] : [requireWritable]),
         ...(body ? [requireJson] : []),
       ],
@@ -47,12 +51,42 @@ function requireWritable({ isReadOnly }: FastifyRequest, _reply: FastifyReply, d
   done(isReadOnly ? createError('forbidden') : undefined);
 }
 
+/**
+ * The hook that tells clients of the end (RFC 9745, RFC 8594), answers 410 when the operator has removed the
+ * operation, and reminds the operator once a day after its sunset.
+ */
+function createDeprecation(
+  { method, path }: Operation,
+  { since, sunset, flag, isRetired }: Deprecation,
+  context: OperationContext,
+  log: Log,
+) {
+  const headers = {
+    deprecation: `@${since.getTime() / 1000}`,
+    sunset: sunset.toUTCString(),
+    link: `<${context.base}/docs>; rel="deprecation"; type="text/html"`,
+  };
+  let remindedAt = 0;
+  return (_request: unknown, reply: FastifyReply, done: Done) => {
+    reply.headers(headers);
+    if (isRetired(context)) throw createError('gone');
+    const now = context.now();
+    if (now >= sunset.getTime() && now - remindedAt >= REMINDER_MS_MIN) {
+      remindedAt = now;
+      log.warn(`${method} /v1${path} is past its sunset and still called: ${flag} removes it`);
+    }
+    done();
+  };
+}
+
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
 /** A function that parses the parameters in their order: the first wrong one is told. */
 function compileInput({ parameters }: Operation) {
   const readers = Object.entries(parameters).map(([member, { place, name, parse }]) => ({
-    ...{ member, part: PARTS[place], parse },
+    member,
+    parse,
+    part: PARTS[place],
     // Node has the names of header fields in lower case.
     name: place === 'header' ? name.toLowerCase() : name,
   }));

@@ -91,7 +91,9 @@ async function readPages(
   const pages: Row[][] = queries.map(() => []);
   const columns = ['number', 'after', 'count', ...filters.map(({ column }) => column)];
   const asked = queries.map((query, number) => [
-    ...[number, query.after ?? 0n, query.limit + 1],
+    number,
+    query.after ?? 0n,
+    query.limit + 1,
     ...filters.map(({ name }) => query[name] ?? null),
   ]);
   const rows = await read(toListSql(filters), toRecords(columns, asked));

@@ -1,8 +1,8 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
-import { ERRORS } from '../../error.ts';
-import { int64, NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_MAX, type Schema } from '../../pet.ts';
-import type { ErrorBody } from '../errors.ts';
+import { ERRORS } from '../error.ts';
+import { int64, NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_MAX, type Schema } from '../pet.ts';
+import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
