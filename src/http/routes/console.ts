@@ -62,9 +62,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
 
 /** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const page = readPage('console/index.html')
-    .replaceAll('.ts"', `${EXTENSION}"`)
-    .replace(/<!-- (\w+) -->/g, (_comment, part) => PARTS[part] ?? '');
+  const page = readPage('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
   const names = [...page.matchAll(/"files\/([^"]+)"/g)].map(([, name = '']) => name);
   const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
   const folder = hash('sha256', texts.join()).slice(0, 16);

@@ -10,9 +10,10 @@ import { readPage } from './page.ts';
 
 export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOptions>): void {
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
-  const docsPage = readPage('http/routes/docs.html')
-    .replace('js/scalar.js', `js/${SCRIPT_NAME}`)
-    .replaceAll('<!-- recipes -->', links.join(', '));
+  const docsPage = readPage('http/routes/docs.html', { recipes: links.join(', ') }).replace(
+    'js/scalar.js',
+    `js/${SCRIPT_NAME}`,
+  );
   const policy = describePolicy(docsPage, options.baseUrl);
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>

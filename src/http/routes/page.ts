@@ -10,10 +10,14 @@ const HEAD = `<head>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
-/** @param path below `src/`. */
-export function readPage(path: string): string {
+/**
+ * @param path below `src/`.
+ * @param parts what stands for each comment of the page, such as `<!-- fields -->`.
+ */
+export function readPage(path: string, parts: Readonly<Record<string, string>> = {}): string {
   const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const all = { paw: PAW.replace('<svg', '<svg aria-hidden="true"'), ...parts };
   return page
     .replace('<head>', HEAD)
-    .replace('<!-- paw -->', PAW.replace('<svg', '<svg aria-hidden="true"'));
+    .replace(/<!-- (\w+) -->/g, (comment, name: keyof typeof all) => all[name] ?? comment);
 }
