@@ -129,6 +129,17 @@ for (const engine of ENGINES) {
       assert.deepEqual(await keys.list(), before);
     });
 
+    test(`keys.rotate ${on} › a new key that the database refuses › leaves the old one as it was`, async () => {
+      await using opened = await openNewStore(engine);
+      const { keys } = opened.store;
+      const taken = createNewKey();
+      const { id } = await keys.add(createNewKey());
+      await keys.add(taken);
+      const before = await keys.list();
+      await assert.rejects(keys.rotate(id, taken, 1_000), /unique/i);
+      assert.deepEqual(await keys.list(), before);
+    });
+
     test(`keys.rotate ${on} › a key that was rotated and still opens › is not_found and adds nothing`, async () => {
       await using opened = await openNewStore(engine);
       const { keys } = opened.store;
