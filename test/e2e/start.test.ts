@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { runCurl } from '../support/curl.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 /** Executes a printed line in the checkout, as someone does who pastes it where the service was started. */
 function paste(line: string): Promise<{ stdout: string }> {
@@ -57,9 +59,11 @@ describe('start', () => {
     }
   });
 
-  test('second start in staging › with the first key › prints no key and is opened', async () => {
+  test('second start in staging › with the first key › prints no key, is opened and purges', async () => {
     const { key } = service;
     await service[Symbol.asyncDispose]();
+    using database = new DatabaseSync(join(cwd, 'petstore.db'));
+    database.exec("insert into idempotency_keys values (1, 'expired', 1, 1, null)");
     service = await startService([], { cwd });
     const { stdout } = service.output;
     assert.equal(
@@ -68,6 +72,8 @@ describe('start', () => {
     );
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 200);
+    const kept = database.prepare('select name from idempotency_keys');
+    await until(() => kept.get() === undefined);
   });
 
   test('start in staging › its only key revoked › says how to make another', async () => {

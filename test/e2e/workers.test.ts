@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listChildren } from '../support/children.ts';
@@ -277,6 +279,8 @@ describe('workers', { concurrency: 2 }, () => {
     });
     await Promise.all(clients);
     await until(() => workers.every((pid) => !isRunning(pid)));
+    using beside = new DatabaseSync(join(cwd, 'killed.db'));
+    beside.exec("insert into idempotency_keys values (1, 'expired', 1, -1, null)");
 
     await using second = await start(database, '--log-level', 'silent');
     const again = { ...second, key: first.key };
@@ -289,6 +293,8 @@ describe('workers', { concurrency: 2 }, () => {
     assert.equal(ids.size, sent.size);
     // All ids are of pets that were asked for: none was added twice.
     assert.equal(Math.max(...ids), sent.size);
+    const kept = beside.prepare("select name from idempotency_keys where name = 'expired'");
+    await until(() => kept.get() === undefined);
   });
 
   test('workers › a port that is busy › exits with 1 and one line', async () => {
