@@ -49,10 +49,13 @@ test('request log › 10,000 refusals of a client in a second › are five lines
     msg: 'more refusals, not logged each',
   });
   assert.equal(lines.length, 6);
-  for (let sent = 0; sent < 5; sent += 1) requests.write(refusal('192.0.2.1'));
-  assert.equal(lines.length, 11);
-  t.mock.timers.tick(1_000);
-  assert.equal(lines.length, 11);
+  for (const sent of [7, 5, 6]) {
+    lines.length = 0;
+    for (let nth = 0; nth < sent; nth += 1) requests.write(refusal('192.0.2.1'));
+    t.mock.timers.tick(1_000);
+    assert.equal(lines.length, Math.min(sent, 6));
+    assert.equal(countRequests(lines), sent);
+  }
 });
 
 test('request log › requests that are not refused, and failures › are all logged', () => {
