@@ -164,7 +164,7 @@ describe('console', () => {
     });
 
     test('console › a pet that is looked up › is shown with its exact id, and a wrong id is told', async () => {
-      await addPet(service, { name: 'Rex', categoryId: 3 });
+      await addPet(service, { name: '<b>Rex</b>', categoryId: 3 });
       await using opened = await openConsole(browser, service);
       const { page } = opened;
       for (const [id, message] of [
@@ -182,6 +182,7 @@ describe('console', () => {
       await page.keyboard.press('Enter');
       const shown = `The pet with the id ${LAST_ID + 1n}`;
       assert.deepEqual(await readColumn(page, shown, 1), [`${LAST_ID + 1n}`]);
+      assert.deepEqual(await readColumn(page, shown, 2), ['<b>Rex</b>']);
       assertClean(opened, service.url, /status of 404/);
     });
 
@@ -206,9 +207,9 @@ describe('console', () => {
       // As the service has it.
       await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
       await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.type('Mia');
+      await page.keyboard.type('<i>Mia</i>');
       await page.keyboard.press('Enter');
-      const words = /^Mia was added with the id (\d+)\.$/;
+      const words = /^<i>Mia<\/i> was added with the id (\d+)\.$/;
       await page.getByText(words).waitFor();
       const [, id] = words.exec((await page.getByText(words).textContent()) ?? '') ?? [];
       await page.getByLabel('Id', { exact: true }).fill(`${id}`);
