@@ -234,6 +234,22 @@ test('pets.add › while another holds the lock for a second › waits, and read
   assert.equal((await adding).id, 2n);
 });
 
+test('store.close › while its only write waits for a lock › ends once the pet is on the disk', async () => {
+  const file = await createDatabase(1);
+  const store = await openStore(`sqlite:${file}`, { create: false });
+  await store.pets.add(REX);
+  using other = new DatabaseSync(file);
+  other.exec('begin immediate');
+  const adding = store.pets.add(REX);
+  await nextPoll();
+  const closing = store.close();
+  await nextPoll();
+  other.exec('commit');
+  assert.equal((await adding).id, 3n);
+  await closing;
+  assert.equal(other.prepare('select max(id) as id from pets').get()?.id, 3);
+});
+
 describe('files', { concurrency: true }, () => {
   describe('opening', { concurrency: 2 }, () => {
     test('keys create › eight at once on a database that is not there › all make their key', async () => {
