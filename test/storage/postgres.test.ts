@@ -27,6 +27,7 @@ import {
   PATIENT,
 } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
+import { until } from '../support/until.ts';
 import { addOnce } from './contract/data.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
@@ -616,6 +617,19 @@ describe('limits of time', () => {
     ]);
     await other.end('rollback');
     await assertWorks(pets);
+  });
+
+  test('limits of time › calls that waited for a connection, all blocked › do not go on in the server', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    const { keys } = await database.open({ databaseConnections: 2 });
+    await using _other = await holdInSession(database, 'lock table api_keys');
+    const calls = Array.from({ length: 4 }, () => keys.find(randomBytes(32)));
+    await assertUnavailable([...calls, keys.touch(1, 1), keys.touch(1, 2)]);
+    const blocked = `select query from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await database.query(blocked)).length === 0);
   });
 
   test('limits of time › more creates than connections, all blocked › leave reads as they were', {
