@@ -132,6 +132,12 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
       body: `{"${secret}":1,"${secret}":1}`,
     },
     { method: 'POST', path: '/v1/pets', headers: authorization, body: `["${wrong}" "${secret}"]` },
+    {
+      method: 'POST',
+      path: '/v1/pets',
+      headers: authorization,
+      body: `{"${secret}":\n${secret}}`,
+    },
   ];
   for (const sent of sents) {
     const { answer, lines } = await sendAndRead(sent);
