@@ -224,16 +224,38 @@ test('client › no answer within timeoutMs › throws no_answer with the cause'
       const signal = sent?.signal as AbortSignal;
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
+        setTimeout(reject, 5_000, new Error('the request has no limit')).unref();
       });
     },
   });
-  await assert.rejects(waiting.listPage(), (error) => {
-    assert.ok(error instanceof PetstoreClientError);
-    assert.deepEqual([error.code, error.status, error.requestId], ['no_answer', 0, undefined]);
-    assert.equal((error.cause as Error).name, 'TimeoutError');
-    return true;
+  for (const signal of [undefined, new AbortController().signal]) {
+    count = 0;
+    await assert.rejects(waiting.listPage({ signal }), (error) => {
+      assert.ok(error instanceof PetstoreClientError);
+      assert.deepEqual([error.code, error.status, error.requestId], ['no_answer', 0, undefined]);
+      assert.equal((error.cause as Error).name, 'TimeoutError');
+      return true;
+    });
+    assert.equal(count, 2);
+  }
+});
+
+test('client › 503 for ever › pauses between its tries for longer and longer, for 5 s at most', async (t) => {
+  const pauses: number[] = [];
+  t.mock.method(globalThis, 'setTimeout', (resume: () => void, ms: number) => {
+    pauses.push(ms);
+    setImmediate(resume);
   });
-  assert.equal(count, 2);
+  const patient = new PetstoreClient({
+    ...{ baseUrl, apiKey: service.key, retries: 20 },
+    fetch: async () => Response.json({ code: 'unavailable', message: 'later' }, { status: 503 }),
+  });
+  await assert.rejects(patient.listPage(), { code: 'unavailable' });
+  assert.equal(pauses.length, 20);
+  for (const [tries, ms] of pauses.entries()) {
+    const most = Math.min(200 * 2 ** tries, 5_000);
+    assert.ok(ms >= most / 2 && ms <= most, `${ms} ms after try ${tries + 1}`);
+  }
 });
 
 test('client › its signal while it waits for an answer › throws the reason', async () => {
