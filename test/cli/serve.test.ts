@@ -38,6 +38,10 @@ describe('serve', { concurrency: 2 }, () => {
       }
       const list = await fetch(`${service.url}/v1/pets?limit=1`, { headers: { authorization } });
       assert.match(list.headers.get('link') ?? '', /^<https:\/\/petstore\.test\/shop\/v1\/pets\?/);
+      // The forms of the docs page send their requests there.
+      const docs = await fetch(`${service.url}/docs/`);
+      const policy = docs.headers.get('content-security-policy') ?? '';
+      assert.match(policy, /; connect-src 'self' https:\/\/petstore\.test;/);
     });
 
     test('serve › --retire-get-pet and --cors-origin as variables › are so', async () => {
