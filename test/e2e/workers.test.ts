@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -367,6 +367,21 @@ describe('workers', { concurrency: 2 }, () => {
     assert.match(await closed, /HTTP\/1\.1 201 /);
     const { status, signal, stderr } = await program.finished;
     assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
+  });
+
+  test('workers › one that always fails › is started again once in a second', async () => {
+    await using service = await start('sqlite:gone.db');
+    const [worker = 0] = await getWorkers(service);
+    renameSync(join(cwd, 'gone.db'), join(cwd, 'moved.db'));
+    mkdirSync(join(cwd, 'gone.db'));
+    terminate(worker);
+    await until(() => listReplaced(service).length > 3);
+    // The first one is replaced at once.
+    const [first, , , fourth] = listReplaced(service).map((line) =>
+      Date.parse(JSON.parse(line).time),
+    );
+    const ms = Number(fourth) - Number(first);
+    assert.ok(ms > 1_900, `three were started within ${ms} ms`);
   });
 
   test('workers › in memory › are refused in one line', async () => {
