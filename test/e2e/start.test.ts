@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
@@ -18,7 +19,9 @@ function paste(line: string): Promise<{ stdout: string }> {
 
 /** One store, from its first start on: each test goes on from what the one before it left. */
 describe('start', () => {
-  const cwd = createProcessFolder();
+  // A shell must not act on any character of it.
+  const cwd = join(createProcessFolder(), "the store's $(false) & more");
+  mkdirSync(cwd);
   let service: RunningService;
   before(async () => {
     service = await startService([], { cwd });

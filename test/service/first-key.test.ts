@@ -10,13 +10,17 @@ import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 import { disposable } from '../support/disposable.ts';
 
-test('ensureFirstKey › the only key has expired › says how to make one, and makes none', async () => {
+test('ensureFirstKey › the only key has expired › says how to make one, and makes none', async (t) => {
   const database = 'sqlite::memory:';
   await using store = disposable(await openStore(database, { create: true }));
   await store.keys.add(createNewKey({ expiresAt: 1 }));
   const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
-  const [line] = await ensureFirstKey(options, 8080, store);
-  assert.equal(line, 'No staging key is active. To make one:');
+  t.mock.property(process, 'argv', ['node', "/opt/Ann's or Ben's/bin.js"]);
+  const lines = await ensureFirstKey(options, 8080, store);
+  assert.deepEqual(lines, [
+    'No staging key is active. To make one:',
+    String.raw`  '/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`,
+  ]);
   assert.equal((await store.keys.list()).length, 1);
 });
 
