@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { type RunningService, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 const CUT_MS = 10_000;
@@ -45,7 +45,7 @@ async function sendHalf(service: RunningService, socket: Socket): Promise<void> 
 }
 
 async function finish(service: RunningService): Promise<unknown> {
-  const { status, signal } = await service.finished;
+  const { status, signal } = await within(service.finished, CUT_MS + 5_000);
   return { status, signal };
 }
 
@@ -66,7 +66,7 @@ describe('stop', { concurrency: 3 }, () => {
       assert.equal(service.process.exitCode, null);
       assert.equal(service.process.signalCode, null);
       socket.write(BODY.slice(9));
-      const answer = await closed;
+      const answer = await within(closed);
       assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.deepEqual(await finish(service), STOPPED);

@@ -9,7 +9,7 @@ import type { Service } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
 import { openConnection } from '../support/socket.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 
@@ -44,10 +44,10 @@ test('listener › stopped between an answer and its sending › closes that con
 
   using idle = openConnection(service.port);
   idle.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-  const answer = await idle.readToEnd();
+  const answer = await idle.readToEnd(8_000);
   assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
   assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
   held.socket.write(BODY);
-  assert.match(await held.readToEnd(), /\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
-  await stopped;
+  assert.match(await held.readToEnd(8_000), /\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
+  await within(Promise.resolve(stopped));
 });

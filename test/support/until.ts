@@ -18,6 +18,16 @@ export async function until(
   }
 }
 
+/** What the promise resolves to; fails when it takes too long, so that a test says which wait was in vain. */
+export function within<T>(promise: Promise<T>, msMax = 10_000): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = globalThis.setTimeout(
+    () => reject(new Error(`nothing came within ${msMax} ms`)),
+    msMax,
+  );
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
 /** Resolves when the event loop has looked for requests once more: after the end of this turn and of the next. */
 export async function nextPoll(): Promise<void> {
   for (let phase = 0; phase < 2; phase += 1) await setImmediate();
