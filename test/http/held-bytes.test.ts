@@ -28,6 +28,26 @@ function openAll(count: number, options = {}): RawConnection[] & Disposable {
   });
 }
 
+/** Sends most of a body on each of these connections. */
+async function sendBodies(connections: readonly RawConnection[]): Promise<void> {
+  const body = Buffer.alloc(BODY_BYTES, ' ');
+  for (const { socket } of connections) {
+    const received = once(service.app.server, 'request');
+    socket.write(`POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY_BYTES + 1}\r\n\r\n`);
+    socket.write(body);
+    await received;
+  }
+}
+
+/** Sends the head of a create and the first byte of its body, REX. */
+async function beginRex({ socket }: RawConnection): Promise<void> {
+  const received = once(service.app.server, 'request');
+  socket.write(
+    `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nContent-Length: ${REX.length}\r\n\r\n{`,
+  );
+  await received;
+}
+
 const chunked = (parts: number) =>
   `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n${'1\r\n \r\n'.repeat(parts - 2)}1c\r\n${REX.slice(1)}\r\n0\r\n\r\n`;
 
@@ -48,13 +68,7 @@ describe('held bytes', () => {
 
   test('held bytes › more bodies at once than may be held › cost the oldest of them', async () => {
     using slow = openAll(BODIES + 2);
-    const body = Buffer.alloc(BODY_BYTES, ' ');
-    for (const { socket } of slow) {
-      const received = once(service.app.server, 'request');
-      socket.write(`POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY_BYTES + 1}\r\n\r\n`);
-      socket.write(body);
-      await received;
-    }
+    await sendBodies(slow);
     const answered = () => slow.filter(({ received }) => received !== '');
     await until(() => answered().length === 2);
     assert.deepEqual(answered(), slow.slice(0, 2));
@@ -65,13 +79,21 @@ describe('held bytes', () => {
     assertJson(await send(port, { method: 'POST', path: '/v1/pets', headers, body: REX }), 201);
   });
 
+  test('held bytes › the body of another client, which sends little › outlasts those of one that sends too many', {
+    skip: process.platform === 'darwin' && 'only 127.0.0.1 is an address of its own machine',
+  }, async () => {
+    using other = openConnection(port, { localAddress: '127.0.0.2' });
+    await beginRex(other);
+    using slow = openAll(BODIES + 1);
+    await sendBodies(slow);
+    await until(() => slow.some(({ received }) => received !== ''));
+    other.socket.write(REX.slice(1));
+    assertJson(parseAnswer(await other.readToEnd()), 201);
+  });
+
   test('held bytes › bodies whose requests are answered without them › are held no longer', async () => {
     using good = openConnection(port);
-    const received = once(service.app.server, 'request');
-    good.socket.write(
-      `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nContent-Length: ${REX.length}\r\n\r\n{`,
-    );
-    await received;
+    await beginRex(good);
     using keyless = openAll(BODIES + 20);
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES + 1}\r\n\r\n`;
     const body = Buffer.alloc(BODY_BYTES, ' ');
