@@ -16,8 +16,8 @@ const STOPPED = { status: 0, signal: null };
 
 const cwd = createProcessFolder();
 
-const start = () =>
-  startService(['--database', 'sqlite::memory:', '--log-level', 'silent'], { cwd });
+const start = (...args: readonly string[]) =>
+  startService(['--database', 'sqlite::memory:', '--log-level', 'silent', ...args], { cwd });
 
 /** A connection, and what came back on it until it was closed. */
 async function open(port: number): Promise<{ socket: Socket; closed: Promise<string> }> {
@@ -52,9 +52,11 @@ async function finish(service: RunningService): Promise<unknown> {
 describe('stop', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`stop › ${signal} with a body on its way › takes no new connection, answers it and exits with 0`, async () => {
-      await using service = await start();
+      await using service = await start('--admin-port', '0');
+      const [, admin] = /metrics at (\S+)\/metrics/.exec(service.output.stdout) ?? [];
       const { socket, closed } = await open(service.port);
       await sendHalf(service, socket);
+      assert.equal((await fetch(`${admin}/readyz`)).status, 200);
       service.process.kill(signal);
       await until(() =>
         fetch(`${service.url}/readyz`).then(
@@ -65,6 +67,7 @@ describe('stop', { concurrency: 3 }, () => {
       await setTimeout(300);
       assert.equal(service.process.exitCode, null);
       assert.equal(service.process.signalCode, null);
+      assert.equal((await fetch(`${admin}/readyz`)).status, 503);
       socket.write(BODY.slice(9));
       const answer = await within(closed);
       assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
