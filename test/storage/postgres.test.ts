@@ -684,6 +684,8 @@ describe('long work', { concurrency: true }, () => {
     await database.query(SLOW_INSERTS);
     assert.equal(await pets.addAll(ReadableStream.from([REX, REX])), 2);
     assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
+    const staged = "select relname from pg_class where relname like 'staged%'";
+    assert.deepEqual(await database.query(staged), []);
   });
 
   test('long work › an import while another locks the table for more than a second › waits for it', {

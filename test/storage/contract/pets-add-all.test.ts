@@ -15,10 +15,13 @@ for (const engine of ENGINES) {
     test(`pets.addAll ${on} › many pets › get ascending ids in their order`, async () => {
       await using opened = await openNewStore(engine);
       await opened.store.pets.add(REX);
+      const listSold = () => opened.store.pets.listAsJson({ limit: 1, status: 'sold' });
+      assert.equal((await listSold()).json, '[]');
       assert.equal(
         await opened.store.pets.addAll(repeat(2_500, { ...REX, status: 'sold' })),
         2_500,
       );
+      assert.match((await listSold()).json, /"Rex 0"/);
       const added = await listAll(opened.store, { status: 'sold' });
       const names = Array.from({ length: 2_500 }, (_, index) => `Rex ${index}`);
       assert.deepEqual(
