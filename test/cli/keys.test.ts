@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
@@ -163,6 +165,11 @@ describe('keys', { concurrency: 2 }, () => {
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
     await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d', '--read-only');
+    using database = new DatabaseSync(join(folder.path, 'petstore.db'));
+    const day = `${DAY_MS}`;
+    database.exec(
+      `update api_keys set created_at = created_at - ${day}, expires_at = expires_at - ${day}`,
+    );
     const rotated = await folder.keys(0, 'rotate', '1');
     assert.match(rotated.stdout, STAGING_KEY);
     assert.match(
