@@ -1,9 +1,10 @@
 /** The typed client against the real service: exact numbers, all pages, one pet for each create, retries and errors. */
 
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import {
   type Pet,
   PetstoreClient,
@@ -177,7 +178,7 @@ for (const status of [429, 503]) {
 }
 
 for (const [what, options, headers, expected] of [
-  ['a Retry-After of an hour', {}, { 'retry-after': '3600' }, 1],
+  ['a Retry-After of 61 s', {}, { 'retry-after': '61' }, 1],
   ['retries: 0', { retries: 0 }, {}, 1],
   ['retries: 2', { retries: 2 }, {}, 3],
 ] satisfies [string, object, Record<string, string>, number][]) {
@@ -191,6 +192,7 @@ for (const [what, options, headers, expected] of [
       status: 503,
       requestId: 'seven',
       message: 'later',
+      retryAfterSeconds: 'retry-after' in headers ? 61 : undefined,
     });
     assert.equal(started.count(), expected);
   });
@@ -240,23 +242,52 @@ test('client › no answer within timeoutMs › throws no_answer with the cause'
   }
 });
 
-test('client › 503 for ever › pauses between its tries for longer and longer, for 5 s at most', async (t) => {
+/** The pauses of a client from now on, which are over at once. */
+function watchPauses({ mock }: TestContext): readonly number[] {
   const pauses: number[] = [];
-  t.mock.method(globalThis, 'setTimeout', (resume: () => void, ms: number) => {
+  mock.method(globalThis, 'setTimeout', (resume: () => void, ms: number) => {
     pauses.push(ms);
     setImmediate(resume);
   });
+  return pauses;
+}
+
+test('client › 503 for ever › pauses between its tries for longer and longer, for 5 s at most', async (t) => {
+  const pauses = watchPauses(t);
   const patient = new PetstoreClient({
     ...{ baseUrl, apiKey: service.key, retries: 20 },
     fetch: async () => Response.json({ code: 'unavailable', message: 'later' }, { status: 503 }),
   });
-  await assert.rejects(patient.listPage(), { code: 'unavailable' });
+  const { signal } = new AbortController();
+  await assert.rejects(patient.listPage({ signal }), { code: 'unavailable' });
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
   assert.equal(pauses.length, 20);
   for (const [tries, ms] of pauses.entries()) {
     const most = Math.min(200 * 2 ** tries, 5_000);
     assert.ok(ms >= most / 2 && ms <= most, `${ms} ms after try ${tries + 1}`);
   }
 });
+
+for (const [status, tries] of [
+  ...[400, 401, 403, 404, 410, 413, 415, 422, 431, 500].map((status) => [status, 1] as const),
+  ...[408, 429, 502, 503, 504].map((status) => [status, 2] as const),
+] as const) {
+  test(`client › a create that is answered ${status} › is sent ${tries === 1 ? 'once' : 'again'}, after a Retry-After of 60 s too`, async (t) => {
+    const pauses = watchPauses(t);
+    let sent = 0;
+    const refused = new PetstoreClient({
+      ...{ baseUrl, apiKey: service.key, retries: 1 },
+      fetch: async () => {
+        sent += 1;
+        const error = { code: 'unavailable', message: 'later', status };
+        return Response.json(error, { status, headers: { 'retry-after': '60' } });
+      },
+    });
+    await assert.rejects(refused.create(REX), { status });
+    assert.equal(sent, tries);
+    assert.ok(pauses.every((ms) => ms >= 60_000));
+  });
+}
 
 test('client › its signal while it waits for an answer › throws the reason', async () => {
   const controller = new AbortController();
