@@ -128,6 +128,15 @@ describe('batches on postgresql', () => {
     assert.equal(store.reads.length, 2);
   });
 
+  test('batches on postgresql › 120 different lists of one turn › are read 50 at a time', async () => {
+    await using store = await openCounted();
+    const lists = Array.from({ length: 120 }, (_, index) =>
+      store.pets.listAsJson({ limit: 1, after: BigInt(index) }),
+    );
+    await Promise.all(lists);
+    assert.equal(store.reads.length, 3);
+  });
+
   test('batches on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
     await using store = await openCounted();
     const rex = await store.pets.add(REX);
