@@ -73,6 +73,21 @@ test('JSON lines › of requests and events › have these members, one object a
   assert.doesNotMatch(lines.join(''), /Rumpelstiltskin/);
 });
 
+test('JSON lines › a millisecond later, and of a clock that was set back › have the time of each', (t) => {
+  const lines: string[] = [];
+  const log = createLog('info', (line) => lines.push(line));
+  const times = [5, 5, 6, 4];
+  for (const now of times) {
+    t.mock.timers.enable({ apis: ['Date'], now });
+    log.info('stopping');
+    t.mock.timers.reset();
+  }
+  assert.deepEqual(
+    lines.map((line) => Date.parse(JSON.parse(line).time)),
+    times,
+  );
+});
+
 for (const [level, count] of [
   ['info', 6],
   ['warn', 3],
