@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, Page, Route } from 'playwright-core';
-import { launchBrowser, NO_BROWSER } from '../support/browser.ts';
+import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
 import { assertClean, listPets, openConsole, readColumn, toFile } from '../support/console.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -66,6 +66,7 @@ describe('console, add many', { skip }, () => {
       ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
       ['name,categoryId\n\n', 'The file has no pets.'],
       [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
+      [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 bytes'],
       [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
     ] as const) {
       await chooseFile(page, content);
@@ -104,6 +105,20 @@ describe('console, add many', { skip }, () => {
     assertClean(opened, service.url);
   });
 
+  test('console, add many › a file that is dropped before there is a key › is left alone', async () => {
+    const file = join(folder, 'early.csv');
+    writeFileSync(file, createCsv('Early', 1));
+    await using opened = await openPage(browser);
+    const { page, requests } = opened;
+    await page.goto(`${service.url}/console/`);
+    await dropFile(page, file);
+    await page.getByLabel('API key').fill(service.key);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('Page 1:').waitFor();
+    assert.ok(!requests.includes(`${service.url}/v1/pets`));
+    assertClean(opened, service.url);
+  });
+
   test('console, add many › above the rate limit › goes on until all are added', async () => {
     const args = ['--rate-limit', '1', '--rate-limit-burst', '1'];
     await using own = await startService(args, { cwd: createProcessFolder() });
@@ -133,29 +148,37 @@ describe('console, add many', { skip }, () => {
         await route.abort();
       } else await route.continue();
     });
-    await chooseFile(page, createCsv('Lost', 6));
+    await chooseFile(page, createCsv('Lost', 12));
     await page.getByText('trying again').waitFor();
-    await page.getByText('6 of 6 added, 6 of them by an earlier try.').waitFor();
-    assert.deepEqual(await listNames('Lost'), expectNames('Lost', 6));
+    await page.getByText('12 of 12 added, 12 of them by an earlier try.').waitFor();
+    assert.deepEqual(await listNames('Lost'), expectNames('Lost', 12));
+    // Of the 24 answers and those to the lists.
+    assert.equal(await page.locator('#answers li').count(), 20);
+    // A browser tells of the choice of the same file again only when none is chosen.
+    assert.equal(await page.getByLabel('CSV file').inputValue(), '');
   });
 
   test('console, add many › stopped and then chosen again › adds the rest', async () => {
     await using opened = await openConsole(browser, service);
     const { page } = opened;
     let passed = 0;
+    const held: Route[] = [];
     await page.route('**/v1/pets', async (route: Route) => {
       passed += 1;
       if (passed <= 5) await route.continue();
+      else held.push(route);
     });
     await chooseFile(page, createCsv('Stopped', 12));
     // Four are sent at a time, so the fifth answer has come.
-    await until(() => passed === 9);
+    await until(() => held.length === 4);
     await page.getByText('5 of 12').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     // In the colour of what went well.
     await page.locator('#file-added', { hasText: /^Stopped\.\n5 of 12 added\./ }).waitFor();
     assert.equal(await page.locator('#file-form [role=alert]').textContent(), '');
     assert.equal(await page.evaluate('document.activeElement.id'), 'file');
+    // The browser would still send what it has not given up by then.
+    for (const route of held) await route.abort().catch(() => undefined);
     await page.unrouteAll();
     await chooseFile(page, createCsv('Stopped', 12));
     await page.getByText('12 of 12 added, 5 of them by an earlier try.').waitFor();

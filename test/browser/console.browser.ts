@@ -241,6 +241,8 @@ describe('console', () => {
       assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
       await page.getByText('Page 1:').waitFor();
       assert.equal(await page.getByText('Late').count(), 0);
+      const messages = await page.locator('.error').allTextContents();
+      assert.equal(messages.join(''), '');
     });
 
     test('console › what is typed while a pet is added › stays, and is another pet', async () => {
