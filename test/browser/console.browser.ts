@@ -158,8 +158,15 @@ describe('console', () => {
         [...first, ...second],
         sold.map((index) => `Pet ${index}`),
       );
-      await page.getByRole('button', { name: 'Previous page' }).click();
+      const previousPage = page.getByRole('button', { name: 'Previous page' });
+      await previousPage.click();
       assert.deepEqual(await readColumn(page, 'Page 1: 10 pets', 2), first);
+      // There is none before the first one.
+      const { length } = opened.requests;
+      await previousPage.click({ force: true });
+      await nextPage.click();
+      await page.getByText('Page 2: 10 pets').waitFor();
+      assert.equal(opened.requests.length, length + 1);
       assertClean(opened, own.url);
     });
 
