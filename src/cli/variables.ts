@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
+import { findNearest } from '../nearest.ts';
 import { UsageError } from './options.ts';
 
 /** What Kubernetes adds for a service that is named petstore, or petstore-SOMETHING. */
@@ -39,25 +40,11 @@ export function checkVariables(program: Command): void {
     (name) => name.startsWith('PETSTORE_') && !known.has(name),
   );
   if (unknown === undefined) return;
-  const [nearest] = [...known].sort((a, b) => countEdits(a, unknown) - countEdits(b, unknown));
+  const nearest = findNearest(unknown, known);
   throw new UsageError(`no option has the variable ${unknown}: did you mean ${nearest}?`);
 }
 
 function listVariables({ options, commands }: Command): string[] {
   const own = options.map(({ envVar }) => envVar).filter((name) => name !== undefined);
   return [...own, ...commands.flatMap(listVariables)];
-}
-
-/** The least number of characters to insert, delete or replace (Levenshtein distance). */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, character] of [...from].entries()) {
-    const next = [index + 1];
-    for (const [at, other] of [...to].entries()) {
-      const replaced = (row[at] ?? 0) + (character === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
+import { findNearest } from '../nearest.ts';
 
 /** The forms of an address, in the words of messages and help. */
 export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
@@ -9,24 +10,66 @@ export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PA
 /** SQLite's name for a database in memory, which ends with its connection. */
 export const MEMORY_FILE = ':memory:';
 
-/** A well-formed address of PostgreSQL, with its hosts and its database as the group. */
-const POSTGRES = /^\w+:\/\/(?:[^@/?#]*@)?([^@?#]*)(?:\?[^@#]*)?$/;
+/** A well-formed address of PostgreSQL: its groups are the hosts with the database, and the parameters. */
+const POSTGRES = /^\w+:\/\/(?:[^@/?#]*@)?([^@?#]*)(?:\?([^@#]*))?$/;
+
+/** The parameters that an address of PostgreSQL may have. The driver ignores an unknown one without a word. */
+const PARAMETERS = [
+  'application_name',
+  'host',
+  'options',
+  'password',
+  'pgbouncer',
+  'port',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslrootcert',
+  'target_session_attrs',
+  'user',
+];
+
+/** A parameter with more edits is not named: a part of a password may look like a parameter. */
+const EDITS_MAX = 2;
 
 export type Address =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
 /**
- * The database that an address names. What follows `postgres:` is checked where it is opened.
+ * The database that an address names. Of PostgreSQL the names of parameters are checked here, the rest is
+ * checked where the store is opened.
  *
- * @throws PetstoreError `bad_request` for any other kind; the message does not repeat the address.
+ * @throws PetstoreError `bad_request`; the message does not repeat the address.
  */
 export function parseAddress(text: string): Address {
   const address = findAddress(text);
   if (address === undefined) {
     throw new PetstoreError('bad_request', `the database must be ${ADDRESS_FORMS}`);
   }
+  if (address.kind === 'postgres') checkParameters(address.url);
   return address;
+}
+
+function checkParameters(url: string): void {
+  const [, , query = ''] = POSTGRES.exec(url) ?? [];
+  const seen = new Set<string>();
+  for (const name of new URLSearchParams(query).keys()) {
+    if (!PARAMETERS.includes(name)) throw unknownParameter(name);
+    if (seen.has(name)) {
+      throw new PetstoreError('bad_request', `the database has the parameter ${name} twice`);
+    }
+    seen.add(name);
+  }
+}
+
+function unknownParameter(name: string): PetstoreError {
+  const nearest = findNearest(name, PARAMETERS, EDITS_MAX);
+  const hint =
+    nearest === undefined
+      ? `: it may have ${PARAMETERS.join(', ')}`
+      : ` ${name}: did you mean ${nearest}?`;
+  return new PetstoreError('bad_request', `the database has an unknown parameter${hint}`);
 }
 
 /** Whether the address is of a database in memory. */

@@ -314,6 +314,12 @@ describe('petstore', { concurrency: 2 }, () => {
       { PETSTORE_ENVIROMENT: 'production' },
       'no option has the variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
     ],
+    [
+      'a mistyped parameter of an address',
+      ['serve', '--database', 'postgres://u:s3cr3t@127.0.0.1:1/pets?sslmod=verify-full'],
+      {},
+      `option '--database <address>', or PETSTORE_DATABASE: the database has an unknown parameter sslmod: did you mean sslmode?`,
+    ],
     ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
     ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],
     [

@@ -38,6 +38,44 @@ describe('parseAddress', () => {
   }
 });
 
+describe('the parameters of an address', () => {
+  for (const query of [
+    '?',
+    '?user=rex&password=s3cr3t&host=/run/pg&port=1&application_name=shop&options=-csearch_path%3Dshop',
+    '?sslmode=verify-full&sslcert=a&sslkey=b&sslrootcert=c',
+    '?target_session_attrs=any&pgbouncer=true',
+  ]) {
+    test(`parseAddress › ${query} › is known`, () => {
+      const url = `postgres://h/pets${query}`;
+      assert.deepEqual(parseAddress(url), { kind: 'postgres', url });
+    });
+  }
+
+  const ALL =
+    'application_name, host, options, password, pgbouncer, port, sslcert, sslkey, sslmode, sslrootcert, target_session_attrs, user';
+  for (const [query, problem] of [
+    ['?sslmod=verify-full', 'an unknown parameter sslmod: did you mean sslmode?'],
+    ['?sslmode=require&pgBouncer=true', 'an unknown parameter pgBouncer: did you mean pgbouncer?'],
+    ['?ssl%6Dde=require', 'an unknown parameter sslmde: did you mean sslmode?'],
+    ['?sslmode=verify-full&sslmode=disable', 'the parameter sslmode twice'],
+    ['?connect_timeout=5', `an unknown parameter: it may have ${ALL}`],
+    ['?password=half&s3cr3t', `an unknown parameter: it may have ${ALL}`],
+    ['?constructor=1', `an unknown parameter: it may have ${ALL}`],
+  ] as const) {
+    test(`parseAddress › ${query} › is refused`, () => {
+      assert.throws(() => parseAddress(`postgresql://rex:s3cr3t@a:1,[::1]/pets${query}`), {
+        ...{ name: 'PetstoreError', code: 'bad_request' },
+        message: `the database has ${problem}`,
+      });
+    });
+  }
+
+  test('parseAddress › a password with an unescaped ? › is not shown', () => {
+    const url = 'postgres://rex:1?sslmod@h/pets';
+    assert.deepEqual(parseAddress(url), { kind: 'postgres', url });
+  });
+});
+
 test('openStore › an address of PostgreSQL where nothing listens › is unavailable', async () => {
   await assert.rejects(openStore('postgres://127.0.0.1:1/pets', { create: true }), {
     ...{ name: 'PetstoreError', code: 'unavailable' },

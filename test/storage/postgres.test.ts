@@ -159,6 +159,16 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     });
   }
 
+  test('openStore on postgresql › a mistyped sslmode › does not connect unencrypted', async () => {
+    await using database = await createEmptyDatabase();
+    const separator = database.address.includes('?') ? '&' : '?';
+    await assert.rejects(database.open({ query: `${separator}sslmod=verify-full` }), {
+      ...{ name: 'PetstoreError', code: 'bad_request' },
+      message: 'the database has an unknown parameter sslmod: did you mean sslmode?',
+    });
+    assert.deepEqual(await listTables(database), []);
+  });
+
   const NOT_REACHED = '^the database cannot be reached';
   const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
   const REFUSED = '^the database is refused by its pooler, whose log says why';

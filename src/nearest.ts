@@ -1,0 +1,28 @@
+/** The known name that a mistyped one is nearest to. */
+
+/** The known name that takes the fewest edits; undefined when each takes more than `editsMax`. */
+export function findNearest(
+  name: string,
+  known: Iterable<string>,
+  editsMax = Number.POSITIVE_INFINITY,
+): string | undefined {
+  const [nearest] = [...known]
+    .map((other) => ({ other, edits: countEdits(other, name) }))
+    .filter(({ edits }) => edits <= editsMax)
+    .sort((a, b) => a.edits - b.edits);
+  return nearest?.other;
+}
+
+/** The least number of characters to insert, delete or replace (Levenshtein distance). */
+function countEdits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...from].entries()) {
+    const next = [index + 1];
+    for (const [at, other] of [...to].entries()) {
+      const replaced = (row[at] ?? 0) + (character === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
