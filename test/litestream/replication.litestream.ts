@@ -1,0 +1,130 @@
+/** A SQLite store that Litestream replicates while pets are added: what a restore has, and that the original still starts. */
+
+import assert from 'node:assert/strict';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RunningService, startService } from '../support/program.ts';
+import { send } from '../support/request.ts';
+import { createFolder } from '../support/temporary-folder.ts';
+import { installLitestream, readSteps } from './litestream.ts';
+
+/** As docs/operations.md says. */
+const LOST_MS_MAX = 5_000;
+const CREATES_MS = 3 * LOST_MS_MAX;
+const ROUNDS = 3;
+const CLIENTS = 8;
+/** So that one round adds some thousands of pets. */
+const PAUSE_MS = 10;
+const BUILD_MS_MAX = 20 * 60_000;
+
+interface Created {
+  readonly name: string;
+  /** By `performance.now`. */
+  readonly acknowledgedAt: number;
+}
+
+let bin: string;
+before(
+  async () => {
+    bin = await installLitestream();
+  },
+  { timeout: BUILD_MS_MAX },
+);
+
+const start = (cwd: string, file: string) =>
+  startService(['--log-level', 'silent', '--database', `sqlite:${file}`], { cwd });
+
+/** Starts clients that add pets until the service is gone or they are stopped. */
+function startCreates({ port }: RunningService, authorization: string) {
+  const created = new Map<number, Created>();
+  let isStopping = false;
+  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+    for (let count = 0; !isStopping; count += 1) {
+      const name = `${client}/${count}/${performance.now()}`;
+      const answer = await send(port, {
+        ...{ method: 'POST', path: '/v1/pets', headers: { authorization } },
+        body: JSON.stringify({ name, categoryId: 1 }),
+      }).catch(() => undefined);
+      if (answer === undefined) return;
+      assert.equal(answer.status, 201, answer.body);
+      const { id } = JSON.parse(answer.body);
+      assert.ok(!created.has(id), `the id ${id} is given twice`);
+      created.set(id, { name, acknowledgedAt: performance.now() });
+      await sleep(PAUSE_MS);
+    }
+  });
+  return {
+    created,
+    stop() {
+      isStopping = true;
+      return Promise.all(clients);
+    },
+  };
+}
+
+/** The names of all pets by id, as a client of the service reads them. */
+async function listNames(service: RunningService, authorization: string) {
+  const names = new Map<number, string>();
+  for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
+    const { status, headers, body } = await send(service.port, {
+      path,
+      headers: { authorization },
+    });
+    assert.equal(status, 200, body);
+    for (const { id, name } of JSON.parse(body)) names.set(id, name);
+    path = /^<(.+)>; rel="next"$/.exec(headers.link ?? '')?.[1];
+  }
+  return names;
+}
+
+/** Those that the store has not, or has otherwise. */
+function findLost(created: ReadonlyMap<number, Created>, names: ReadonlyMap<number, string>) {
+  return [...created].filter(([id, { name }]) => names.get(id) !== name).map(([, pet]) => pet);
+}
+
+for (const how of ['killed', 'stopped'] as const) {
+  test(`Litestream › it and the service ${how} ${ROUNDS} times during creates › loses no more than documented`, async (t) => {
+    await using folder = await createFolder();
+    const cwd = folder.path;
+    const steps = await readSteps(cwd, bin);
+    let authorization = '';
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      await using service = await start(cwd, 'petstore.db');
+      if (round === 1) authorization = `Bearer ${service.key}`;
+      const earlier = await listNames(service, authorization);
+      await using litestream = await steps.replicate();
+      const { created, stop } = startCreates(service, authorization);
+      await sleep(CREATES_MS);
+      if (how === 'stopped') await stop();
+      const endedAt = performance.now();
+      const signal = how === 'killed' ? 'SIGKILL' : 'SIGTERM';
+      service.process.kill(signal);
+      if (how === 'stopped') await service.finished;
+      await litestream.end(signal);
+      await Promise.all([service.finished, stop()]);
+
+      await steps.restore();
+      {
+        await using original = await start(cwd, 'lost/petstore.db');
+        assert.deepEqual(findLost(created, await listNames(original, authorization)), []);
+      }
+      await using restored = await start(cwd, 'petstore.db');
+      const names = await listNames(restored, authorization);
+      const lost = findLost(created, names);
+      const oldest = Math.max(0, ...lost.map(({ acknowledgedAt }) => endedAt - acknowledgedAt));
+      t.diagnostic(
+        `${created.size} acknowledged, ${lost.length} lost, within ${Math.round(oldest)} ms`,
+      );
+      assert.ok(oldest <= (how === 'killed' ? LOST_MS_MAX : 0), litestream.log);
+      assert.ok(created.size > lost.length, 'nothing was replicated');
+      for (const [id, name] of earlier) assert.equal(names.get(id), name);
+      assert.deepEqual(
+        [...names.keys()],
+        Array.from(names.keys(), (_, index) => index + 1),
+      );
+      await rm(join(cwd, 'lost'), { recursive: true });
+    }
+  });
+}
