@@ -159,6 +159,17 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     });
   }
 
+  for (const mode of ['require', 'verify-full']) {
+    test(`openStore on postgresql › sslmode=${mode} on a server without TLS › says so`, async () => {
+      await using database = await createEmptyDatabase();
+      const separator = database.address.includes('?') ? '&' : '?';
+      await assert.rejects(database.open({ query: `${separator}sslmode=${mode}` }), {
+        ...UNAVAILABLE,
+        message: 'the database does not offer TLS, which sslmode requires',
+      });
+    });
+  }
+
   test('openStore on postgresql › a mistyped sslmode › does not connect unencrypted', async () => {
     await using database = await createEmptyDatabase();
     const separator = database.address.includes('?') ? '&' : '?';

@@ -43,6 +43,8 @@ const CONNECTION_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
   [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
   [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
+  // The driver gives this error no code, so its text stands in the place of the code.
+  [/^The server does not support SSL/, 'does not offer TLS, which sslmode requires'],
 ];
 
 /** Whether the database rolled the transaction back because of another one, so that it may be retried. */
@@ -100,7 +102,7 @@ function findReason(state: string): string | undefined {
 
 /** An error without a code is the driver's own: its connection broke, or the server did not answer. */
 function describeConnection(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = error instanceof Error ? String('code' in error ? error.code : error.message) : '';
   const reason = CONNECTION_REASONS.find(([pattern]) => pattern.test(code));
   return reason?.[1] ?? 'cannot be reached or does not answer in time';
 }
