@@ -1,8 +1,8 @@
 /** The command line: its commands, how an error is told, and the exit status. */
 
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
+import { VERSION } from '../service/version.ts';
 import { addBackup } from './commands/backup.ts';
 import { addCopy } from './commands/copy.ts';
 import { addExportPets } from './commands/export-pets.ts';
@@ -19,12 +19,9 @@ const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
 export function createProgram(): Command {
-  const { version } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string };
   const program = new Command('petstore')
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
-    .version(version)
+    .version(VERSION)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .addOption(envFileOption().argParser(loadVariables))
     .configureHelp({ showGlobalOptions: true })

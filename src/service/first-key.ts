@@ -3,28 +3,27 @@
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
+import type { Announcement } from './announce.ts';
 import type { ServeOptions } from './options.ts';
 import { toUrlHost } from './service.ts';
 
-/** The lines to print. In staging the first start makes a key; in production no key is ever printed. */
+/** What the start says of it. In staging the first start makes a key; in production no key is ever printed. */
 export async function ensureFirstKey(
   { environment, host, database }: ServeOptions,
   port: number,
   store: Store,
-): Promise<string[]> {
+): Promise<Announcement> {
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
   const keys = await listKeys();
-  if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return { notes: [] };
   if (environment === 'production' || keys.length > 0) {
     const isFile = parseAddress(database).kind === 'sqlite';
     const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
     const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
-    return [
-      `No ${environment} key is active. To make one${how}:`,
-      `  ${describeCommand()} keys create --name NAME --environment ${environment}${option}`,
-    ];
+    const command = `${describeCommand()} keys create --name NAME --environment ${environment}${option}`;
+    return { notes: [`No ${environment} key is active. To make one${how}:\n  ${command}`] };
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
@@ -32,13 +31,14 @@ export async function ensureFirstKey(
   const [first = { id }] = await listKeys().catch(() => []);
   if (first.id !== id) {
     await store.keys.revoke(id, now);
-    return [];
+    return { notes: [] };
   }
   const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
-  return [
-    'The first key, which is shown only now, and how to use it:',
-    `  curl -H 'Authorization: Bearer ${text}' http://${reachable}:${port}/v1/pets`,
-  ];
+  const curl = `curl -H 'Authorization: Bearer ${text}' http://${reachable}:${port}/v1/pets`;
+  return {
+    notes: [],
+    secret: `The first key, which is shown only now, and how to use it:\n  ${curl}`,
+  };
 }
 
 /** What a shell must be given to run this program again. */

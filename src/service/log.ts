@@ -8,15 +8,22 @@ import { LogWriter } from './log-writer.ts';
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
+/** Whether a log of that level has the lines of the other one. */
+function isOn(other: LogLevel, level: LogLevel): boolean {
+  return level !== 'silent' && LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
+}
+
 /** A log of the lines of that level and above; `write` gets each with its line end. */
 export function createLog(
   level: LogLevel,
   write: (line: string) => void,
   format: LogFormat = new JsonLines(),
 ): Log {
-  const isOn = (other: LogLevel) =>
-    level !== 'silent' && LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
-  const areOn = { error: isOn('error'), warn: isOn('warn'), info: isOn('info') };
+  const areOn = {
+    error: isOn('error', level),
+    warn: isOn('warn', level),
+    info: isOn('info', level),
+  };
   const at =
     (other: keyof typeof areOn) =>
     (first: Fields | string, message = '') => {
@@ -37,6 +44,8 @@ export function createLog(
 
 export interface OpenLog {
   readonly log: Log;
+  /** Whether programs read it: its info lines are on, and are JSON. */
+  readonly hasJsonInfo: boolean;
   /** The lines that were dropped so far, since nobody read them. */
   countDropped(): number;
   /** Writes the last lines; resolves to false when they cannot be written in time. */
@@ -49,6 +58,7 @@ export function openLog(level: LogLevel): OpenLog {
     const format = createTextLines(stderr.hasColors());
     return {
       log: createLog(level, (line) => stderr.write(line), format),
+      hasJsonInfo: false,
       countDropped: () => 0,
       close: async () => true,
     };
@@ -67,5 +77,10 @@ export function openLog(level: LogLevel): OpenLog {
     isOpen = false;
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
-  return { log: createLog(level, write, format), countDropped: () => writer.dropped, close };
+  return {
+    log: createLog(level, write, format),
+    hasJsonInfo: isOn('info', level),
+    countDropped: () => writer.dropped,
+    close,
+  };
 }

@@ -5,12 +5,14 @@ import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
+import { announce } from './announce.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
 import { limitConnections } from './open-files.ts';
 import type { ServeOptions } from './options.ts';
 import { type Service, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
+import { VERSION } from './version.ts';
 import { Workers } from './workers.ts';
 
 /** Loads Fastify, which takes half of the time and memory of a start; the primary of several workers needs none. */
@@ -79,12 +81,12 @@ async function start(options: ServeOptions): Promise<void> {
       admin = await startAdmin(options, { store, log, readMetrics, isStopping: () => isStopping });
     }
     if (cluster.isWorker || isStopping) return;
-    const lines = [
-      `petstore listens on ${toUrl(options.host, service.port)} (${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}), documentation at /docs`,
-      ...(admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : []),
-      ...(await ensureFirstKey(options, service.port, store)),
-    ];
-    process.stdout.write(`${lines.join('\n')}\n`);
+    const firstKey = await ensureFirstKey(options, service.port, store);
+    const where = `petstore ${VERSION} listens on ${toUrl(options.host, service.port)}`;
+    const what = `${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}`;
+    const metrics = admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : [];
+    const own = [`${where} (${what}), documentation at /docs`, ...metrics];
+    announce({ ...firstKey, notes: [...own, ...firstKey.notes] }, openedLog);
   } catch (error) {
     // A signal's stop takes away what the start still needs, and a signal may come while a failed start is undone.
     if (!isStopping) await stop();

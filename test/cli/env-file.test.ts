@@ -6,7 +6,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runCommand } from '../support/command.ts';
-import { runProgram, startService } from '../support/program.ts';
+import { readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -99,7 +99,7 @@ describe('--env-file', { concurrency: 2 }, () => {
       ['--database', 'sqlite::memory:', '--env-file', file],
       { cwd },
     );
-    assert.match(service.output.stdout, /\(production, new store sqlite::memory:\)/);
+    assert.match(readStart(service), /\(production, new store sqlite::memory:\)/);
   });
 
   test('--env-file › a file that is gone when a worker ends › is not needed by the next one', async () => {

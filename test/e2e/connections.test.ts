@@ -46,7 +46,7 @@ for (const [what, args, processes] of [
 
 test('serve › enough files › says nothing', async () => {
   await using service = await startService(
-    ['--database', 'sqlite::memory:', '--max-connections', '100'],
+    ['--database', 'sqlite::memory:', '--max-connections', '100', '--log-level', 'warn'],
     { cwd, within },
   );
   assert.equal(service.output.stderr, '');

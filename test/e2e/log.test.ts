@@ -29,6 +29,40 @@ describe('log', { concurrency: 2 }, () => {
     return (await fetch(`${url}/v1/pets?key=${key}`, { headers })).status;
   }
 
+  for (const [environment, start, printed] of [
+    [
+      'staging',
+      [/^petstore \d\S+ listens on http:/, /^metrics at http:/],
+      /^The first key, .*\n {2}curl .*\n$/,
+    ],
+    [
+      'production',
+      [/^petstore /, /^metrics at/, /^No production key .*:\n {2}.* keys create/],
+      /^$/,
+    ],
+  ] as const) {
+    test(`log › a start in ${environment} whose output programs read › is JSON lines, but for the key`, async () => {
+      const args = [...inMemory, '--admin-port', '0', '--environment', environment];
+      await using service = await startService(args, { cwd });
+      const { stdout, stderr } = service.output;
+      const lines = stderr
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      assert.deepEqual(
+        lines.map(({ level, msg }, index) => [level, start[index]?.test(msg)]),
+        start.map(() => ['info', true]),
+      );
+      assert.match(stdout, printed);
+    });
+  }
+
+  test('log › a start with --log-level warn › is text on standard output', async () => {
+    await using service = await startService([...inMemory, '--log-level', 'warn'], { cwd });
+    assert.match(service.output.stdout, /^petstore \d\S+ listens on .*\nThe first key, /);
+    assert.equal(service.output.stderr, '');
+  });
+
   test('log › requests › are JSON lines on standard error without a key', async () => {
     await using service = await startService(inMemory, { cwd });
     const { key, url } = service;
@@ -70,18 +104,36 @@ describe('log', { concurrency: 2 }, () => {
     assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
   });
 
+  const skip = !HAS_TERMINAL && 'no `script` of Linux gives a terminal here';
+  /** Node gives a terminal of a CI fewer colours. */
+  const onTerminal = (rest = '') => {
+    const command = `unset CI; exec script --quiet --return --command "$*${rest}" /dev/null`;
+    return ['sh', '-c', command, 'sh'];
+  };
+
+  for (const [what, rest] of [
+    ['a terminal', ''],
+    ['a pipe, and the log on a terminal', ' | cat'],
+    ['a terminal, and the log in a file', ' 2>error.log'],
+  ] as const) {
+    test(`log › a start whose standard output is ${what} › is for a person`, { skip }, async () => {
+      await using service = await startService(inMemory, { cwd, within: onTerminal(rest) });
+      assert.match(
+        service.output.stdout,
+        /^petstore \d\S+ listens on .*\r\nThe first key, .*\r\n {2}curl .*\r\n$/,
+      );
+    });
+  }
+
   for (const [env, colour] of [
     [{ NO_COLOR: '', FORCE_COLOR: '', TERM: 'xterm-256color' }, String.raw`\x1b\[32m200\x1b\[39m`],
     [{ NO_COLOR: '1', FORCE_COLOR: '', TERM: 'xterm-256color' }, '200'],
   ] as const) {
-    const skip = !HAS_TERMINAL && 'no `script` of Linux gives a terminal here';
     test(`log › a terminal, NO_COLOR ${env.NO_COLOR === '' ? 'not set' : 'set'} › is for a person`, {
       skip,
     }, async () => {
       const { FORCE_COLOR: _, ...variables } = env;
-      // Node gives a terminal of a CI fewer colours.
-      const terminal = 'unset CI; exec script --quiet --return --command "$*" /dev/null';
-      const within = ['sh', '-c', terminal, 'sh'];
+      const within = onTerminal();
       await using service = await startService(inMemory, { cwd, within, env: variables });
       assert.equal(await ask(service.url, service.key), 200);
       const line = new RegExp(

@@ -7,15 +7,16 @@ import { describe, test } from 'node:test';
 import pg from 'pg';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { type RunningService, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
 
-/** The address that the start prints. */
-function getAdmin({ output }: RunningService): string {
-  const [, url] = /metrics at (http:\S+)\/metrics/.exec(output.stdout) ?? [];
-  assert.ok(url, output.stdout);
+/** The address that the start tells. */
+function getAdmin(service: RunningService): string {
+  const start = readStart(service);
+  const [, url] = /metrics at (http:\S+)\/metrics/.exec(start) ?? [];
+  assert.ok(url, start);
   return url;
 }
 

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import manifest from '../../package.json' with { type: 'json' };
 import { runCurl } from '../support/curl.ts';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { type RunningService, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -29,10 +30,10 @@ describe('start', () => {
   after(() => service[Symbol.asyncDispose]());
 
   test('first start in staging › its printed line › lists the pets', async () => {
-    const [where, words, curl = '', ...rest] = service.output.stdout.split('\n');
+    const [where, words, curl = '', ...rest] = readStart(service).split('\n');
     assert.equal(
       where,
-      `petstore listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), documentation at /docs`,
+      `petstore ${manifest.version} listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), documentation at /docs`,
     );
     assert.equal(words, 'The first key, which is shown only now, and how to use it:');
     assert.deepEqual(rest, ['']);
@@ -41,7 +42,7 @@ describe('start', () => {
 
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
     await using production = await startService(['--environment', 'production'], { cwd });
-    const [where, words, command = '', ...rest] = production.output.stdout.split('\n');
+    const [where, words, command = '', ...rest] = readStart(production).split('\n');
     assert.ok(
       where?.endsWith(` (production, store sqlite:${cwd}/petstore.db), documentation at /docs`),
     );
@@ -68,10 +69,9 @@ describe('start', () => {
     using database = new DatabaseSync(join(cwd, 'petstore.db'));
     database.exec("insert into idempotency_keys values (1, 'expired', 1, 1, null)");
     service = await startService([], { cwd });
-    const { stdout } = service.output;
     assert.equal(
-      stdout,
-      `petstore listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), documentation at /docs\n`,
+      readStart(service),
+      `petstore ${manifest.version} listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), documentation at /docs\n`,
     );
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 200);
@@ -82,7 +82,7 @@ describe('start', () => {
   test('start in staging › its only key revoked › says how to make another', async () => {
     await runProgram(['keys', 'revoke', '1'], { cwd });
     await using other = await startService([], { cwd });
-    const [, words, command = ''] = other.output.stdout.split('\n');
+    const [, words, command = ''] = readStart(other).split('\n');
     assert.equal(words, 'No staging key is active. To make one:');
     const made = await paste(command.replace('NAME', 'me'));
     const headers = { authorization: `Bearer ${made.stdout.trim()}` };

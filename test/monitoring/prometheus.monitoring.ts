@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createTestDatabase } from '../support/postgres.ts';
-import { startService } from '../support/program.ts';
+import { readStart, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -45,7 +45,7 @@ test('Prometheus › two workers under load › has data for every panel and eve
     ['--database', database.address, '--workers', '2', '--admin-port', '0'],
     { cwd },
   );
-  const [, target = ''] = /metrics at http:\/\/(\S+)\/metrics/.exec(service.output.stdout) ?? [];
+  const [, target = ''] = /metrics at http:\/\/(\S+)\/metrics/.exec(readStart(service)) ?? [];
 
   await cp(MONITORING, cwd, { recursive: true });
   const configuration = await readFile(join(MONITORING, 'prometheus.yml'), 'utf8');

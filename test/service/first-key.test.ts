@@ -16,11 +16,10 @@ test('ensureFirstKey › the only key has expired › says how to make one, and 
   await store.keys.add(createNewKey({ expiresAt: 1 }));
   const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
   t.mock.property(process, 'argv', ['node', "/opt/Ann's or Ben's/bin.js"]);
-  const lines = await ensureFirstKey(options, 8080, store);
-  assert.deepEqual(lines, [
-    'No staging key is active. To make one:',
-    String.raw`  '/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`,
-  ]);
+  const { notes, secret } = await ensureFirstKey(options, 8080, store);
+  const command = String.raw`'/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`;
+  assert.deepEqual(notes, [`No staging key is active. To make one:\n  ${command}`]);
+  assert.equal(secret, undefined);
   assert.equal((await store.keys.list()).length, 1);
 });
 
@@ -29,9 +28,9 @@ test('ensureFirstKey › of two processes at once › prints and leaves one key'
   await using store = disposable(await openStore(database, { create: true }));
   const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
   const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store)));
-  const [[, curl = ''] = [], ...others] = printed.filter((lines) => lines.length > 0);
+  const [secret = '', ...others] = printed.flatMap((announcement) => announcement.secret ?? []);
   assert.deepEqual(others, []);
-  const [text = ''] = /petstore_stag_\w+/.exec(curl) ?? [];
+  const [text = ''] = /petstore_stag_\w+/.exec(secret) ?? [];
   const key = await store.keys.find(digestApiKey(text));
   const states = (await store.keys.list()).map(({ id, revokedAt }) => [
     id,
@@ -54,6 +53,7 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
     if (calls > 1) throw new PetstoreError('unavailable', 'away');
     return store.keys.list();
   };
-  const lines = await ensureFirstKey(options, 8080, { ...store, keys: { ...store.keys, list } });
-  assert.match(lines.join(), /petstore_stag_/);
+  const keys = { ...store.keys, list };
+  const { secret } = await ensureFirstKey(options, 8080, { ...store, keys });
+  assert.match(secret ?? '', /petstore_stag_/);
 });

@@ -121,7 +121,7 @@ export async function startService(
   options: RunOptions,
 ): Promise<RunningService> {
   const program = startProgram(['serve', '--port', '0', ...args], options);
-  const url = await waitFor(program, /listens on (http:\S+)/, options).catch((error) => {
+  const url = await waitFor(program, /listens on (http:\S+) /, options).catch((error) => {
     program.process.kill('SIGKILL');
     throw error;
   });
@@ -132,6 +132,13 @@ export async function startService(
     port: Number(new URL(url).port),
     key,
   };
+}
+
+/** What the start said so far: as lines of the log, then on standard output. */
+export function readStart({ output: { stdout, stderr } }: RunningProgram): string {
+  const lines = stderr.split('\n').filter((line) => line.endsWith('}'));
+  const messages = lines.flatMap((line) => JSON.parse(line).msg ?? []);
+  return [...messages, stdout].join('\n');
 }
 
 async function waitFor(
@@ -145,7 +152,8 @@ async function waitFor(
   });
   const deadline = performance.now() + startMsMax;
   for (;;) {
-    const found = pattern.exec(program.output.stdout)?.[1];
+    const { stdout, stderr } = program.output;
+    const found = pattern.exec(stdout + stderr)?.[1];
     if (found !== undefined) return found;
     if (isFinished) throw new Error(`the program ended early: ${program.output.stderr}`);
     if (performance.now() > deadline) {

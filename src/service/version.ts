@@ -1,0 +1,7 @@
+/** The version of this program, as package.json has it. */
+
+import { readFileSync } from 'node:fs';
+
+const MANIFEST = new URL('../../package.json', import.meta.url);
+
+export const { version: VERSION }: { version: string } = JSON.parse(readFileSync(MANIFEST, 'utf8'));
