@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { listChildren } from '../support/children.ts';
@@ -62,31 +61,4 @@ test(`strace › ${CREATES} creates by ${CLIENTS} clients › shows each 201 aft
   assert.deepEqual(violations, []);
   assert.equal(rows, CREATES);
   assert.equal(answers, CREATES);
-});
-
-test('strace › answers before their sync, or without one › is a violation', async () => {
-  await using folder = await createFolder();
-  const cwd = folder.path;
-  const file = join(cwd, 'trace');
-  const write = (count: number) =>
-    `2  pwrite64(20</x/p.db-wal>, "\\3pet ${count}!\\1"..., 4096, 0) = 4096`;
-  const answer = (count: number) =>
-    `1  write(30<socket:[7]>, "HTTP/1.1 201 Created\\r\\n{\\"name\\":\\"pet ${count}!\\"}", 40) = 40`;
-  const BEGUN = '2  fdatasync(20</x/p.db-wal> <unfinished ...>';
-  const ENDED = '2  <... fdatasync resumed>)          = 0';
-  const FAILED = '2  <... fdatasync resumed>)          = -1 EIO (Input/output error)';
-  const CASES: readonly (readonly [violations: number, lines: readonly string[]])[] = [
-    [0, [write(1), BEGUN, ENDED, answer(1)]],
-    [1, [write(1), answer(1), BEGUN, ENDED]],
-    [1, [write(1), BEGUN, answer(1), ENDED]],
-    [1, [BEGUN, write(1), ENDED, answer(1)]],
-    [1, [write(1), BEGUN, FAILED, answer(1)]],
-    [1, [write(1), BEGUN, ENDED, answer(1), write(2), answer(2)]],
-    [1, [BEGUN, ENDED, answer(1)]],
-  ];
-  for (const [expected, lines] of CASES) {
-    await writeFile(file, lines.join('\n'));
-    const { violations } = await readTrace(file, NAME);
-    assert.equal(violations.length, expected, lines.join('\n'));
-  }
 });
