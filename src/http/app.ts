@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Log, RequestLine } from '../log.ts';
+// biome-ignore lint/style/noRestrictedImports: only a type, of the table of all options
 import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
 import { findClient } from './client-address.ts';
