@@ -54,49 +54,6 @@ function spell(coefficient: bigint, exponent: number, how: Spelling): string {
   return sign + whole + fraction + written;
 }
 
-for (const [digits, value] of [
-  ['0', 0n],
-  ['-0', 0n],
-  ['-0.0e-5', 0n],
-  ['0e999999999', 0n],
-  ['0.000e-999999999', 0n],
-  ['1.0', 1n],
-  ['1e2', 100n],
-  ['1E+2', 100n],
-  ['100e-2', 1n],
-  ['1.5e1', 15n],
-  ['0.05e2', 5n],
-  ['9007199254740993', 9_007_199_254_740_993n],
-  ['9223372036854775807', INT64_MAX],
-  ['9.223372036854775807e18', INT64_MAX],
-  ['-9223372036854775808.000', INT64_MIN],
-] as const) {
-  test(`findInt64 › ${digits} › is ${value}`, () => {
-    assert.equal(findInt64(digits), value);
-  });
-}
-
-for (const digits of [
-  '1.5',
-  '1e-1',
-  '10e-2',
-  '1.05e1',
-  '9007199254740992.5',
-  '0.00000000000000000001',
-  '9223372036854775808',
-  '-9223372036854775809',
-  '9223372036854775807.1',
-  '1e19',
-  '1e400',
-  '1e-400',
-  '1e999999999999999999999',
-  '1e-999999999999999999999',
-]) {
-  test(`findInt64 › ${digits} › is none`, () => {
-    assert.equal(findInt64(digits), undefined);
-  });
-}
-
 for (const text of [
   '',
   ' 1',
@@ -168,28 +125,3 @@ test('findCanonicalInt64 › any other text › is none', () => {
     }),
   );
 });
-
-for (const decimal of [
-  '',
-  ' 1',
-  '1 ',
-  '1\n',
-  '007',
-  '-07',
-  '+1',
-  '-',
-  '-0',
-  '00',
-  '1.0',
-  '1e2',
-  '0x10',
-  'abc',
-  '١',
-  '9223372036854775808',
-  '-9223372036854775809',
-  '9'.repeat(60_000),
-]) {
-  test(`findCanonicalInt64 › ${JSON.stringify(decimal).slice(0, 24)} › is none`, () => {
-    assert.equal(findCanonicalInt64(decimal), undefined);
-  });
-}

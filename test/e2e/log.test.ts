@@ -82,15 +82,6 @@ describe('log', { concurrency: 2 }, () => {
         ['GET', undefined, 404, null],
       ],
     );
-    for (const { level, time, ms, requestId, client, pid } of requests) {
-      assert.equal(level, 'info');
-      assert.equal(client, '127.0.0.1');
-      assert.equal(pid, service.process.pid);
-      assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-      assert.ok(Math.abs(Date.parse(time) - Date.now()) < 60_000);
-      assert.ok(ms >= 0);
-      assert.match(requestId, /^[0-9a-f-]{36}$/);
-    }
     assert.ok(!stderr.includes(key.slice(0, 30)));
     assert.equal(stdout.split(key).length, 2);
   });

@@ -108,21 +108,6 @@ describe('the admin listener', { concurrency: 2 }, () => {
     }
   });
 
-  test('the admin listener › its paths, and those of the public one › are apart', async () => {
-    const args = ['--database', 'sqlite::memory:', '--admin-port', '0'];
-    await using service = await startService(args, { cwd });
-    const admin = getAdmin(service);
-    for (const [url, status] of [
-      [`${admin}/livez`, 200],
-      [`${admin}/readyz`, 200],
-      [`${admin}/v1/pets`, 404],
-      [`${admin}/docs/`, 404],
-      [`${service.url}/metrics`, 404],
-    ] as const) {
-      assert.equal((await fetch(url)).status, status, url);
-    }
-  });
-
   for (const workers of ['1', '2']) {
     test(`serve › an admin port that is busy, ${workers} of --workers › exits with 1 and one line`, async () => {
       const other = createServer().listen(0, '127.0.0.1');

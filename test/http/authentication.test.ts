@@ -384,14 +384,13 @@ test('Authorization › a key that is revoked while its body is still coming ›
     const [, ...answer] = (await connection.readToEnd()).split('\r\n\r\n');
     return parseAnswer(answer.join('\r\n\r\n')).status;
   };
-  const count = async () => (await store.pets.list({ limit: 100_000 })).pets.length;
-  const before = await count();
+  const before = await store.pets.count();
   assert.equal(await add(499, async () => {}), 201);
   assert.equal(counted.finds, 1);
   assert.equal(await add(500, async () => {}), 201);
   assert.equal(counted.finds, 3);
   assert.equal(await add(500, () => store.keys.revoke(id, Date.now())), 401);
-  assert.equal(await count(), before + 2);
+  assert.equal(await store.pets.count(), before + 2);
 });
 
 test('Expect: 100-continue › in HTTP/1.0, which has no such answer › is not looked at', async () => {

@@ -40,8 +40,7 @@ test('POST /v1/pets › any pet › is the same, to the last digit, in its answe
 });
 
 test('POST /v1/pets › any pet with one wrong field › answers 400 with the field and adds nothing', async () => {
-  const count = async () => (await service.store.pets.list({ limit: 100_000 })).pets.length;
-  const before = await count();
+  const before = await service.store.pets.count();
   await fc.assert(
     fc.asyncProperty(invalidNewPet, async ({ json, field }) => {
       assertError(
@@ -51,7 +50,7 @@ test('POST /v1/pets › any pet with one wrong field › answers 400 with the fi
       );
     }),
   );
-  assert.equal(await count(), before);
+  assert.equal(await service.store.pets.count(), before);
 });
 
 test('POST /v1/pets › any bytes › answers 201 or 400, never a failure', async () => {

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 
@@ -40,23 +39,12 @@ for (const [what, headers, body] of [
   ['sends another media type', { 'content-type': 'text/plain' }, 'Rex'],
 ] as const) {
   test(`a read-only key › ${what} › answers 403 and adds nothing`, async () => {
-    const count = async () => (await store.pets.list({ limit: 100 })).pets.length;
-    const before = await count();
+    const before = await store.pets.count();
     assertError(
       await post(readOnly, headers, body),
       'forbidden',
       /^this API key may list and get pets, and not add any$/,
     );
-    assert.equal(await count(), before);
+    assert.equal(await store.pets.count(), before);
   });
 }
-
-test('a read-only key › once it is revoked › is refused as any key', async () => {
-  const id = (await store.keys.list()).find(({ isReadOnly }) => isReadOnly)?.id ?? 0;
-  await store.keys.revoke(id, Date.now());
-  // A revocation holds within a second.
-  await sleep(1_000);
-  assertError(await post(readOnly), 'unauthorized', /API key/);
-  const headers = { authorization: `Bearer ${readOnly}` };
-  assertError(await send(port, { path: '/v1/pets', headers }), 'unauthorized', /API key/);
-});

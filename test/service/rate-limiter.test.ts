@@ -21,26 +21,6 @@ const course = fc.array(
 /** What rounding may add up to. */
 const ROUNDING = 1e-3;
 
-test('TokenBuckets › any course of requests › between any two moments a burst and the rate pass, and no more', () => {
-  fc.assert(
-    fc.property(perSecond, fc.integer({ min: 1, max: 20 }), course, (rate, burst, steps) => {
-      let now = 0;
-      const buckets = new TokenBuckets(rate, burst, () => now);
-      const passed: { readonly key: number; readonly at: number }[] = [];
-      for (const { key, ms } of steps) {
-        now += ms;
-        if (buckets.take(key) >= 0) passed.push({ key, at: now });
-      }
-      for (const [first, { key, at: from }] of passed.entries()) {
-        const same = passed.slice(first).filter((each) => each.key === key);
-        for (const [index, { at }] of same.entries()) {
-          assert.ok(index + 1 <= burst + ((at - from) * rate) / 1_000 + ROUNDING);
-        }
-      }
-    }),
-  );
-});
-
 test('TokenBuckets › any course of requests › each answer is what the key may still send', () => {
   fc.assert(
     fc.property(perSecond, fc.integer({ min: 1, max: 20 }), course, (rate, burst, steps) => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -16,10 +16,9 @@ import { BUSY_MS_MAX } from '../../src/storage/limits.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import { disposable } from '../support/disposable.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { addOnce, createNewKey, listAll, REQUEST, REX } from './contract/data.ts';
+import { addOnce, REQUEST, REX } from './contract/data.ts';
 
 const PET = ['name', 'category_id'];
 const PAGE_BYTES = 4_096;
@@ -111,18 +110,6 @@ describe('outcomes', () => {
       /^Error: NOT NULL constraint failed: pets.name$/,
     );
     assert.deepEqual(await engine.read('select * from pets'), []);
-  });
-
-  test('SqliteWriter › many writes one after the other › leave no listener behind', async (t) => {
-    const warnings: string[] = [];
-    const warn = ({ message }: Error) => warnings.push(message);
-    process.on('warning', warn);
-    t.after(() => process.off('warning', warn));
-    await using writer = disposable(new SqliteWriter(createFile()));
-    for (let count = 0; count < 12; count += 1) {
-      assert.deepEqual(await writer.commit([[{ sql: 'select 1', values: [] }]]), [[[[1n]]]]);
-    }
-    assert.deepEqual(warnings, []);
   });
 
   test('addOnce › a key that is purged before its pet is found › is unavailable', async () => {
@@ -275,24 +262,6 @@ describe('locks', () => {
 });
 
 describe('copies', () => {
-  test('copyStore › from one file to another › has all of it, and the next ids', async () => {
-    const [from, to] = [`sqlite:${createFile()}`, `sqlite:${createFile()}`];
-    const newKey = createNewKey();
-    const copy = () => copyStore({ from, to }, () => undefined);
-    await assert.rejects(copy(), { name: 'PetstoreError', message: /^there is no database / });
-    await using source = disposable(await openStore(from, { create: true }));
-    await addOnce(source.pets, REX, REQUEST);
-    await source.pets.remove((await source.pets.add(REX)).id);
-    await source.keys.add(newKey);
-    assert.equal((await copy()).keys, 1);
-    await assert.rejects(copy(), { name: 'PetstoreError', code: 'bad_request' });
-    await using target = disposable(await openStore(to, { create: false }));
-    assert.deepEqual(await listAll(target), await listAll(source));
-    assert.deepEqual(await target.keys.find(newKey.digest), (await source.keys.list())[0]);
-    assert.equal((await addOnce(target.pets, REX, REQUEST)).id, 1n);
-    assert.equal((await target.pets.add(REX)).id, 3n);
-  });
-
   test('copyStore › an error of the progress › closes both', async () => {
     const [from, to] = [createFile(), createFile()];
     await using source = await openNew(from);
@@ -329,19 +298,6 @@ describe('copies', () => {
         onProgress,
       );
     };
-
-    test(`writeBackup › of an engine of ${what} › is a private file that is checked at last`, async () => {
-      const { file, list } = createTarget();
-      const phases: (readonly [string, number | undefined])[] = [];
-      await backUp(file, (phase, part) => phases.push([phase, part]));
-      assert.deepEqual(phases.at(-1), ['checking', undefined]);
-      if (!isCopied) assert.deepEqual(phases[0], ['copied', 1]);
-      assert.deepEqual(list(), ['backup.db']);
-      if (process.platform !== 'win32') assert.equal(statSync(file).mode & 0o777, 0o600);
-      using copy = new DatabaseSync(file, { readOnly: true });
-      assert.equal(copy.prepare('select name from pets').get()?.name, 'Rex');
-      assert.equal(copy.prepare('pragma journal_mode').get()?.journal_mode, 'delete');
-    });
 
     test(`writeBackup › of an engine of ${what} › is on the disk before it has its name, which is so at the end`, async (t) => {
       const { file, list } = createTarget();

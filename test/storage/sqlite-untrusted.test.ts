@@ -48,16 +48,6 @@ describe('a changed SQLite file', () => {
     await assert.rejects(store.pets.add(REX), /unsafe use of virtual table/);
   });
 
-  test('store.check › a table that was dropped since › fails', async () => {
-    for (const table of ['pets', 'api_keys']) {
-      const file = join(folder, `no ${table}.db`);
-      await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
-      await store.check();
-      change(file, `drop table ${table}`);
-      await assert.rejects(store.check(), /no such table/);
-    }
-  });
-
   test('SqliteConnection › a statement against the schema › is refused', () => {
     using connection = new SqliteConnection(join(folder, 'defended.db'), 0);
     connection.exec(SETTINGS);

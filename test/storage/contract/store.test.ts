@@ -131,15 +131,6 @@ for (const engine of ENGINES) {
       assert.notEqual(more[0]?.id, more[1]?.id);
     });
 
-    test(`store.close ${on} › then opened again › has what was there`, async () => {
-      await using opened = await openNewStore(engine);
-      const first = await opened.openAgain();
-      const added = await first.pets.add(REX);
-      await first.close();
-      const second = await opened.openAgain();
-      assert.deepEqual(await second.pets.find(added.id), added);
-    });
-
     test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
       await using opened = await openNewStore(engine);
       await using store = disposable(
