@@ -36,6 +36,11 @@ for (const [what, text, expected] of [
     [{ name: 'Tom', categoryId: 2n, status: 'sold' }],
   ],
   [
+    'semicolons, and commas in its header and cells',
+    '"id, old";name;categoryId\n1,5;Rex;1\n',
+    [{ name: 'Rex', categoryId: 1n }],
+  ],
+  [
     'carriage returns in cells',
     'name,categoryId\na\rb,1\r\n"c\r",2\n',
     [

@@ -8,6 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
+import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, PATIENT } from '../support/postgres.ts';
 import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
@@ -130,6 +131,15 @@ describe('keys', { concurrency: 2 }, () => {
     );
     assert.deepEqual({ rest, stderr }, { rest: [''], stderr: `Store: ${folder.store}\n` });
     assert.ok(!stdout.includes(key.trim()));
+  });
+
+  test('keys list › a key that was used › has the time of its last use', async () => {
+    await using folder = await createKeyFolder();
+    await folder.keys(0, 'create', '--name', 'ci');
+    await using store = disposable(await openStore(folder.store, { create: false }));
+    await store.keys.touch(1, Date.UTC(2026, 10, 23, 12, 34, 56));
+    assert.equal((await folder.list())[0]?.lastUsed, '2026-11-23T12:34:56Z');
+    assert.match((await folder.keys(0, 'list')).stdout, / 2026-11-23T12:34:56Z\n$/);
   });
 
   test('keys revoke › a key, then again › says so and keeps it as revoked', async () => {

@@ -10,11 +10,12 @@ import { PetstoreError } from '../../src/error.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 
 const PLAIN = 'Bearer realm="petstore"';
 const INVALID = 'Bearer realm="petstore", error="invalid_token"';
 
-const service = await startTestApp();
+const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
 after(() => service[Symbol.asyncDispose]());
 const { port, key, store } = service;
 
@@ -28,34 +29,54 @@ await store.keys.add({
   createdAt: Date.now(),
 });
 const revoked = await addKey(store, { environment: 'staging' });
-const revokedId = (await store.keys.find(digestApiKey(revoked)))?.id ?? 0;
-await store.keys.revoke(revokedId, Date.now());
+const findId = async (text: string) => (await store.keys.find(digestApiKey(text)))?.id ?? 0;
+await store.keys.revoke(await findId(revoked), Date.now());
 
-for (const [what, authorization, challenge] of [
-  ['without a credential', undefined, PLAIN],
-  ['with the scheme alone', 'Bearer', PLAIN],
-  ['with another scheme', 'Basic dXNlcjpwYXNzd29yZA==', PLAIN],
-  ['with another scheme around a good key', `Basic ${key}`, PLAIN],
-  ['with a good key and no scheme', key, PLAIN],
-  ['with a good key glued to the scheme', `Bearer${key}`, PLAIN],
-  ['with an unknown key', `Bearer ${createApiKeyText('staging')}`, INVALID],
-  ['with a malformed key', 'Bearer petstore_stag_', INVALID],
-  ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID],
-  ['with an expired key', `Bearer ${expired}`, INVALID],
-  ['with a revoked key', `Bearer ${revoked}`, INVALID],
-  ['with a key of the other environment', `Bearer ${otherEnvironment}`, INVALID],
-  ['with a key that is stored for the other environment', `Bearer ${issuedForStaging}`, INVALID],
-  ['with something behind the key', `Bearer ${key} x`, INVALID],
-  ['with a comma behind the key', `Bearer ${key},`, INVALID],
-  ['with the key in another case', `Bearer ${key.toUpperCase()}`, INVALID],
-  ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID],
-  ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID],
-  ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID],
+/** Each sends from an address of its own, since not all refusals of one client are logged. */
+let clients = 0;
+
+for (const [what, authorization, challenge, reason, known] of [
+  ['without a credential', undefined, PLAIN, 'missing'],
+  ['with the scheme alone', 'Bearer', PLAIN, 'malformed'],
+  ['with another scheme', 'Basic dXNlcjpwYXNzd29yZA==', PLAIN, 'malformed'],
+  ['with another scheme around a good key', `Basic ${key}`, PLAIN, 'malformed'],
+  ['with a good key and no scheme', key, PLAIN, 'malformed'],
+  ['with a good key glued to the scheme', `Bearer${key}`, PLAIN, 'malformed'],
+  ['with an unknown key', `Bearer ${createApiKeyText('staging')}`, INVALID, 'unknown'],
+  ['with a malformed key', 'Bearer petstore_stag_', INVALID, 'malformed'],
+  ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID, 'malformed'],
+  ['with an expired key', `Bearer ${expired}`, INVALID, 'expired', expired],
+  ['with a revoked key', `Bearer ${revoked}`, INVALID, 'revoked', revoked],
+  [
+    'with a key of the other environment',
+    `Bearer ${otherEnvironment}`,
+    INVALID,
+    'other environment',
+  ],
+  [
+    'with a key that is stored for the other environment',
+    `Bearer ${issuedForStaging}`,
+    INVALID,
+    'other environment',
+    issuedForStaging,
+  ],
+  ['with something behind the key', `Bearer ${key} x`, INVALID, 'malformed'],
+  ['with a comma behind the key', `Bearer ${key},`, INVALID, 'malformed'],
+  ['with the key in another case', `Bearer ${key.toUpperCase()}`, INVALID, 'malformed'],
+  ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID, 'malformed'],
+  ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID, 'malformed'],
+  ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID, 'malformed'],
 ] as const) {
-  test(`Authorization › ${what} › answers 401 with its challenge and the one body`, async () => {
-    const headers: OutgoingHttpHeaders =
-      authorization === undefined ? {} : { Authorization: [authorization].flat() };
+  test(`Authorization › ${what} › answers 401 with its challenge and the one body, and logs why`, async () => {
+    clients += 1;
+    const client = `10.0.0.${clients}`;
+    const headers: OutgoingHttpHeaders = { 'x-forwarded-for': client };
+    if (authorization !== undefined) headers.Authorization = [authorization].flat();
     const answer = await send(port, { path: '/v1/pets', headers });
+    await until(() => service.log.some((line) => line.client === client));
+    const line = service.log.find((each) => each.client === client);
+    const keyId = known === undefined ? null : await findId(known);
+    assert.deepEqual([line?.reason, line?.keyId], [reason, keyId]);
     assertError(answer, 'unauthorized', /^a valid API key is required: send it as Authorization: /);
     assert.equal(answer.headers['www-authenticate'], challenge);
     assert.equal(answer.body, (await send(port, { path: '/v1/pets' })).body);

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
+import { createApiKeyText } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import type { PetStore } from '../../src/store.ts';
-import { addKey, startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, type Sent, send } from '../support/request.ts';
 import { type Answer, exchange, parseAnswer } from '../support/socket.ts';
 
@@ -242,43 +242,6 @@ test('log › a refusal that the client caused › is no error in it', async () 
     );
   }
 });
-
-const REVOKED = await addKey(service.store, { environment: 'staging' });
-const findId = async (key: string) => (await service.store.keys.find(digestApiKey(key)))?.id;
-await service.store.keys.revoke((await findId(REVOKED)) ?? 0, Date.now());
-const EXPIRED = await addKey(service.store, { environment: 'staging', expiresAt: Date.now() });
-const MOVED = createApiKeyText('staging');
-await service.store.keys.add({
-  digest: digestApiKey(MOVED),
-  name: 'moved',
-  environment: 'production',
-  createdAt: Date.now(),
-});
-
-for (const [what, credentials, reason, keyId] of [
-  ['no credentials', undefined, 'missing', null],
-  ['other credentials', 'Basic dXNlcjpwYXNz', 'malformed', null],
-  ['a key without its scheme', service.key, 'malformed', null],
-  ['a key with a typing mistake', `Bearer ${service.key.slice(0, -1)}`, 'malformed', null],
-  ['a key that is in no store', `Bearer ${createApiKeyText('staging')}`, 'unknown', null],
-  ['a revoked key', `Bearer ${REVOKED}`, 'revoked', await findId(REVOKED)],
-  ['an expired key', `Bearer ${EXPIRED}`, 'expired', await findId(EXPIRED)],
-  ['a key of production', `Bearer ${createApiKeyText('production')}`, 'other environment', null],
-  [
-    'a key that is stored for production',
-    `Bearer ${MOVED}`,
-    'other environment',
-    await findId(MOVED),
-  ],
-] as const) {
-  test(`log › ${what} › has the reason "${reason}", and the key when it is known`, async () => {
-    const headers = credentials === undefined ? {} : { authorization: credentials };
-    const { lines } = await sendAndRead({ path: '/v1/pets', headers });
-    const { status, code, ...line } = lines[0] ?? {};
-    assert.deepEqual({ status, code }, { status: 401, code: 'unauthorized' });
-    assert.deepEqual({ reason: line.reason, keyId: line.keyId }, { reason, keyId });
-  });
-}
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 

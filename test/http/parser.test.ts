@@ -43,23 +43,13 @@ const refused: readonly [string, string, Code, RegExp][] = [
   ['TLS on a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'bad_request', MALFORMED],
   ['the HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request', MALFORMED],
   ['an unknown method', `BREW /v1/pets HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
-  ['a method in lower case', `get /v1/pets HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
   ['an unknown protocol', `GET /v1/pets HTCPCP/1.0\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
-  ['an unknown version', `GET /v1/pets HTTP/3.7\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
   ['a space in the target', `GET /v1/a b HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', MALFORMED],
-  [
-    'bytes above ASCII in the target',
-    `GET /v1/é HTTP/1.1\r\n${HOST}\r\n`,
-    'bad_request',
-    MALFORMED,
-  ],
   ['line feeds alone', 'GET /livez HTTP/1.1\nHost: x\n\n', 'bad_request', MALFORMED],
   ['U+0000 in a field', get(`${HOST}X: a\0b\r\n`), 'bad_request', MALFORMED],
   ['a line feed in a field', get(`${HOST}X: a\nb\r\n`), 'bad_request', MALFORMED],
   ['a folded field', get(`${HOST}X: a\r\n b\r\n`), 'bad_request', MALFORMED],
   ['a space before a colon', get('Host : x\r\n'), 'bad_request', MALFORMED],
-  ['a field without a name', get(`${HOST}: x\r\n`), 'bad_request', MALFORMED],
-  ['a field without a colon', get(`${HOST}X\r\n`), 'bad_request', MALFORMED],
 
   ['the version 2.0', `GET /livez HTTP/2.0\r\n${HOST}\r\n`, 'bad_request', BAD_VERSION],
   ['the target *', `GET * HTTP/1.1\r\n${HOST}\r\n`, 'bad_request', BAD_TARGET],
@@ -79,10 +69,8 @@ const refused: readonly [string, string, Code, RegExp][] = [
 
   ['the coding gzip', coded('gzip'), 'bad_request', BAD_CODING],
   ['the coding identity', coded('identity'), 'bad_request', BAD_CODING],
-  ['the coding of no name', coded(''), 'bad_request', MALFORMED],
   ['the coding chunked behind gzip', coded('gzip, chunked'), 'bad_request', BAD_CODING],
   ['the coding chunked before gzip', coded('chunked, gzip'), 'bad_request', MALFORMED],
-  ['the coding chunked twice', coded('chunked, chunked'), 'bad_request', MALFORMED],
   [
     'Transfer-Encoding twice',
     coded('chunked\r\nTransfer-Encoding: chunked'),
@@ -98,22 +86,12 @@ const refused: readonly [string, string, Code, RegExp][] = [
 
   ['the coding Chunked, in another case', coded('Chunked'), 'bad_request', BAD_CODING],
   [
-    'two Content-Lengths',
-    sized('Content-Length: 5\r\nContent-Length: 29\r\n'),
-    'bad_request',
-    MALFORMED,
-  ],
-  [
     'the same Content-Length twice',
     sized('Content-Length: 29\r\nContent-Length: 29\r\n'),
     'bad_request',
     MALFORMED,
   ],
-  ['a list as Content-Length', sized('Content-Length: 29, 29\r\n'), 'bad_request', MALFORMED],
   ['a negative Content-Length', sized('Content-Length: -29\r\n'), 'bad_request', MALFORMED],
-  ['a Content-Length with a sign', sized('Content-Length: +29\r\n'), 'bad_request', MALFORMED],
-  ['a hexadecimal Content-Length', sized('Content-Length: 0x1d\r\n'), 'bad_request', MALFORMED],
-  ['an empty Content-Length', sized('Content-Length:\r\n'), 'bad_request', MALFORMED],
   [
     'a huge Content-Length',
     sized('Content-Length: 99999999999999999999\r\n'),
@@ -129,7 +107,6 @@ const refused: readonly [string, string, Code, RegExp][] = [
   ],
 
   ['a chunk size of no digits', coded('chunked', 'zz\r\n'), 'bad_request', MALFORMED],
-  ['a negative chunk size', coded('chunked', '-1\r\n'), 'bad_request', MALFORMED],
   ['a huge chunk size', coded('chunked', `${'f'.repeat(17)}\r\n`), 'bad_request', MALFORMED],
   ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n'), 'bad_request', MALFORMED],
   [
@@ -230,24 +207,6 @@ for (const [what, field, code, message] of [
 function splitAnswers(text: string): string[] {
   return text.split(/(?=HTTP\/1\.1 \d{3} )/);
 }
-
-test('pipelining › a good request before garbage › gets its 201 first, then the 400 comes and the end', async () => {
-  const [created = '', refusal = '', ...more] = splitAnswers(
-    await exchange(port, `${good}garbage\r\n\r\n`),
-  );
-  assertJson(parseAnswer(created), 201);
-  assertError(parseAnswer(refusal), 'bad_request', MALFORMED);
-  assert.deepEqual(more, []);
-});
-
-test('pipelining › requests that all arrive at once › are answered in their order', async () => {
-  const requests = [good, get(HOST), good, get(HOST), `${get(HOST)}garbage\r\n\r\n`];
-  const answers = splitAnswers(await exchange(port, requests.join(''))).map(parseAnswer);
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [201, 200, 201, 200, 200, 400],
-  );
-});
 
 test('pipelining › a good request before CONNECT › gets its 201 first, then the 405 comes and the end', async () => {
   const text = await exchange(port, `${good}CONNECT x:80 HTTP/1.1\r\n${HOST}\r\n`);

@@ -1,0 +1,165 @@
+/** Pet files that are written: each is read back as it was, to the letter, and a failure leaves the old file. */
+
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { writePets } from '../../src/cli/pet-file/pet-file.ts';
+import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
+import type { Pet } from '../../src/pet.ts';
+import { int64, name, status } from '../arbitraries.ts';
+import { collect, readGood, refuses } from '../support/pet-file.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+
+const ENDINGS = ['ndjson', 'jsonl', 'json', 'csv'] as const;
+
+const folder = createProcessFolder();
+
+async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** Names that a row of CSV could be cut at, of which the arbitrary names have few. */
+const csvName = fc
+  .string({ unit: fc.constantFrom(...'",\n\r \u2028\u2029\ufeff\\a'), minLength: 1, maxLength: 20 })
+  .filter((text) => /["',\\a]/.test(text));
+
+const pet: fc.Arbitrary<Pet> = fc.record(
+  { id: int64, name: fc.oneof(name, csvName), categoryId: int64, status },
+  { requiredKeys: ['id', 'name', 'categoryId'], noNullPrototype: true },
+);
+
+describe('pets export', () => {
+  for (const ending of ENDINGS) {
+    test(`pets export › any pets to ${ending} › read back equal`, async () => {
+      const file = join(folder, `round.${ending}`);
+      await fc.assert(
+        fc.asyncProperty(fc.array(pet), async (pets) => {
+          await writePets({ file }, iterate(pets), new PassThrough());
+          const expected = pets.map(({ id: _, ...newPet }) => newPet);
+          assert.deepEqual(await collect(readGood(file)), expected);
+        }),
+      );
+    });
+
+    test(`pets export › more than one write to ${ending} › reads back equal`, async () => {
+      const file = join(folder, `many.${ending}`);
+      const pets = Array.from({ length: 5_000 }, (_, index) => ({
+        id: BigInt(index),
+        name: `${'🐈"é\n'.repeat(index % 40)}x`,
+        categoryId: 2n ** 62n + BigInt(index),
+      }));
+      await writePets({ file }, iterate(pets), new PassThrough());
+      const expected = pets.map(({ id: _, ...newPet }) => newPet);
+      assert.deepEqual(await collect(readGood(file)), expected);
+    });
+  }
+
+  const pets: Pet[] = [
+    { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
+    { id: 2n, name: ' Tom', categoryId: 1n },
+    { id: 3n, name: 'Tom ', categoryId: 1n },
+    { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
+  ];
+  const texts = {
+    ndjson: [
+      '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}\n',
+      '{"id":2,"name":" Tom","categoryId":1}\n{"id":3,"name":"Tom ","categoryId":1}\n',
+      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n',
+    ].join(''),
+    json: [
+      '[\n{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807},\n',
+      '{"id":2,"name":" Tom","categoryId":1},\n{"id":3,"name":"Tom ","categoryId":1},\n',
+      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n]\n',
+    ].join(''),
+    csv: [
+      'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n',
+      '2," Tom",1,\n3,"Tom ",1,\n',
+      '9223372036854775807," \r",-9223372036854775808,sold\n',
+    ].join(''),
+  };
+  for (const [ending, text] of Object.entries(texts)) {
+    test(`pets export › pets to ${ending} › are written to the letter`, async () => {
+      const file = join(folder, `letter.${ending}`);
+      await writePets({ file }, iterate(pets), new PassThrough());
+      assert.equal(await readFile(file, 'utf8'), text);
+    });
+  }
+
+  test('pets export › without a file › writes NDJSON to standard output', async () => {
+    const stdout = new PassThrough();
+    await writePets({}, iterate(pets), stdout);
+    assert.equal(stdout.setEncoding('utf8').read(), texts.ndjson);
+  });
+
+  test('pets export › a format that is named › is written, to a file and to standard output', async () => {
+    const file = join(folder, 'named.json');
+    await writePets({ file, format: 'csv' }, iterate(pets), new PassThrough());
+    assert.equal(await readFile(file, 'utf8'), texts.csv);
+    const stdout = new PassThrough();
+    await writePets({ format: 'csv' }, iterate(pets), stdout);
+    assert.equal(String(stdout.read()), texts.csv);
+  });
+
+  test('pets export › that fails › leaves the old file and nothing else', async () => {
+    const inner = createProcessFolder();
+    const file = join(inner, 'pets.csv');
+    await writeFile(file, 'old');
+    async function* failing(): AsyncGenerator<Pet> {
+      for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
+      throw new Error('the database is gone');
+    }
+    await assert.rejects(writePets({ file }, failing(), new PassThrough()), /the database is gone/);
+    assert.deepEqual(await readdir(inner), ['pets.csv']);
+    assert.equal(await readFile(file, 'utf8'), 'old');
+    await writePets({ file }, iterate(pets), new PassThrough());
+    assert.equal(await readFile(file, 'utf8'), texts.csv);
+  });
+
+  test('pets export › to a place where no file can be › says so in one line', async () => {
+    const missing = join(folder, 'no', 'pets.csv');
+    await refuses(
+      () => writePets({ file: missing }, iterate(pets), new PassThrough()),
+      `${missing} cannot be written: no such file or directory`,
+    );
+    await refuses(
+      () => writePets({ file: 'pets.txt' }, iterate(pets), new PassThrough()),
+      /must end with one of/,
+    );
+  });
+
+  /** As many pets as are asked for, and how many that were. */
+  function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
+    let taken = 0;
+    async function* generate(): AsyncGenerator<Pet> {
+      for (; ; taken += 1) yield { id: BigInt(taken), name: 'Rex', categoryId: 1n };
+    }
+    return { pets: generate(), taken: () => taken };
+  }
+
+  test('pets export › to a reader that has gone › ends quietly', async () => {
+    const { pets: source } = endless();
+    let writes = 0;
+    const stdout = new Writable({
+      write(_chunk, _encoding, done) {
+        writes += 1;
+        done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+      },
+    });
+    await writePets({}, source, stdout);
+    assert.equal(writes, 3);
+  });
+
+  test('pets export › to a slow reader › takes no more pets than are read', async () => {
+    const { pets: source, taken } = endless();
+    const stdout = new Writable({ write: () => {} });
+    void writePets({}, source, stdout);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = taken();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(taken(), before);
+    assert.ok(before < 10_000);
+  });
+});
