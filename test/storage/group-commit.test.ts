@@ -3,16 +3,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
-import { groupCommit, type Outcome, toRowBytes } from '../../src/storage/group-commit.ts';
+import { groupCommit, type Outcome } from '../../src/storage/group-commit.ts';
 import { Statistics } from '../../src/store.ts';
 import { until } from '../support/until.ts';
 
-/** The most that may wait. */
-const WAITING_MAX = 10_000;
+/** The bytes of the writes that may wait. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
-/** The most of one commit. */
-const GROUP_MAX = 500;
 /** How long a write of some tests waits at most for its commit. */
 const WAIT_MS_MAX = 900;
 
@@ -202,35 +198,6 @@ test('groupCommit › a commit that throws at once › is a failure like any oth
   }
 });
 
-for (const [what, count, bytes] of [
-  ['10,000 writes', WAITING_MAX, 1],
-  ['8 MiB', 8, WAITING_BYTES_MAX / 8],
-] as const) {
-  test(`groupCommit › more than ${what} that wait › is refused at once, the others are written`, async () => {
-    const grouped = create(() => bytes);
-    const { write, commits } = grouped;
-    const first = watch([write(0)]);
-    await nextTurn();
-    // The commit that is under way does not count as waiting.
-    const waiting = watch(Array.from({ length: count }, (_, index) => write(index)));
-    const over = watch([write(1)]);
-    await assert.rejects(write(1), {
-      ...UNAVAILABLE,
-      message: 'too many writes wait for the disk',
-    });
-    assert.deepEqual(over, ['too many writes wait for the disk']);
-    await commits[0]?.end();
-    assert.deepEqual(first, [0]);
-    // Those that are committed do not wait any more, so there is room for as many.
-    const room = count - waiting.length + (commits[1]?.writes.length ?? 0);
-    const more = watch(Array.from({ length: room }, (_, index) => write(index)));
-    await assert.rejects(write(1), UNAVAILABLE);
-    await endAll(grouped);
-    const toDoubles = (length: number) => Array.from({ length }, (_, index) => 2 * index);
-    assert.ok(isDeepStrictEqual([waiting, more], [toDoubles(count), toDoubles(room)]));
-  });
-}
-
 test('groupCommit › a queue that was full when its commit failed › has room again', async () => {
   const { write, commits } = create(() => WAITING_BYTES_MAX);
   const seen = watch([write(1)]);
@@ -256,23 +223,6 @@ function createClock(t: TestContext): { pass(ms: number): void } {
     },
   };
 }
-
-test(`groupCommit › more than ${GROUP_MAX} writes that wait › are several commits in their order`, async () => {
-  const grouped = create();
-  const { write, commits } = grouped;
-  const seen = watch(Array.from({ length: 2 * GROUP_MAX + 1 }, (_, index) => write(index)));
-  await nextTurn();
-  await endAll(grouped);
-  assert.deepEqual(
-    commits.map(({ writes }) => [writes[0], writes.length]),
-    [
-      [0, GROUP_MAX],
-      [GROUP_MAX, GROUP_MAX],
-      [2 * GROUP_MAX, 1],
-    ],
-  );
-  assert.ok(seen.every((result, index) => result === 2 * index));
-});
 
 test('groupCommit › two commits of a second each › are counted, their writes too, and those that wait', async (t) => {
   const clock = createClock(t);
@@ -307,11 +257,4 @@ test('groupCommit › a write that waited for too long › is refused when the c
   assert.deepEqual(inTime, ['waits']);
   await commits[1]?.end();
   assert.deepEqual(inTime, [6]);
-});
-
-test('toRowBytes › the longest row of a pet › is counted with all its text and below 2 KiB', () => {
-  const row = ['x'.repeat(510), 2n ** 63n - 1n, 'available'];
-  assert.ok(toRowBytes(row) > 2 * 510);
-  assert.ok(toRowBytes(row) < 2_048);
-  assert.ok(toRowBytes([null]) > 0);
 });

@@ -17,14 +17,12 @@ import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { disposable } from '../support/disposable.ts';
+import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 
 const PET = ['name', 'category_id'];
-const PAGE_BYTES = 4_096;
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
-
-const createFile = () => join(createProcessFolder(), 'store.db');
 
 async function openNew(file = ':memory:') {
   return disposable(await openSqlite(file, { create: true }));

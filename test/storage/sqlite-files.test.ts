@@ -1,0 +1,354 @@
+/** The file of a store on SQLite: which files are opened, refused and left as they were, and what follows when one is damaged or gone. */
+
+import assert from 'node:assert/strict';
+import { readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, test } from 'node:test';
+import type { NewPet } from '../../src/pet.ts';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { checkPages, migrate } from '../../src/storage/sqlite/schema.ts';
+import { disposable } from '../support/disposable.ts';
+import { runProgram } from '../support/program.ts';
+import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { addOnce } from './contract/data.ts';
+
+const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
+/** The schema of the next release. */
+const NEWER = MIGRATIONS.length + 1;
+
+/** A file of that text. */
+async function write(text: string): Promise<string> {
+  const file = createFile();
+  await writeFile(file, text);
+  return file;
+}
+
+/** Cuts the file at that many bytes. */
+async function cut(file: string, bytes: number): Promise<string> {
+  await truncate(file, bytes);
+  return file;
+}
+
+describe('backup', () => {
+  /** More than one step of the copy, and more than SQLite keeps in memory. */
+  const PETS = 2_000;
+  const NAME_UNITS = 4_000;
+
+  test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
+    const file = await createDatabase(PETS, NAME_UNITS);
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    using other = new DatabaseSync(file);
+    const parts: number[] = [];
+    await store.backup(`${file}.backup`, (phase, part) => {
+      assert.equal(phase, part === undefined ? 'checking' : 'copied');
+      if (part !== undefined) parts.push(part);
+      if (parts.length === 1) other.exec("insert into pets (name, category_id) values ('Tom', 1)");
+    });
+    const count = 'select count(*) as pets from pets';
+    assert.ok(Number(other.prepare(count).get()?.pets) > PETS);
+    using copy = new DatabaseSync(`${file}.backup`, { readOnly: true });
+    assert.equal(copy.prepare(count).get()?.pets, PETS);
+    assert.ok((parts[0] ?? 0) > 0 && (parts.at(-1) ?? 1) < 1);
+    assert.deepEqual(parts, [...new Set(parts)].sort());
+  });
+
+  test('store.backup on sqlite › of a database that is damaged meanwhile › fails and makes no file', async () => {
+    const file = await createDatabase(PETS, NAME_UNITS);
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    await damage(file);
+    await assert.rejects(store.backup(`${file}.backup`), {
+      name: 'PetstoreError',
+      message: `the database ${file} is damaged: restore it from a backup`,
+    });
+    const files = await readdir(dirname(file));
+    assert.deepEqual(
+      files.filter((name) => name.includes('backup')),
+      [],
+    );
+  });
+});
+
+describe('opening', { concurrency: 2 }, () => {
+  test('keys create › eight at once on a database that is not there › all make their key', async () => {
+    const cwd = createProcessFolder();
+    const runs = Array.from({ length: 8 }, () =>
+      runProgram(['keys', 'create', '--name', 'ci'], { cwd }),
+    );
+    for (const { status, stderr } of await Promise.all(runs)) assert.equal(status, 0, stderr);
+    const address = `sqlite:${join(cwd, 'petstore.db')}`;
+    await using store = disposable(await openStore(address, { create: false }));
+    const ids = (await store.keys.list()).map(({ id }) => id);
+    assert.deepEqual(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  test('openStore › an empty file › makes it a database', async () => {
+    const file = createFile();
+    await writeFile(file, '');
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    assert.equal((await store.pets.add(REX)).id, 1n);
+  });
+
+  test('openStore › the schema before, with rows › keeps them, and takes what is new', async () => {
+    const file = createFile();
+    const steps = MIGRATIONS.slice(0, -1);
+    alter(
+      file,
+      `${steps.map(({ sqlite }) => sqlite).join(';')}; pragma user_version = ${steps.length};
+      insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold');
+      insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', 5, 7)`,
+    );
+    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    assert.equal(store.isNew, false);
+    const request = { keyId: 1, key: 'once', at: 6 };
+    const rex = await addOnce(store.pets, REX, request);
+    assert.deepEqual(rex, { ...REX, id: 7n });
+    const mia = await store.pets.update(rex, { ...REX, name: 'Mia' });
+    assert.deepEqual(await addOnce(store.pets, REX, request), mia);
+  });
+
+  for (const [what, create, reason] of [
+    [
+      'of a newer petstore',
+      () => createDatabase().then((file) => alter(file, `pragma user_version = ${NEWER}`)),
+      new RegExp(
+        `is of a newer petstore: its schema is ${NEWER}, this program knows up to ${MIGRATIONS.length}`,
+      ),
+    ],
+    [
+      'of another program',
+      () => alter(createFile(), 'create table pets (id integer primary key)'),
+      /belongs to another program/,
+    ],
+    [
+      'of another program in WAL mode',
+      () => alter(createFile(), 'pragma journal_mode = wal; create table songs (id)'),
+      /belongs to another program/,
+    ],
+    [
+      'that another program has only numbered',
+      () => alter(createFile(), 'pragma user_version = 1'),
+      /belongs to another program/,
+    ],
+    [
+      'that another program has only marked as its own',
+      () => alter(createFile(), 'pragma application_id = 7'),
+      /belongs to another program/,
+    ],
+    [
+      'that is a text',
+      () => write('buy food for Rex\n'.repeat(1_000)),
+      /is not an SQLite database/,
+    ],
+    ['that is one byte', () => write('S'), /is not an SQLite database/],
+    [
+      'with random bytes in its middle',
+      () => createDatabase().then(damage),
+      /is damaged: restore it from a backup/,
+    ],
+    [
+      'that was cut at half a page',
+      () => createDatabase().then((file) => cut(file, 5.5 * PAGE_BYTES)),
+      /is damaged: restore it from a backup/,
+    ],
+    [
+      'that was cut within its header',
+      () => createDatabase().then((file) => cut(file, 50)),
+      /is damaged: restore it from a backup/,
+    ],
+  ] as const) {
+    test(`openStore › a database ${what} › is refused and left as it was`, async () => {
+      const file = await create();
+      const bytes = await readFile(file);
+      for (const mayCreate of [true, false]) {
+        await assert.rejects(openStore(`sqlite:${file}`, { create: mayCreate }), {
+          ...{ name: 'PetstoreError', code: 'unavailable' },
+          message: new RegExp(`^the database ${file} ${reason.source}$`),
+        });
+      }
+      assert.deepEqual(await readFile(file), bytes);
+      assert.equal((await readdir(dirname(file))).length, 1);
+    });
+  }
+
+  test('openStore › a folder, or no file and none to be made › is refused', async () => {
+    const folder = createProcessFolder();
+    const refusal = { name: 'PetstoreError', code: 'unavailable' };
+    await assert.rejects(openStore(`sqlite:${folder}`, { create: true }), {
+      ...refusal,
+      message: `the database ${folder} is not a file`,
+    });
+    const file = join(folder, 'store.db');
+    await assert.rejects(openStore(`sqlite:${file}`, { create: false }), {
+      ...refusal,
+      message: `there is no database ${file}`,
+    });
+    assert.deepEqual(await readdir(folder), []);
+    // One in memory has no file that could be missing.
+    await (await openStore('sqlite::memory:', { create: false })).close();
+  });
+
+  for (const [version, isTooOld] of [
+    ['3.51.2', true],
+    ['3.51.3', false],
+    ['3.51.10', false],
+    ['3.9.20', true],
+    ['3.53.0', false],
+    ['3.51', true],
+    ['4.0.0', false],
+    ['2.99.99', true],
+  ] as const) {
+    test(`openStore › SQLite ${version} › is ${isTooOld ? 'refused, since it can lose commits' : 'good'}`, async (t) => {
+      const { prepare } = DatabaseSync.prototype;
+      t.mock.method(DatabaseSync.prototype, 'prepare', function (this: DatabaseSync, sql: string) {
+        const other = `select '${version}' as version`;
+        return prepare.call(this, sql.includes('sqlite_version()') ? other : sql);
+      });
+      const opening = openStore('sqlite::memory:', { create: true });
+      if (!isTooOld) return (await opening).close();
+      await assert.rejects(opening, {
+        ...{ name: 'PetstoreError', code: 'unavailable' },
+        message: `SQLite ${version} is too old: it must be 3.51.3 or newer, which a newer Node brings`,
+      });
+    });
+  }
+
+  test('openStore › a new database, and again › is new once, private, and then not written', async () => {
+    const file = createFile();
+    const open = async () => {
+      await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+      return store.isNew;
+    };
+    assert.equal(await open(), true);
+    if (process.platform !== 'win32') assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const bytes = await readFile(file);
+    assert.equal(await open(), false);
+    assert.deepEqual(await readFile(file), bytes);
+  });
+
+  test('checkPages › a damaged database › is refused up to the bytes that are checked', async () => {
+    const file = await createDatabase();
+    await damage(file);
+    using connection = new DatabaseSync(file);
+    const { size } = await stat(file);
+    assert.throws(() => checkPages(connection, 'store.db', size), {
+      ...{ name: 'PetstoreError', code: 'unavailable' },
+      message: 'the database store.db is damaged: restore it from a backup',
+    });
+    checkPages(connection, 'store.db', size - 1);
+  });
+
+  test('migrate › a database that a newer petstore has just migrated › is refused', async () => {
+    const file = await createDatabase(1);
+    alter(file, `pragma user_version = ${MIGRATIONS.length + 1}`);
+    using connection = new DatabaseSync(file);
+    assert.throws(() => migrate(connection, file), /is of a newer petstore/);
+  });
+
+  test('petstore › a database that is a folder › is refused in one line', async () => {
+    const cwd = createProcessFolder();
+    const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:.'];
+    const { status, stderr } = await runProgram(args, { cwd });
+    assert.deepEqual(
+      { status, stderr },
+      { status: 1, stderr: 'petstore: the database . is not a file\n' },
+    );
+    assert.deepEqual(await readdir(cwd), []);
+  });
+});
+
+test('a file of SQLite › a file that is removed or replaced while it is open › is written no more', async () => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
+  const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
+  await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
+  await assert.rejects(store.check(), gone);
+  await (await openStore(`sqlite:${path}`, { create: true })).close();
+  await assert.rejects(store.pets.add({ name: 'Rex', categoryId: 3n }), gone);
+});
+
+test('a file of SQLite › a file that is removed after a write › is written no more from a second later on', async (t) => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  let now = 2_000;
+  t.mock.method(performance, 'now', () => now);
+  await store.pets.add(REX);
+  await rm(path);
+  now += 999;
+  await store.pets.add(REX);
+  await store.check();
+  now += 1;
+  const gone = { name: 'PetstoreError', code: 'unavailable', message: /was removed or replaced/ };
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
+});
+
+test('a file of SQLite › a -wal that is removed or replaced while it is open › is written no more', async () => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  const gone = {
+    ...{ name: 'PetstoreError', code: 'unavailable' },
+    message: new RegExp(`^the file ${path}-wal of the database was removed or replaced: `),
+  };
+  await rm(`${path}-wal`);
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
+  await writeFile(`${path}-wal`, '');
+  await assert.rejects(store.pets.add(REX), gone);
+  await assert.rejects(store.check(), gone);
+});
+
+test('a file of SQLite › a -wal that is removed, of a database behind a link › is written no more', async () => {
+  const path = await createDatabase(1);
+  const link = join(createProcessFolder(), 'link.db');
+  await symlink(path, link);
+  await using store = disposable(await openStore(`sqlite:${link}`, { create: false }));
+  await rm(`${path}-wal`);
+  await assert.rejects(store.check(), /-wal of the database was removed or replaced/);
+});
+
+test('a file of SQLite › a -wal that is removed after a write › loses no pet when the store is closed', async (t) => {
+  const path = await createDatabase(1);
+  let now = 2_000;
+  t.mock.method(performance, 'now', () => now);
+  {
+    await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+    await store.pets.add(REX);
+    await rm(`${path}-wal`);
+    now += 999;
+    await store.pets.add(REX);
+    now += 1;
+    await assert.rejects(store.pets.add(REX), /-wal of the database was removed or replaced/);
+  }
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  const { pets } = await store.pets.list({ limit: 10 });
+  assert.deepEqual(
+    pets.map(({ id }) => id),
+    [1n, 2n, 3n],
+  );
+});
+
+test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async (t) => {
+  const path = await createDatabase(1);
+  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  let now = 0;
+  t.mock.method(performance, 'now', () => {
+    now += 1_000;
+    return now;
+  });
+  for (const args of [
+    ['keys', 'create', '--name', 'ci'],
+    ['backup', `${path}.backup`],
+  ]) {
+    const { status, stderr } = await runProgram([...args, '--database', `sqlite:${path}`], {
+      cwd: dirname(path),
+    });
+    assert.equal(status, 0, stderr);
+    alter(path, 'pragma wal_checkpoint(truncate)');
+    await store.check();
+    await store.pets.add(REX);
+  }
+});
