@@ -109,24 +109,6 @@ for (const [what, body] of [
   });
 }
 
-for (const text of [
-  '',
-  'petstore_stag_',
-  'Bearer',
-  ` ${STAGING_KEY}`,
-  `${STAGING_KEY} `,
-  `${STAGING_KEY}\n`,
-  `${STAGING_KEY}${STAGING_KEY}`,
-  STAGING_KEY.toUpperCase(),
-  STAGING_KEY.toLowerCase(),
-  STAGING_KEY.slice(0, -6),
-  STAGING_KEY.repeat(1000),
-]) {
-  test(`isApiKeyOf › ${JSON.stringify(text.slice(0, 60))} of ${text.length} characters › is refused`, () => {
-    for (const any of ENVIRONMENTS) assert.equal(isApiKeyOf(any, text), false);
-  });
-}
-
 test('digestApiKey › a key › is its SHA-256 in 32 bytes', () => {
   const digest = digestApiKey(STAGING_KEY);
   assert.equal(digest.byteLength, 32);

@@ -80,16 +80,21 @@ describe('serve', { concurrency: 2 }, () => {
     });
   }
 
-  for (const engine of ['sqlite', 'postgresql'] as const) {
-    test(`serve › a port that is busy, on ${engine} › exits with 1 and one line`, async () => {
+  for (const [engine, workers] of [
+    ['sqlite', '1'],
+    ['sqlite', '2'],
+    ['postgresql', '1'],
+  ] as const) {
+    test(`serve › a port that is busy, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
       const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       await using other = createServer().listen(0, '127.0.0.1');
       try {
         await once(other, 'listening');
         const { port } = other.address() as AddressInfo;
-        const database = place?.address ?? 'sqlite::memory:';
-        const { status, stdout, stderr } = await runProgram(['serve', '--database', database], {
-          cwd,
+        const database = place?.address ?? 'sqlite:busy.db';
+        const args = ['serve', '--database', database, '--workers', workers];
+        const { status, stdout, stderr } = await runProgram(args, {
+          cwd: createProcessFolder(),
           env: { PETSTORE_PORT: String(port) },
         });
         assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });

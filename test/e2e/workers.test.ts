@@ -297,19 +297,6 @@ describe('workers', { concurrency: 2 }, () => {
     await until(() => kept.get() === undefined);
   });
 
-  test('workers › a port that is busy › exits with 1 and one line', async () => {
-    await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
-    const { status, stdout, stderr } = await runProgram(
-      ['serve', '--workers', '2', '--port', String(service.port), '--database', 'sqlite:busy.db'],
-      { cwd },
-    );
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    assert.equal(
-      stderr,
-      `petstore: 127.0.0.1:${service.port} is in use: choose another --port, or 0 for any free one\n`,
-    );
-  });
-
   for (const [nth, count] of [
     ['first', 1],
     ['second', 2],

@@ -157,26 +157,6 @@ describe('connections', () => {
     assertLogged([2, 1], [1, 0]);
   });
 
-  test('connections › one more while all have requests at work › is closed, and the log has one line', async () => {
-    await sleep(1_100);
-    const before = service.log.length;
-    await openConnection(LIST);
-    await openConnection(LIST);
-    await openConnection(LIST);
-    const tried = await Promise.all([openConnection(LIVEZ), openConnection(), openConnection()]);
-    assert.deepEqual(await findClosed(), [false, false, false, true, true, true]);
-    assert.deepEqual(
-      tried.map(({ text }) => text),
-      ['', '', ''],
-    );
-    await sleep(1_100);
-    const lines = service.log.slice(before).filter(({ level }) => level === 'warn');
-    assert.deepEqual(
-      lines.map(({ connectionsMax, closed, refused }) => ({ connectionsMax, closed, refused })),
-      [{ connectionsMax: MAX, closed: 0, refused: 3 }],
-    );
-  });
-
   test('connections › one more while nobody reads the answers › closes one of those', async () => {
     const document = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n';
     for (let count = 0; count < MAX; count += 1) {

@@ -69,11 +69,6 @@ for (const method of ['GET', 'HEAD']) {
   });
 }
 
-test('docs script › the page that loads it › is not kept', async () => {
-  const { headers } = await send(port, { path: '/docs/' });
-  assert.equal(headers['cache-control'], 'no-store');
-});
-
 test('docs script › another name › answers 404 that is not kept', async () => {
   for (const name of ['scalar.js', 'scalar-0.0.0.js', '']) {
     const answer = await send(port, { path: `/docs/js/${name}` });

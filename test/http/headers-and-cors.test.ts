@@ -65,7 +65,10 @@ for (const [status, sent] of [
 test('headers › the page of the documentation › runs nothing from elsewhere', async () => {
   const { headers, body } = await send(port, { path: '/docs/' });
   assert.equal(headers['content-type'], 'text/html; charset=utf-8');
-  assert.match(headers['content-security-policy'] ?? '', /script-src 'self'[^:]*; style-src/);
+  assert.match(
+    headers['content-security-policy'] ?? '',
+    /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'unsafe-inline'; .*connect-src 'self';/,
+  );
   assert.doesNotMatch(body, /<script[^>]+src="(?:https?:)?\/\//);
 });
 

@@ -57,16 +57,6 @@ test('Idempotency-Key › the same pet again › has the same answer and adds no
   assert.equal(JSON.parse((await post(nextKey())).body).id, id + 1);
 });
 
-test('Idempotency-Key › fifty at once › have one answer', async () => {
-  const key = nextKey();
-  const answers = await Promise.all(Array.from({ length: 50 }, () => post(key)));
-  const [first, ...others] = answers;
-  assert.ok(first);
-  for (const other of others) assertSame(other, first);
-  const replays = answers.filter(({ headers }) => headers['idempotency-replayed'] === 'true');
-  assert.equal(replays.length, 49);
-});
-
 for (const [what, body] of [
   ['with white space', ' { "name" : "Rex" ,\n "categoryId" : 3 } '],
   ['in another order', '{"categoryId":3,"name":"Rex"}'],

@@ -4,14 +4,12 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { type NewPet, PET_STATUSES } from '../../src/pet.ts';
-import { openStore } from '../../src/storage/open.ts';
+import type { NewPet } from '../../src/pet.ts';
 import { newPet, status } from '../arbitraries.ts';
 import { runBeside } from '../storage/contract/engines.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
-import { createFolder } from '../support/temporary-folder.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -235,34 +233,4 @@ test('GET /v1/pets › a walk along the links while pets are added › meets eve
     }),
     { numRuns: 25, endOnFailure: true },
   );
-});
-
-for (const only of PET_STATUSES) {
-  test(`GET /v1/pets › the filter ${only} › leaves out the others and those without a status`, async () => {
-    const { body } = await list(`?status=${only}&limit=100`);
-    const statuses = JSON.parse(body).map((pet: NewPet) => pet.status);
-    assert.deepEqual(statuses, Array(only === 'sold' ? 0 : 40).fill(only));
-  });
-}
-
-test('GET /v1/pets › by two services on one database, posted to in turns › has every pet that was acknowledged', async () => {
-  await using folder = await createFolder();
-  const address = `sqlite:${folder.path}/test.db`;
-  await using one = await startTestApp({ store: await openStore(address, { create: true }) });
-  await using other = await startTestApp({ store: await openStore(address, { create: true }) });
-  const acknowledged: number[] = [];
-  for (let round = 0; round < 50; round += 1) {
-    // In turns: a service's own write would empty its page cache.
-    const writer = round % 2 === 0 ? one : other;
-    const { status, body } = await send(writer.port, {
-      method: 'POST',
-      path: '/v1/pets',
-      headers: { ...writer.authorization, 'content-type': 'application/json' },
-      body: '{"name":"Rex","categoryId":1}',
-    });
-    assert.equal(status, 201, body);
-    acknowledged.push(JSON.parse(body).id);
-    const lists = await Promise.all([list('?limit=100', one), list('?limit=100', other)]);
-    assert.deepEqual(lists.map(idsOf), [acknowledged, acknowledged]);
-  }
 });

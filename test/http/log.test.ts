@@ -228,21 +228,6 @@ for (const [what, failure] of [
   });
 }
 
-test('log › a refusal that the client caused › is no error in it', async () => {
-  for (const sent of [
-    { path: '/v1/pets?limit=0', headers: authorization },
-    { method: 'POST', path: '/v1/pets', headers: authorization, body: '{' },
-    { method: 'POST', path: '/v1/pets', headers: authorization, body: ' '.repeat(70_000) },
-    { path: '/%zz' },
-  ]) {
-    const { lines } = await sendAndRead(sent);
-    assert.deepEqual(
-      lines.map(({ level }) => level),
-      ['info'],
-    );
-  }
-});
-
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 for (const [traceparent, traceId] of [

@@ -135,12 +135,6 @@ for (const path of ['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/
   });
 }
 
-for (const path of ['/livez', '/readyz', '/openapi.json']) {
-  test(`GET ${path} › without a key › answers 200`, async () => {
-    assertJson(await send(port, { path }), 200);
-  });
-}
-
 for (const [target, status] of [
   ['http://example.com/v1/pets', 200],
   ['https://example.com:8443/v1/pets?limit=1', 200],

@@ -300,10 +300,3 @@ test('parser › CONNECT from a client that resets › does not end the service'
   const answer = parseAnswer(await exchange(port, get(HOST + CLOSE)));
   assert.equal(answer.status, 200);
 });
-
-test('parser › a refused request › has a line in the log with its id', async () => {
-  await using app = await startTestApp();
-  const answer = parseAnswer(await exchange(app.port, 'nonsense\r\n\r\n'));
-  const line = app.log.find(({ requestId }) => requestId === answer.headers['x-request-id']);
-  assert.equal(line?.status, 400);
-});

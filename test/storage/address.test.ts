@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
-import { openStore } from '../../src/storage/open.ts';
 
 describe('parseAddress', () => {
   for (const [address, expected] of [
@@ -73,13 +72,6 @@ describe('the parameters of an address', () => {
   test('parseAddress › a password with an unescaped ? › is not shown', () => {
     const url = 'postgres://rex:1?sslmod@h/pets';
     assert.deepEqual(parseAddress(url), { kind: 'postgres', url });
-  });
-});
-
-test('openStore › an address of PostgreSQL where nothing listens › is unavailable', async () => {
-  await assert.rejects(openStore('postgres://127.0.0.1:1/pets', { create: true }), {
-    ...{ name: 'PetstoreError', code: 'unavailable' },
-    message: 'the database cannot be reached: nothing listens there',
   });
 });
 

@@ -246,17 +246,6 @@ describe('opening', { concurrency: 2 }, () => {
     using connection = new DatabaseSync(file);
     assert.throws(() => migrate(connection, file), /is of a newer petstore/);
   });
-
-  test('petstore › a database that is a folder › is refused in one line', async () => {
-    const cwd = createProcessFolder();
-    const args = ['keys', 'create', '--name', 'ci', '--database', 'sqlite:.'];
-    const { status, stderr } = await runProgram(args, { cwd });
-    assert.deepEqual(
-      { status, stderr },
-      { status: 1, stderr: 'petstore: the database . is not a file\n' },
-    );
-    assert.deepEqual(await readdir(cwd), []);
-  });
 });
 
 test('a file of SQLite › a file that is removed or replaced while it is open › is written no more', async () => {

@@ -38,16 +38,6 @@ export interface ServerOptions {
   readonly durable?: boolean;
 }
 
-export interface ClusterOptions extends ServerOptions {
-  /** More arguments of initdb, like `--locale=C.UTF-8`; its locale is C otherwise. */
-  readonly initdb?: readonly string[];
-}
-
-export interface StandbyOptions extends ServerOptions {
-  /** A replication slot that is made for it on the primary; none otherwise. */
-  readonly slot?: string;
-}
-
 export interface Cluster extends AsyncDisposable {
   readonly port: number;
   /** Holds `data`, the file `log`, and the unix socket. */
@@ -61,7 +51,7 @@ export interface Cluster extends AsyncDisposable {
    */
   stop(signal?: StopSignal): Promise<void>;
   /** A hot standby that follows this one. */
-  startStandby(options?: StandbyOptions): Promise<Cluster>;
+  startStandby(options?: ServerOptions): Promise<Cluster>;
   /** Makes a standby a primary; resolves when it takes writes. */
   promote(): Promise<void>;
 }
@@ -82,11 +72,10 @@ function listDebianBins(): string[] {
 }
 
 /** Makes a cluster and starts it; `await using` stops it and removes its folder. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+export async function startCluster(options: ServerOptions = {}): Promise<Cluster> {
   return startIn(options, (data) => [
     'initdb',
     ...['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync'],
-    ...(options.initdb ?? []),
     `--pgdata=${data}`,
   ]);
 }
@@ -180,11 +169,10 @@ function createCluster(place: ClusterPlace): Cluster {
       leftovers.set(folder, undefined);
       if (server !== undefined) await end(server, signal);
     },
-    startStandby: ({ slot, ...options } = {}) =>
+    startStandby: (options = {}) =>
       startIn(options, (data) => [
         'pg_basebackup',
         ...['--write-recovery-conf', '--checkpoint=fast', '--no-sync', `--pgdata=${data}`],
-        ...(slot === undefined ? [] : ['--create-slot', `--slot=${slot}`]),
         `--dbname=${url()}`,
       ]),
     async promote() {
