@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
+import { listMessages } from '../support/list-messages.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 
 const PASSWORD = 's3cr3t';
@@ -24,9 +25,6 @@ before(async () => {
 });
 
 after(() => cluster?.[Symbol.asyncDispose]());
-
-const listMessages = (error: unknown): string[] =>
-  error instanceof Error ? [error.message, ...listMessages(error.cause)] : [];
 
 for (const [what, login, database, message] of [
   ['a wrong password', `rex:not-${PASSWORD}`, 'pets', 'refuses this user or its password'],

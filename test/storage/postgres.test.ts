@@ -1,4 +1,4 @@
-/** What only PostgreSQL has: addresses, opening, conflicts, deadlines. */
+/** What only PostgreSQL has: opening, conflicts, deadlines. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -7,26 +7,22 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import pg from 'pg';
 import type { NewApiKey } from '../../src/api-key.ts';
-import { PetstoreError } from '../../src/error.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
-import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { IDEMPOTENCY_MS, type PetStore, type Store } from '../../src/store.ts';
-import { anyCodePoint, name } from '../arbitraries.ts';
+import { IDEMPOTENCY_MS, type PetStore } from '../../src/store.ts';
+import { name } from '../arbitraries.ts';
 import { disposable } from '../support/disposable.ts';
 import {
-  createTestDatabase,
-  endSessions,
-  LIMITED,
-  NO_SESSIONS,
-  PATIENT,
-} from '../support/postgres.ts';
-import { queryOnce } from '../support/postgres-cluster.ts';
+  createEmptyDatabase,
+  type EmptyDatabase,
+  holdInSession,
+} from '../support/empty-database.ts';
+import { listMessages } from '../support/list-messages.ts';
+import { endSessions, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { addOnce } from './contract/data.ts';
 
@@ -41,35 +37,6 @@ const FAILED_MS_MAX = 15_000;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
-interface EmptyDatabase extends AsyncDisposable {
-  readonly address: string;
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  open(options?: {
-    query?: string;
-    create?: boolean;
-    databaseConnections?: number;
-    databaseTimeout?: number;
-    purgeBy?: () => number;
-  }): Promise<Store>;
-}
-
-/** An empty database; its stores are closed at the end. */
-async function createEmptyDatabase(): Promise<EmptyDatabase> {
-  const { address, drop } = await createTestDatabase();
-  const stack = new AsyncDisposableStack();
-  stack.defer(drop);
-  return {
-    address,
-    query: async (sql) => (await queryOnce(address, sql)).rows,
-    async open({ query = '', ...options } = {}) {
-      return stack.use(
-        disposable(await openStore(address + query, { create: true, ...PATIENT, ...options })),
-      );
-    },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
 function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]> {
   return query(
     'select table_name, column_name from information_schema.columns where table_schema = current_schema() order by 1, 2',
@@ -78,13 +45,6 @@ function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]
 
 function createNewKey(): NewApiKey {
   return { digest: randomBytes(32), name: 'ci', environment: 'staging', createdAt: 1 };
-}
-
-/** Messages of the error and of all that led to it. */
-function listMessages(error: unknown): string[] {
-  if (!(error instanceof Error)) return [];
-  const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : [];
-  return [error.message, ...[...errors, error.cause].flatMap(listMessages)];
 }
 
 describe('openStore on postgresql', { concurrency: 4 }, () => {
@@ -227,186 +187,6 @@ async function assertOneLine(address: string, expected: RegExp): Promise<void> {
     return true;
   });
 }
-
-describe('parseHosts', () => {
-  const login = { user: 'rex', password: 'p' };
-
-  for (const [address, ...expected] of [
-    ['postgres://rex:p@h/pets', { ...login, host: 'h', database: 'pets' }],
-    ['postgresql://rex:p@h:1/pets', { ...login, host: 'h', port: 1, database: 'pets' }],
-    ['postgres://rex:p@h:65535', { ...login, host: 'h', port: 65_535 }],
-    ['postgres://', { user: '', password: '', host: '' }],
-    ['postgres:///pets', { user: '', password: '', host: '', database: 'pets' }],
-    ['postgres://rex@/pets', { user: 'rex', password: '', host: '', database: 'pets' }],
-    ['postgres://rex:p@[::1]:1/pets', { ...login, host: '::1', port: 1, database: 'pets' }],
-    ['postgres://rex:p@/pets?host=/run/pg', { ...login, host: '/run/pg', database: 'pets' }],
-    ['postgres://rex:p@%2Frun%2Fpg/pets', { ...login, host: '/run/pg', database: 'pets' }],
-    ['postgres://h/pets?user=rex&password=p', { ...login, host: 'h', database: 'pets' }],
-    [
-      'postgres://rex:p@a:1,b,[::1]:3/pets',
-      { ...login, host: 'a', port: 1, database: 'pets' },
-      { ...login, host: 'b', database: 'pets' },
-      { ...login, host: '::1', port: 3, database: 'pets' },
-    ],
-  ] as const) {
-    test(`parseHosts › ${address} › is understood`, () => {
-      const found = parseHosts(address).configs.map((config) => {
-        const { host, port, user, password, database } = config;
-        return Object.fromEntries(
-          Object.entries({ host, port, user, password, database }).filter(
-            ([, value]) => value !== undefined,
-          ),
-        );
-      });
-      assert.deepEqual(found, expected);
-    });
-  }
-
-  for (const [address, message] of [
-    ['postgres:pets', 'must be postgres://'],
-    ['postgres:/h/pets', 'must be postgres://'],
-    ['postgres://h:port/pets', 'must be postgres://'],
-    ['postgres://h:0/pets', 'must be postgres://'],
-    ['postgres://h:65536/pets', 'must be postgres://'],
-    ['postgres://h/pets?port=65536', 'must be postgres://'],
-    ['postgres://h/pets?port=x', 'must be postgres://'],
-    ['postgres://[::1/pets', 'must be postgres://'],
-    ['postgres://h/pets/cats', 'must be postgres://'],
-    ['postgres://h/pets#1', 'must be postgres://'],
-    ['postgres://rex:p#p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p/p@h/pets', 'must be postgres://'],
-    ['postgres://rex:1/p@h', 'must be postgres://'],
-    ['postgres://rex:1?p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p@p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%zz@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%3A p@h/pets', 'must be postgres://'],
-    ['postgres://rex:%E0%A4@h/pets', 'must be postgres://'],
-    ['postgres://h/%FF', 'must be postgres://'],
-    ['postgres://h/pets?sslmode=Require', 'sslmode must be one of disable, prefer, require, '],
-    ['postgres://h/pets?sslmode=allow', 'sslmode must be one of disable, prefer, require, '],
-    ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
-    ['postgres://h/pets?sslmode=require&sslrootcert=/no', 'files that can be read'],
-    ['postgres://h/pets?sslcert=/etc', 'files that can be read'],
-    ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
-    ['postgres://h/pets?pgbouncer=yes', 'pgbouncer must be one of false, true'],
-    ['postgres://h/pets?pgbouncer=', 'pgbouncer must be one of false, true'],
-    ['postgres://h/pets?target_session_attrs=', 'one of any, read-write, primary'],
-    ['postgres://h/pets?target_session_attrs=constructor', 'one of any, read-write, primary'],
-  ] as const) {
-    test(`parseHosts › ${address} › is refused and not repeated`, () => {
-      assert.throws(
-        () => parseHosts(address),
-        (error: Error & { code: string }) => {
-          assert.equal(error.code, 'bad_request');
-          assert.ok(error.message.includes(message), error.message);
-          assert.ok(!listMessages(error).some((text) => text.includes(address)));
-          return true;
-        },
-      );
-    });
-  }
-
-  test('parseHosts › any user, password and database, escaped › are what they were', () => {
-    const text = fc.string({ unit: anyCodePoint, minLength: 1 }).map((raw) => raw.toWellFormed());
-    fc.assert(
-      fc.property(text, text, text, (user, password, database) => {
-        const [u, p, d] = [user, password, database].map(encodeURIComponent);
-        const [host] = parseHosts(`postgres://${u}:${p}@h/${d}`).configs;
-        assert.deepEqual(
-          { user: host?.user, password: host?.password, database: host?.database },
-          { user, password, database },
-        );
-      }),
-    );
-  });
-
-  for (const [query, ssl] of [
-    ['', undefined],
-    ['?sslmode=disable', false],
-    ['?sslmode=prefer', { rejectUnauthorized: false }],
-    ['?sslmode=require', { rejectUnauthorized: false }],
-    ['?sslmode=verify-full', {}],
-  ] as const) {
-    test(`parseHosts › the options ${query} › are ssl ${JSON.stringify(ssl)}`, () => {
-      const found = parseHosts(`postgres://h/pets${query}`).configs[0]?.ssl;
-      assert.deepEqual(typeof found === 'object' ? { ...found } : found, ssl);
-    });
-  }
-
-  for (const mode of ['require', 'verify-ca']) {
-    test(`parseHosts › sslmode=${mode} with a certificate › checks it and not the host's name`, () => {
-      const query = `?sslmode=${mode}&sslrootcert=${encodeURIComponent(import.meta.filename)}`;
-      const ssl = parseHosts(`postgres://h/pets${query}`).configs[0]?.ssl;
-      assert.ok(typeof ssl === 'object');
-      assert.ok(ssl.ca);
-      assert.equal(ssl.rejectUnauthorized, undefined);
-      assert.equal(ssl.checkServerIdentity?.('h', {} as never), undefined);
-    });
-  }
-
-  for (const [query, mustWrite] of [
-    ['', false],
-    ['?target_session_attrs=any', false],
-    ['?target_session_attrs=read-write', true],
-    ['?target_session_attrs=primary', true],
-  ] as const) {
-    test(`parseHosts › the options ${query} › must write: ${mustWrite}`, () => {
-      assert.equal(parseHosts(`postgres://a,b/pets${query}`).mustWrite, mustWrite);
-    });
-  }
-
-  for (const [query, isPooled] of [
-    ['', false],
-    ['?pgbouncer=false', false],
-    ['?pgbouncer=true', true],
-  ] as const) {
-    test(`parseHosts › the options ${query} › are of a pooler: ${isPooled}`, () => {
-      assert.equal(parseHosts(`postgres://h/pets${query}`).isPooled, isPooled);
-    });
-  }
-});
-
-describe('tryHosts', () => {
-  const refuse = async () => {
-    throw new PetstoreError('unavailable', 'no');
-  };
-
-  test('tryHosts › no host answers › tries each once, and begins with the next one afterwards', async () => {
-    const hosts = parseHosts('postgres://a,b,c/pets');
-    const tried: unknown[] = [];
-    const connect = () => {
-      tried.push(hosts.configs[0]?.host);
-      return refuse();
-    };
-    await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
-    assert.deepEqual(tried, ['a', 'b', 'c']);
-  });
-
-  test('tryHosts › the first host is silent for too long › leaves the next one to the next call', async () => {
-    const hosts = parseHosts('postgres://a,b/pets');
-    let tries = 0;
-    const connect = async () => {
-      tries += 1;
-      await setTimeout(20);
-      return refuse();
-    };
-    await assert.rejects(tryHosts(hosts, connect, 10), UNAVAILABLE);
-    assert.deepEqual([tries, hosts.configs[0]?.host], [1, 'b']);
-  });
-
-  test('tryHosts › several calls at once, the first host is dead › all get the second', async () => {
-    const hosts = parseHosts('postgres://a,b/pets');
-    const connect = async () => {
-      const host = hosts.configs[0]?.host;
-      await setTimeout(1);
-      return host === 'a' ? refuse() : host;
-    };
-    const connected = await Promise.all([1, 2, 3].map(() => tryHosts(hosts, connect)));
-    assert.deepEqual(connected, ['b', 'b', 'b']);
-    assert.equal(hosts.configs[0]?.host, 'b');
-  });
-});
 
 describe('texts', () => {
   test('texts › any names › have the same order on both engines', async () => {
@@ -575,23 +355,6 @@ describe('conflicts', () => {
     assert.equal((await addOnce(pets, REX, { ...request, at })).id, 1n);
   });
 });
-
-interface HeldSession extends AsyncDisposable {
-  end(how: 'commit' | 'rollback'): Promise<void>;
-}
-
-/** Runs SQL in the transaction of another session; `await using` rolls it back unless it has ended. */
-async function holdInSession({ address }: EmptyDatabase, sql: string): Promise<HeldSession> {
-  const client = new pg.Client({ connectionString: address });
-  let ending: Promise<void> | undefined;
-  const end = (how: string) => {
-    ending ??= client.query(how).then(() => client.end());
-    return ending;
-  };
-  await client.connect();
-  await client.query(`begin; ${sql}`);
-  return { end, [Symbol.asyncDispose]: () => end('rollback') };
-}
 
 const lockPets = (database: EmptyDatabase) =>
   holdInSession(database, 'lock table pets in access exclusive mode');

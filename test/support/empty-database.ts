@@ -1,0 +1,54 @@
+/** Empty databases of PostgreSQL, their stores, and sessions beside them. */
+
+import pg from 'pg';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/store.ts';
+import { disposable } from './disposable.ts';
+import { createTestDatabase, PATIENT } from './postgres.ts';
+import { queryOnce } from './postgres-cluster.ts';
+
+export interface EmptyDatabase extends AsyncDisposable {
+  readonly address: string;
+  query(sql: string): Promise<Record<string, unknown>[]>;
+  open(options?: {
+    query?: string;
+    create?: boolean;
+    databaseConnections?: number;
+    databaseTimeout?: number;
+    purgeBy?: () => number;
+  }): Promise<Store>;
+}
+
+/** An empty database; its stores are closed at the end. */
+export async function createEmptyDatabase(): Promise<EmptyDatabase> {
+  const { address, drop } = await createTestDatabase();
+  const stack = new AsyncDisposableStack();
+  stack.defer(drop);
+  return {
+    address,
+    query: async (sql) => (await queryOnce(address, sql)).rows,
+    async open({ query = '', ...options } = {}) {
+      return stack.use(
+        disposable(await openStore(address + query, { create: true, ...PATIENT, ...options })),
+      );
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export interface HeldSession extends AsyncDisposable {
+  end(how: 'commit' | 'rollback'): Promise<void>;
+}
+
+/** Runs SQL in the transaction of another session; `await using` rolls it back unless it has ended. */
+export async function holdInSession({ address }: EmptyDatabase, sql: string): Promise<HeldSession> {
+  const client = new pg.Client({ connectionString: address });
+  let ending: Promise<void> | undefined;
+  const end = (how: string) => {
+    ending ??= client.query(how).then(() => client.end());
+    return ending;
+  };
+  await client.connect();
+  await client.query(`begin; ${sql}`);
+  return { end, [Symbol.asyncDispose]: () => end('rollback') };
+}
