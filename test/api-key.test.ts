@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import fc from 'fast-check';
 import {
   createApiKey,
   createApiKeyText,
@@ -22,8 +21,6 @@ const FORMATS = {
   staging: /^petstore_stag_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
   production: /^petstore_prod_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
 };
-
-const environment = fc.constantFrom(...ENVIRONMENTS);
 
 /** What may stand in the place of a character: all of ASCII, others, and nothing. */
 const OTHERS = [
@@ -76,18 +73,6 @@ test('isApiKeyOf › a key with any one character changed, or left out › is re
       }
     }
   }
-});
-
-test('isApiKeyOf › a key with two neighbours swapped › is refused', () => {
-  fc.assert(
-    fc.property(environment, fc.nat(48), (environment, place) => {
-      const key = createApiKeyText(environment);
-      const [one = '', other = ''] = key.slice(place, place + 2);
-      fc.pre(one !== other);
-      const swapped = key.slice(0, place) + other + one + key.slice(place + 2);
-      assert.equal(isApiKeyOf(environment, swapped), false, swapped);
-    }),
-  );
 });
 
 test('isApiKeyOf › a key moved to the other environment › is refused', () => {

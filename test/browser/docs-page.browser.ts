@@ -133,15 +133,6 @@ describe('pages without a key', () => {
       assert.deepEqual(complaints, []);
     });
 
-    test('docs page › Add an animal is tried with a key › shows 201 and the pet', async () => {
-      const { page, requests, complaints } = opened;
-      const client = await openClient(page, service, 'POST', 'Add an animal');
-      await sendForm(client, '201 Created');
-      assert.match(await readAnswer(client), /"id": \d+,.*"name": "Rex",/);
-      assertOwn(requests, service.url);
-      assert.deepEqual(complaints, []);
-    });
-
     test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
       const { page } = opened;
       const client = await openClient(page, service, 'POST', 'Add an animal');

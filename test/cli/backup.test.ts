@@ -139,12 +139,6 @@ describe('backup --keep', () => {
     );
   });
 
-  test('backup --keep › no more than are kept › removes none', async () => {
-    await using prepared = await prepare([at(10), at(11)]);
-    await prepared.backUp(3, 13);
-    assert.deepEqual(await prepared.list(), [at(10), at(11), at(13)]);
-  });
-
   test('backup --keep › of one, by a clock that was set back › keeps the new one', async () => {
     await using prepared = await prepare([at(20), at(21)]);
     await prepared.backUp(1, 13);

@@ -141,17 +141,6 @@ describe('workers', { concurrency: 2 }, () => {
           }
         });
 
-        await t.test('many creates at once › have an id each', async () => {
-          const added = await Promise.all(Array.from({ length: 60 }, () => add(service)));
-          assert.equal(new Set(added.map(toId)).size, 60);
-        });
-
-        await t.test('a create that is sent twenty times at once › is one pet', async () => {
-          const again = { 'idempotency-key': 'again' };
-          const added = await Promise.all(Array.from({ length: 20 }, () => add(service, again)));
-          assert.equal(new Set(added.map(toId)).size, 1);
-        });
-
         await t.test(
           'a pet that the command corrects, then removes › is so in the next answer of any',
           async () => {

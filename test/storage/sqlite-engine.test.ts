@@ -8,7 +8,6 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { PetstoreError } from '../../src/error.ts';
 import { writeBackup } from '../../src/storage/backup.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
@@ -329,23 +328,6 @@ describe('copies', () => {
     });
   }
 
-  test('finishCopy › a page that is damaged › is told of the database that was copied', async () => {
-    const file = createFile();
-    {
-      await using engine = await openNew(file);
-      const names = Array.from({ length: 100 }, (): Row => ['x'.repeat(PAGE_BYTES / 2), 1n]);
-      await engine.load('pets', PET, rowsOf(...names));
-    }
-    {
-      await using handle = await open(file, 'r+');
-      await handle.write(randomBytes(PAGE_BYTES), 0, PAGE_BYTES, 20 * PAGE_BYTES);
-    }
-    assert.throws(
-      () => finishCopy(file, 'other.db'),
-      unavailable('other.db', 'is damaged: restore it from a backup'),
-    );
-  });
-
   test('engine.copyTo › a database whose first page was damaged since › is told of it', async () => {
     const file = createFile();
     await using engine = await openNew(file);
@@ -361,12 +343,5 @@ describe('copies', () => {
       engine.copyTo(createFile(), () => undefined),
       unavailable(file, 'is damaged: restore it from a backup'),
     );
-  });
-
-  test('engine.copyTo › a folder that is not there › is not taken for an error of the database', async () => {
-    await using engine = await openNew();
-    const copying = engine.copyTo(join(createProcessFolder(), 'no', 'copy.db'), () => undefined);
-    await assert.rejects(copying, (error) => !(error instanceof PetstoreError));
-    await engine.load('pets', PET, rowsOf(['Rex', 1n]));
   });
 });
