@@ -89,6 +89,9 @@ async function observe(t: TestContext, subject: Subject): Promise<void> {
     `${KILLS} kills (${tally(revivals)}), ${answered} of ${creates.length} creates answered, ${gets.length} gets, ${pages.length} pages, ${walks.length} walks of ${walks.flatMap((walk) => walk.pages).length} pages`,
   );
   t.diagnostic(describeReady(revivals));
+  // A history of hardly an answer would have no violation, whatever the store does.
+  assert.ok(answered > creates.length / 2, `${answered} of ${creates.length} creates`);
+  for (const read of [gets, pages, walks]) assert.ok(read.length >= KILLS, `${read.length} reads`);
   assert.deepEqual(wrong, []);
   assert.deepEqual(findViolations(history), []);
 }

@@ -135,7 +135,8 @@ const NAMES = [
 ];
 
 test('headers › their names › are sent in canonical case', async () => {
-  const limiter = { perSecond: 9, burst: 9, take: () => 3 };
+  const left = [3, 3, 3, 3, 3, 3];
+  const limiter = { perSecond: 9, burst: 9, take: () => left.pop() ?? -1 };
   await using app = await startTestApp({ rateLimiter: limiter, corsOrigin: [ORIGIN] });
   const key = `Authorization: Bearer ${app.key}\r\n`;
   const create = `POST /v1/pets HTTP/1.1\r\n${key}Idempotency-Key: a\r\nContent-Length: ${PET.length}`;
@@ -152,19 +153,15 @@ test('headers › their names › are sent in canonical case', async () => {
     `PUT /v1/pets HTTP/1.1\r\n${key}X: y`,
     'GET /docs HTTP/1.1\r\nX: y',
     'GET / HTTP/9',
+    // Above the limit.
+    `GET /v1/pets HTTP/1.1\r\n${key}X: y`,
   ]) {
     const body = head.startsWith('POST') ? PET : '';
     const text = await exchange(app.port, `${head}\r\nHost: x\r\nConnection: close\r\n\r\n${body}`);
     const [, ...lines] = text.slice(0, text.indexOf('\r\n\r\n')).split('\r\n');
     for (const line of lines) found.add(line.slice(0, line.indexOf(':')));
   }
-  assert.deepEqual(
-    [...found].filter((name) => !NAMES.includes(name)),
-    [],
-  );
-  for (const name of ['Link', 'Location', 'Idempotency-Replayed', 'WWW-Authenticate']) {
-    assert.ok(found.has(name), name);
-  }
+  assert.deepEqual([...found].sort(), NAMES.sort());
 });
 
 const EXPOSED =
