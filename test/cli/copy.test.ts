@@ -107,6 +107,19 @@ describe('copy', () => {
     assert.match(drawn.at(-1) ?? '', DONE('1,200 pets', '1 key'));
   });
 
+  test('copy › that fails on a terminal › leaves its line empty', async () => {
+    let text = '';
+    const from = `sqlite:${join(cwd, 'first.db')}`;
+    const write = (more: string) => {
+      text += more;
+    };
+    await assert.rejects(copyPetstore({ from, to: from }, { isTTY: true, write }), {
+      code: 'bad_request',
+      message: 'the store to copy to must be empty, and is not; nothing was copied',
+    });
+    assert.equal(text, '\r\x1b[K');
+  });
+
   for (const [what, from, to, line] of [
     [
       'from memory',

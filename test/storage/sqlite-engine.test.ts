@@ -328,6 +328,23 @@ describe('copies', () => {
     });
   }
 
+  test('finishCopy › a page that is damaged › is told of the database that was copied', async () => {
+    const file = createFile();
+    {
+      await using engine = await openNew(file);
+      const names = Array.from({ length: 100 }, (): Row => ['x'.repeat(PAGE_BYTES / 2), 1n]);
+      await engine.load('pets', PET, rowsOf(...names));
+    }
+    {
+      await using handle = await open(file, 'r+');
+      await handle.write(randomBytes(PAGE_BYTES), 0, PAGE_BYTES, 20 * PAGE_BYTES);
+    }
+    assert.throws(
+      () => finishCopy(file, 'other.db'),
+      unavailable('other.db', 'is damaged: restore it from a backup'),
+    );
+  });
+
   test('engine.copyTo › a database whose first page was damaged since › is told of it', async () => {
     const file = createFile();
     await using engine = await openNew(file);

@@ -26,7 +26,7 @@ export function checkVersion(connection: DatabaseSync): void {
 }
 
 /** Whether one dotted version is older than the other. */
-export function isOlder(version: string, than: string): boolean {
+function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
