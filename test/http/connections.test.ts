@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
-import { openConnection as openRaw } from '../support/socket.ts';
+import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const MAX = 3;
@@ -36,24 +35,13 @@ after(async () => {
 });
 const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\n\r\n`;
 
-let open: Connection[] = [];
+let open: RawConnection[] = [];
 
-interface Connection {
-  readonly socket: Socket;
-  text: string;
-}
-
-async function openConnection(bytes = ''): Promise<Connection> {
-  const socket = connect(service.port, '127.0.0.1');
-  const connection = { socket, text: '' };
+async function openConnection(bytes = ''): Promise<RawConnection> {
+  const connection = openRaw(service.port);
   open.push(connection);
-  socket
-    .on('error', () => undefined)
-    .on('data', (chunk) => {
-      connection.text += chunk;
-    });
-  await once(socket, 'connect');
-  socket.write(bytes);
+  await once(connection.socket, 'connect');
+  connection.socket.write(bytes);
   await sleep(50);
   return connection;
 }
@@ -79,7 +67,7 @@ describe('connections', () => {
     await sleep(50);
     const added = await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, true, false, false]);
-    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
   });
 
   test('connections › one more while requests are on their way › leaves those that have come whole', async () => {
@@ -90,10 +78,10 @@ describe('connections', () => {
     // Of the other two this one was used longest ago.
     const added = await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, true, false, false]);
-    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
     answerLists();
-    await until(() => working.text !== '');
-    assert.match(working.text, /^HTTP\/1\.1 200 OK/);
+    await until(() => working.received !== '');
+    assert.match(working.received, /^HTTP\/1\.1 200 OK/);
   });
 
   test('connections › one more while bodies never end › closes the oldest of those', async () => {
@@ -101,7 +89,7 @@ describe('connections', () => {
     for (let count = 0; count < MAX; count += 1) await openConnection(head);
     const added = await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [true, false, false, false]);
-    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
   });
 
   test('connections › one more while heads never end › closes the oldest of those', async () => {
@@ -110,7 +98,7 @@ describe('connections', () => {
     await openConnection(LIVEZ.slice(0, 20));
     const added = await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, true, false, false]);
-    assert.match(added.text, /^HTTP\/1\.1 200 OK/);
+    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
     answerLists();
   });
 
@@ -165,6 +153,6 @@ describe('connections', () => {
       // More than the kernel keeps for both ends.
       socket.write(document.repeat(1_000));
     }
-    await until(async () => (await openConnection(LIVEZ)).text.startsWith('HTTP/1.1 200 OK'));
+    await until(async () => (await openConnection(LIVEZ)).received.startsWith('HTTP/1.1 200 OK'));
   });
 });
