@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../src/cli/pet-file/sample.ts';
+import { PET_STATUSES } from '../../src/pet.ts';
 import { type Client, createClient, type PageLocation } from './client.ts';
 import { describeReady, tally } from './crash.ts';
 import { createHistory } from './history.ts';
@@ -21,7 +22,7 @@ const CALM_MS = [200, 800] as const;
 /** A get is for one of so many pets that were added last. */
 const RECENT = 20;
 const LIMITS = [1, 7, 20, 100] as const;
-const STATUSES = [undefined, 'available', 'pending', 'sold'] as const;
+const STATUSES = [undefined, ...PET_STATUSES] as const;
 
 /** Starts clients, each of which sends random requests, one after the other, until it is stopped. */
 function startClients(subject: Subject, client: Client) {
