@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 const DOCUMENT = new URL('../../docs/postgresql.md', import.meta.url);
 /** By its default PgBouncer tries again 15 s after a failure. */
-const RETURN_MS_MAX = 8_000;
+const RETURN_MS_MAX = 10_000;
 
 async function readSettings(): Promise<Record<string, string>> {
   const [, section = ''] = (await readFile(DOCUMENT, 'utf8')).split('\n[pgbouncer]\n');
