@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LOCAL_SERVICE } from '../src/cli/commands/openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
 import { RETRY_AFTER_SECONDS, toErrorBody } from '../src/http/errors.ts';
@@ -28,7 +29,7 @@ export function createTexts(): ReadonlyMap<string, string> {
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
   };
   return new Map([
-    ['openapi.json', `${writeOpenApi({ environment: 'production' }, 2)}\n`],
+    ['openapi.json', `${writeOpenApi(LOCAL_SERVICE, 2)}\n`],
     ...Object.entries(parts).map(([file, texts]) => [file, fill(file, texts)] as const),
   ]);
 }

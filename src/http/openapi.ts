@@ -15,14 +15,13 @@ import { RECIPES } from './recipes.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
-  /** The outside address of the service, ending in `/v1`; without it a placeholder. */
-  readonly baseUrl?: string;
+  /** The address of the service, ending in `/v1`. */
+  readonly baseUrl: string;
 }
 
-/** Stands for the address of an environment that this service is not; nothing is at `.test` (RFC 6761). */
-export const PLACEHOLDERS: Readonly<Record<Environment, string>> = {
-  production: 'https://petstore.test/v1',
-  staging: 'https://staging.petstore.test/v1',
+const TITLES: Readonly<Record<Environment, string>> = {
+  staging: 'Staging',
+  production: 'Production',
 };
 
 const TEXTS = NEW_PET_FIELDS.filter(({ schema }) => schema.maxLength !== undefined);
@@ -94,7 +93,7 @@ still change.
 `;
 
 /** The document as a text. */
-export function writeOpenApi(options: OpenApiOptions, indent?: number): string {
+export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: number): string {
   const document = {
     openapi: '3.1.0',
     info: {
@@ -115,7 +114,7 @@ export function writeOpenApi(options: OpenApiOptions, indent?: number): string {
       schemas: COMPONENTS,
     },
     paths: describePaths(),
-    servers: describeServers(options),
+    servers: [{ url: baseUrl, description: TITLES[environment] }],
     security: [{ bearerAuth: [] }],
     tags: [{ name: 'animals', description: 'The pets of the store.' }],
   };
@@ -124,17 +123,4 @@ export function writeOpenApi(options: OpenApiOptions, indent?: number): string {
   const toExact = (_name: string, value: unknown) =>
     typeof value === 'bigint' ? rawJSON(String(value)) : value;
   return JSON.stringify(document, toExact, indent);
-}
-
-/** Both environments of the interface: first the one of this service, at its real address. */
-function describeServers({ environment, baseUrl = PLACEHOLDERS[environment] }: OpenApiOptions) {
-  const servers = [
-    { is: 'production', description: "Production, the interface's `{base_url}`" } as const,
-    { is: 'staging', description: "Staging, the interface's `{staging_base_url}`" } as const,
-  ].map(({ is, description }) =>
-    is === environment
-      ? { url: baseUrl, description }
-      : { url: PLACEHOLDERS[is], description: `${description}; ask its operator for the address` },
-  );
-  return environment === 'staging' ? servers.reverse() : servers;
 }

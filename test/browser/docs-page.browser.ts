@@ -153,6 +153,19 @@ describe('pages without a key', () => {
     });
   });
 
+  test('docs page › at another address than --base-url says › tries the service at its own', {
+    skip,
+  }, async () => {
+    const args = ['--base-url', 'https://petstore.test/v1'];
+    await using elsewhere = await startService(args, { cwd: createProcessFolder() });
+    await using opened = await openPage(browser);
+    const { page, requests, complaints } = opened;
+    const client = await openClient(page, elsewhere, 'GET', 'List animals');
+    await sendForm(client, '200 OK');
+    assertOwn(requests, elsewhere.url);
+    assert.deepEqual(complaints, []);
+  });
+
   for (const isTold of [false, true]) {
     test(`docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`, {
       skip,

@@ -15,11 +15,12 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from '../../src/http/limits.ts';
-import { PLACEHOLDERS, writeOpenApi } from '../../src/http/openapi.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
+import { runCommand } from '../support/command.ts';
 import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
+import { exchange } from '../support/socket.ts';
 
 interface DocumentOperation {
   readonly operationId: string;
@@ -68,11 +69,14 @@ subscribe('fastify.initialization', (message) => {
     }
   });
 });
-const service = await startTestApp({ environment: 'production', baseUrl: PLACEHOLDERS.production });
+const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
 const { port, authorization: headers } = service;
 
-const { body: served } = await send(port, { path: '/openapi.json' });
+const { body: served } = await send(port, {
+  path: '/openapi.json',
+  headers: { host: '127.0.0.1:8080' },
+});
 const document: Document = JSON.parse(served);
 const { schemas } = document.components;
 
@@ -82,9 +86,19 @@ function getOperation(method: string, path: string): DocumentOperation {
   return operation;
 }
 
-test('openapi.json › the committed one › is the one that is served', async () => {
+test('openapi.json › the committed one › is what serve without options serves', async () => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
   assert.deepEqual(JSON.parse(committed), document);
+  const { status, stdout } = await runCommand(['openapi'], { cwd: import.meta.dirname });
+  assert.equal(status, 0);
+  assert.ok(stdout === committed, 'petstore openapi prints the same');
+});
+
+test('petstore openapi › with the address of a service › prints what that service serves', async () => {
+  const args = ['--environment', 'production', '--base-url', 'https://pets.example/v1'];
+  const { stdout } = await runCommand(['openapi', ...args], { cwd: import.meta.dirname });
+  const servers = [{ url: 'https://pets.example/v1', description: 'Production' }];
+  assert.deepEqual(JSON.parse(stdout), { ...document, servers });
 });
 
 test('document › its head › is that of the interface', () => {
@@ -261,8 +275,7 @@ test('document › the headers and links of the answers › are documented', () 
     ['post', '/pets'],
     ['get', '/pets/{petId}'],
   ] as const) {
-    const { responses } = getOperation(method, path);
-    for (const [status, { headers }] of Object.entries(responses)) {
+    for (const [status, { headers }] of Object.entries(getOperation(method, path).responses)) {
       if (!/^(?:400|404|401|default)$/.test(status)) continue;
       const expected = {
         401: ['WWW-Authenticate', 'X-Request-Id'],
@@ -273,42 +286,74 @@ test('document › the headers and links of the answers › are documented', () 
   }
 });
 
-const PRODUCTION = "Production, the interface's `{base_url}`";
-const STAGING = "Staging, the interface's `{staging_base_url}`";
-
-for (const [what, options, servers] of [
+for (const [what, options, sent, server] of [
   [
-    'production',
-    { environment: 'production', baseUrl: 'https://pets.example/v1' },
-    [
-      { url: 'https://pets.example/v1', description: PRODUCTION },
-      {
-        url: 'https://staging.petstore.test/v1',
-        description: `${STAGING}; ask its operator for the address`,
-      },
-    ],
+    '--base-url in production',
+    { environment: 'production', baseUrl: 'https://pets.example/shop/v1' },
+    { host: 'other.example' },
+    { url: 'https://pets.example/shop/v1', description: 'Production' },
   ],
   [
-    'staging, without --base-url',
+    'only a Host',
     { environment: 'staging' },
-    [
-      { url: '/v1', description: STAGING },
-      {
-        url: 'https://petstore.test/v1',
-        description: `${PRODUCTION}; ask its operator for the address`,
-      },
-    ],
+    { host: 'Pets.example:8080' },
+    { url: 'http://pets.example:8080/v1', description: 'Staging' },
+  ],
+  [
+    'the Host of an IPv6 address',
+    { environment: 'production' },
+    { host: '[::1]:80' },
+    { url: 'http://[::1]/v1', description: 'Production' },
+  ],
+  [
+    'a trusted proxy with TLS',
+    { trustProxy: ['127.0.0.1'] },
+    {
+      host: 'pets.example',
+      'x-forwarded-proto': 'http, https',
+      'x-forwarded-host': 'evil.example',
+    },
+    { url: 'https://pets.example/v1', description: 'Staging' },
+  ],
+  [
+    'a trusted proxy that passes on any scheme',
+    { trustProxy: ['127.0.0.1'] },
+    { host: 'pets.example', 'x-forwarded-proto': 'javascript' },
+    { url: 'http://pets.example/v1', description: 'Staging' },
+  ],
+  [
+    'a proxy that is not trusted',
+    { trustProxy: ['10.0.0.1'] },
+    { host: 'pets.example', 'x-forwarded-proto': 'https' },
+    { url: 'http://pets.example/v1', description: 'Staging' },
   ],
 ] as const) {
-  test(`document › the servers in ${what} › are plain addresses, its own first`, async () => {
+  test(`document › its server with ${what} › is the absolute address, and no other one`, async () => {
     await using app = await startTestApp(options);
-    const answer = await send(app.port, { path: '/openapi.json' });
+    const answer = await send(app.port, { path: '/openapi.json', headers: sent });
     assertJson(answer, 200);
-    const printed = writeOpenApi({ baseUrl: '/v1', ...options });
-    assert.deepEqual(JSON.parse(answer.body), JSON.parse(printed));
-    assert.deepEqual(JSON.parse(answer.body).servers, servers);
+    assert.deepEqual(JSON.parse(answer.body), { ...document, servers: [server] });
   });
 }
+
+test('document › its server with one Host after another › is of the Host of each request', async () => {
+  for (const host of ['one.example', 'two.example', 'one.example']) {
+    const answer = await send(port, { path: '/openapi.json', headers: { host } });
+    assert.equal(JSON.parse(answer.body).servers[0].url, `http://${host}/v1`);
+  }
+});
+
+test('document › its server with a Host that is no plain address › is relative', async () => {
+  const hosts = ["a'b", 'a;b', '$(id)', '$&', 'a%20b', '1.2.3.4.5', 'a:99999', '[::1::]'];
+  for (const host of hosts) {
+    const answer = await send(port, { path: '/openapi.json', headers: { host } });
+    assertJson(answer, 200);
+    const servers = [{ url: '/v1', description: 'Staging' }];
+    assert.deepEqual(JSON.parse(answer.body).servers, servers, host);
+  }
+  const answer = await exchange(port, 'GET /openapi.json HTTP/1.0\r\n\r\n');
+  assert.match(answer, /"servers":\[\{"url":"\/v1","description":"Staging"\}\]/);
+});
 
 /** Every object of the document. */
 function* findParts(part: unknown): Generator<Record<string, unknown>> {
@@ -318,13 +363,13 @@ function* findParts(part: unknown): Generator<Record<string, unknown>> {
 }
 
 test('document › what is beta › says so in its description', () => {
-  const beta = [...findParts(document.paths)].filter((part) => part['x-stability'] === 'beta');
+  const beta = [...findParts(document)].filter((part) => part['x-stability'] === 'beta');
   assert.ok(beta.length > 0);
   for (const { description } of beta) assert.match(String(description), /^Beta\. [A-Z]/);
 });
 
 test('document › the header texts › have a maxLength', () => {
-  const headers = [...findParts(document.paths)].flatMap(({ headers }) =>
+  const headers = [...findParts(document)].flatMap(({ headers }) =>
     Object.entries(Object(headers)),
   );
   assert.ok(headers.length > 0);

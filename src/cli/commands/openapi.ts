@@ -2,16 +2,28 @@
 
 import type { Command } from 'commander';
 import type { OpenApiOptions } from '../../http/openapi.ts';
+import { SERVE_OPTIONS } from '../../service/options.ts';
 import { baseUrlOption, environmentOption } from '../options.ts';
 import { examples } from '../output.ts';
+
+const { host, port, environment } = SERVE_OPTIONS;
+
+/** `serve` without options: a tool that imports the document from a file needs an address to call. */
+export const LOCAL_SERVICE: OpenApiOptions = {
+  environment: environment.default,
+  baseUrl: `http://${host.default}:${port.default}/v1`,
+};
 
 export function addOpenApi(program: Command): void {
   program
     .command('openapi')
     .description('print the OpenAPI document, as serve with these options serves it')
-    .addOption(baseUrlOption())
-    .addOption(environmentOption().default('production'))
-    .addHelpText('after', examples('petstore openapi --base-url https://petstore.test/v1'))
+    .addOption(baseUrlOption().default(LOCAL_SERVICE.baseUrl))
+    .addOption(environmentOption())
+    .addHelpText(
+      'after',
+      examples('petstore openapi --environment production --base-url https://petstore.test/v1'),
+    )
     .action(async (options: OpenApiOptions) => {
       const { writeOpenApi } = await import('../../http/openapi.ts');
       process.stdout.write(`${writeOpenApi(options, 2)}\n`);

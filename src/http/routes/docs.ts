@@ -1,20 +1,20 @@
 /** What a reader gets without a key: the start page, the docs page with its recipes, and the OpenAPI document. */
 
 import { hash } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { type OpenApiOptions, writeOpenApi } from '../openapi.ts';
 import { getRecipe, RECIPES } from '../recipes.ts';
 import { addDocsScript, SCRIPT_NAME } from './docs-script.ts';
 import { readPage } from './page.ts';
 
-export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOptions>): void {
+export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
   const docsPage = readPage('http/routes/docs.html', { recipes: links.join(', ') }).replace(
     'js/scalar.js',
     `js/${SCRIPT_NAME}`,
   );
-  const policy = describePolicy(docsPage, options.baseUrl);
+  const policy = describePolicy(docsPage);
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
       reply
@@ -37,16 +37,28 @@ export function addDocsRoutes(app: FastifyInstance, options: Required<OpenApiOpt
 
   addDocsScript(app);
   let document: string | undefined;
-  app.get('/openapi.json', (_request, reply) => {
+  app.get('/openapi.json', (request, reply) => {
     document ??= writeOpenApi(options);
-    return reply.type('application/json').send(document);
+    // One text is kept for all: a client can send any Host.
+    const served = document.replace('"url":"/v1"', () => `"url":"${findOrigin(request)}/v1"`);
+    return reply.type('application/json').send(served);
   });
 }
 
+const PLAIN_HOST = /^[\w.:[\]-]+$/;
+
+/** The origin that the request was sent to; empty when its Host is no plain address. */
+function findOrigin({ protocol, headers }: FastifyRequest): string {
+  const { host = '' } = headers;
+  if (!PLAIN_HOST.test(host)) return '';
+  // A proxy may pass on any X-Forwarded-Proto.
+  const scheme = protocol === 'https' ? 'https' : 'http';
+  return URL.parse(`${scheme}://${host}`)?.origin ?? '';
+}
+
 /** A page may run its own script and styles, and send requests to this service alone. */
-function describePolicy(page: string, baseUrl: string): string {
+function describePolicy(page: string): string {
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(page) ?? [];
   const source = `'sha256-${hash('sha256', script, 'base64')}'`;
-  const service = baseUrl === '/v1' ? "'self'" : `'self' ${new URL(baseUrl).origin}`;
-  return `default-src 'none'; script-src 'self' ${source}; style-src 'unsafe-inline'; img-src data:; connect-src ${service}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+  return `default-src 'none'; script-src 'self' ${source}; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 }
