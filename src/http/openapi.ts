@@ -10,7 +10,7 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from './limits.ts';
-import { describePaths } from './operations/document.ts';
+import { describePaths, describeSharedResponses } from './operations/document.ts';
 import { RECIPES } from './recipes.ts';
 
 export interface OpenApiOptions {
@@ -112,6 +112,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
         },
       },
       schemas: COMPONENTS,
+      responses: describeSharedResponses(),
     },
     paths: describePaths(),
     servers: [{ url: baseUrl, description: TITLES[environment] }],

@@ -15,6 +15,7 @@ import {
   HEADER_SECONDS_MAX,
   REQUEST_SECONDS_MAX,
 } from '../../src/http/limits.ts';
+import { OPERATIONS } from '../../src/http/operations/operations.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
@@ -30,10 +31,11 @@ interface DocumentOperation {
   readonly security?: unknown;
   readonly parameters?: readonly Record<string, unknown>[];
   readonly requestBody?: unknown;
-  readonly responses: Readonly<Record<string, DocumentResponse>>;
+  readonly responses: Readonly<Record<string, DocumentResponse | { readonly $ref: string }>>;
 }
 
 interface DocumentResponse {
+  readonly description: string;
   readonly headers?: object;
   readonly links?: object;
   readonly content: {
@@ -55,6 +57,7 @@ interface Document {
     readonly schemas: Readonly<
       Record<string, { properties?: object; required?: string[]; enum?: string[] }>
     >;
+    readonly responses: Readonly<Record<string, DocumentResponse>>;
     readonly securitySchemes: Readonly<Record<string, { type: string; scheme: string }>>;
   };
 }
@@ -84,6 +87,20 @@ function getOperation(method: string, path: string): DocumentOperation {
   const operation = document.paths[path]?.[method];
   assert.ok(operation !== undefined, `${method} ${path} is documented`);
   return operation;
+}
+
+/** The responses of an operation by their status, those of the components too. */
+function getResponses(method: string, path: string): Readonly<Record<string, DocumentResponse>> {
+  const responses = Object.entries(getOperation(method, path).responses).map(
+    ([status, response]) => {
+      if (!('$ref' in response)) return [status, response] as const;
+      const name = response.$ref.slice('#/components/responses/'.length);
+      const shared = document.components.responses[name];
+      assert.ok(shared !== undefined, response.$ref);
+      return [status, shared] as const;
+    },
+  );
+  return Object.fromEntries(responses);
 }
 
 test('openapi.json › the committed one › is what serve without options serves', async () => {
@@ -156,7 +173,7 @@ for (const [method, path, operationId, statuses, schema, codes] of [
   });
 
   test(`document › the statuses of ${operationId} › are those of the interface and default`, () => {
-    const { responses } = getOperation(method, path);
+    const responses = getResponses(method, path);
     assert.deepEqual(Object.keys(responses), statuses);
     for (const [status, { content }] of Object.entries(responses)) {
       const name = status.startsWith('2') ? schema : 'Error';
@@ -166,7 +183,7 @@ for (const [method, path, operationId, statuses, schema, codes] of [
   });
 
   test(`document › the errors of ${operationId} › have an example for each code, under its status`, () => {
-    const { responses } = getOperation(method, path);
+    const responses = getResponses(method, path);
     const documented = Object.entries(responses).flatMap(([declared, { content }]) =>
       Object.values(content['application/json'].examples ?? {})
         .filter(() => !declared.startsWith('2'))
@@ -186,6 +203,33 @@ for (const [method, path, operationId, statuses, schema, codes] of [
     assert.deepEqual(documented.toSorted(), [...codes, ...always].toSorted());
   });
 }
+
+test('document › the responses that the interface names › are shared by the operations', () => {
+  const { responses } = document.components;
+  assert.deepEqual(Object.keys(responses).toSorted(), ['BadRequest', 'NotFound', 'Unauthorized']);
+  for (const [method, path, status, name] of [
+    ['get', '/pets', 401, 'Unauthorized'],
+    ['post', '/pets', 400, 'BadRequest'],
+    ['post', '/pets', 401, 'Unauthorized'],
+    ['get', '/pets/{petId}', 401, 'Unauthorized'],
+    ['get', '/pets/{petId}', 404, 'NotFound'],
+  ] as const) {
+    const $ref = `#/components/responses/${name}`;
+    assert.deepEqual(getOperation(method, path).responses[status], { $ref });
+  }
+  for (const { errors } of OPERATIONS) {
+    for (const { code, description } of errors) {
+      const texts = Object.values(responses).filter(
+        ({ content }) => code in (content['application/json'].examples ?? {}),
+      );
+      if (description !== undefined)
+        assert.deepEqual(
+          texts.map((it) => it.description),
+          [description],
+        );
+    }
+  }
+});
 
 test('document › the codes of the errors › are all published, each with one status', () => {
   assert.deepEqual(Object.keys(ERRORS).toSorted(), Object.keys(STATUS_OF).toSorted());
@@ -259,9 +303,9 @@ for (const [name, members, required] of [
 }
 
 test('document › the headers and links of the answers › are documented', () => {
-  const list = getOperation('get', '/pets').responses['200'];
-  const created = getOperation('post', '/pets').responses['201'];
-  const got = getOperation('get', '/pets/{petId}').responses['200'];
+  const list = getResponses('get', '/pets')['200'];
+  const created = getResponses('post', '/pets')['201'];
+  const got = getResponses('get', '/pets/{petId}')['200'];
   const limits = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
   assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link', ...limits]);
   const creation = ['Location', 'Idempotency-Replayed'];
@@ -275,7 +319,7 @@ test('document › the headers and links of the answers › are documented', () 
     ['post', '/pets'],
     ['get', '/pets/{petId}'],
   ] as const) {
-    for (const [status, { headers }] of Object.entries(getOperation(method, path).responses)) {
+    for (const [status, { headers }] of Object.entries(getResponses(method, path))) {
       if (!/^(?:400|404|401|default)$/.test(status)) continue;
       const expected = {
         401: ['WWW-Authenticate', 'X-Request-Id'],

@@ -35,6 +35,31 @@ export function describePaths(): Readonly<Record<string, object>> {
   return paths;
 }
 
+/** The responses that the interface names; an error that it declares has a description. */
+export function describeSharedResponses(): Readonly<Record<string, object>> {
+  const shared: Record<string, object> = {
+    Unauthorized: describeErrors(
+      'Missing or invalid API key.',
+      [{ code: 'unauthorized' }],
+      ['WWW-Authenticate', 'X-Request-Id'],
+    ),
+  };
+  for (const error of OPERATIONS.flatMap(({ errors }) => errors)) {
+    const { code, description } = error;
+    if (description) shared[toSharedName(code)] = describeErrors(description, [error]);
+  }
+  return shared;
+}
+
+/** Such as `NotFound` for `not_found`. */
+function toSharedName(code: ErrorCode): string {
+  return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
+}
+
+function refToShared(code: ErrorCode) {
+  return { $ref: `#/components/responses/${toSharedName(code)}` };
+}
+
 function describeOperation(operation: Operation) {
   const { operationId, summary, description, body, parameters, deprecation } = operation;
   return {
@@ -67,10 +92,7 @@ function describeParameter(parameter: Parameter<unknown>) {
 
 function describeResponses(operation: Operation) {
   const { description, status, schema, headers = [], links } = operation.success;
-  const declared = operation.errors.map((error) => [
-    ERRORS[error.code].status,
-    error.description && describeErrors(error.description, [error]),
-  ]);
+  const declared = operation.errors.filter(({ description }) => description);
   return {
     [status]: {
       description,
@@ -81,12 +103,8 @@ function describeResponses(operation: Operation) {
       content: describeContent(schema),
       ...(links && { links }),
     },
-    ...Object.fromEntries(declared.filter(([, response]) => response)),
-    401: describeErrors(
-      'Missing or invalid API key.',
-      [{ code: 'unauthorized' }],
-      ['WWW-Authenticate', 'X-Request-Id'],
-    ),
+    ...Object.fromEntries(declared.map(({ code }) => [ERRORS[code].status, refToShared(code)])),
+    401: refToShared('unauthorized'),
     default: describeErrors(
       'Any other error; an example of each is here.',
       listOtherErrors(operation),
