@@ -1,7 +1,7 @@
 /** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
 import { ERRORS } from '../error.ts';
-import { int64, NEW_PET_FIELDS, type NewPetField, PAGE_LIMIT_MAX, type Schema } from '../pet.ts';
+import { int64, NEW_PET_FIELDS, type NewPetField, type Schema } from '../pet.ts';
 import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
@@ -41,7 +41,6 @@ export const COMPONENTS = {
     type: 'array',
     items: refTo('Pet'),
     description: 'Pets, by id, ascending.',
-    maxItems: PAGE_LIMIT_MAX,
     examples: [[EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }]],
   },
   Error: {

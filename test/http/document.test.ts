@@ -412,6 +412,26 @@ test('document › what is beta › says so in its description', () => {
   for (const { description } of beta) assert.match(String(description), /^Beta\. [A-Z]/);
 });
 
+test('document › what the interface does not have › is beta, and what it has is not', () => {
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+  const responses = operations.flatMap(({ responses }) => Object.entries(responses));
+  const named = [...findParts(document)].flatMap(({ headers, links }) =>
+    Object.entries({ ...Object(headers), ...Object(links) }),
+  );
+  const parameters = operations.flatMap(({ parameters = [] }) =>
+    parameters.map((parameter) => [String(parameter.name), parameter] as const),
+  );
+  const ours = ['default', 'cursor', 'Idempotency-Key', ...named.map(([name]) => name)];
+  for (const [name, part] of [...responses, ...named, ...parameters]) {
+    const expected = ours.includes(name) ? 'beta' : undefined;
+    assert.equal(Object(part)['x-stability'], expected, name);
+  }
+  for (const part of [...operations, ...Object.values(schemas)]) {
+    assert.ok(!('x-stability' in part));
+  }
+  assert.ok(!('maxItems' in Object(schemas.Pets)), 'the interface bounds a page by limit alone');
+});
+
 test('document › the header texts › have a maxLength', () => {
   const headers = [...findParts(document)].flatMap(({ headers }) =>
     Object.entries(Object(headers)),

@@ -3,7 +3,7 @@
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
-import { EXPOSED_FIELDS, type HeaderField, type HeaderName } from '../headers.ts';
+import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
 import type { Operation, OperationError, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
@@ -20,10 +20,10 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 
 const DEPRECATION_HEADERS = {
   ...describeHeaders(['Deprecation', 'Sunset']),
-  Link: {
+  Link: beta({
     schema: EXPOSED_FIELDS.Link.schema,
     description: 'The documentation, with `rel="deprecation"`.',
-  },
+  }),
 };
 
 export function describePaths(): Readonly<Record<string, object>> {
@@ -101,14 +101,15 @@ function describeResponses(operation: Operation) {
         ...describeHeaders([...headers, ...COMMON_HEADERS]),
       },
       content: describeContent(schema),
-      ...(links && { links }),
+      ...(links && { links: describeLinks(links) }),
     },
     ...Object.fromEntries(declared.map(({ code }) => [ERRORS[code].status, refToShared(code)])),
     401: refToShared('unauthorized'),
-    default: describeErrors(
-      'Any other error; an example of each is here.',
-      listOtherErrors(operation),
-      ['Retry-After', ...COMMON_HEADERS],
+    default: beta(
+      describeErrors('Any other error; an example of each is here.', listOtherErrors(operation), [
+        'Retry-After',
+        ...COMMON_HEADERS,
+      ]),
     ),
   };
 }
@@ -149,14 +150,17 @@ function describeErrors(
 function describeHeaders(names: readonly HeaderName[]): Readonly<Record<string, object>> {
   return Object.fromEntries(
     names.map((name) => {
-      const { schema, description, isBeta }: HeaderField = EXPOSED_FIELDS[name];
-      const part = { schema, description };
-      return [name, isBeta ? beta(part) : part];
+      const { schema, description } = EXPOSED_FIELDS[name];
+      return [name, beta({ schema, description })];
     }),
   );
 }
 
-/** Marks a part that may still change. */
-function beta<T extends { readonly description: string }>(part: T) {
+function describeLinks(links: NonNullable<Operation['success']['links']>) {
+  return Object.fromEntries(Object.entries(links).map(([name, link]) => [name, beta(link)]));
+}
+
+/** Marks a part that the interface does not have: it may still change. */
+function beta<T extends { readonly description?: string }>(part: T) {
   return { ...part, description: `Beta. ${part.description}`, 'x-stability': 'beta' };
 }
