@@ -6,8 +6,6 @@ import type { IncomingMessage } from 'node:http';
 export interface HeaderField {
   readonly schema: object;
   readonly description: string;
-  /** Whether it may still change. */
-  readonly isBeta?: boolean;
 }
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
@@ -20,11 +18,9 @@ export const EXPOSED_FIELDS = {
   Link: {
     schema: ADDRESS,
     description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
-    isBeta: true,
   },
   Location: { schema: ADDRESS, description: 'Where the pet is.' },
   'Idempotency-Replayed': {
-    isBeta: true,
     schema: { type: 'boolean' },
     description: 'Whether an earlier request with this `Idempotency-Key` added the pet.',
   },
@@ -37,13 +33,11 @@ export const EXPOSED_FIELDS = {
       'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
   },
   RateLimit: {
-    isBeta: true,
     schema: text(128),
     description:
       'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
   },
   'RateLimit-Policy': {
-    isBeta: true,
     schema: text(128),
     description:
       'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
