@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import type { NewPet } from '../../src/pet.ts';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { checkPages, migrate } from '../../src/storage/sqlite/schema.ts';
 import { disposable } from '../support/disposable.ts';
@@ -146,6 +146,15 @@ describe('opening', { concurrency: 2 }, () => {
     [
       'with random bytes in its middle',
       () => createDatabase().then(damage),
+      /is damaged: restore it from a backup/,
+    ],
+    [
+      'of a petstore that lost its tables',
+      () =>
+        alter(
+          createFile(),
+          `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
+        ),
       /is damaged: restore it from a backup/,
     ],
     [

@@ -15,6 +15,8 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
+const DAMAGED = 'is damaged: restore it from a backup';
+
 /**
  * The work's result; it is retried while another process holds the lock, BUSY_MS_MAX at most. SQLite's
  * own busy_timeout would block the event loop meanwhile.
@@ -46,6 +48,11 @@ export function isDamage(error: unknown): boolean {
   return toResultCode(error) === CORRUPT;
 }
 
+/** The error of a file whose damage SQLite itself does not report. */
+export function createDamageError(file: string): PetstoreError {
+  return new PetstoreError('unavailable', `the database ${file} ${DAMAGED}`);
+}
+
 /** A PetstoreError for what the operator can do something about; any other error as it is. */
 export function explain(error: unknown, file: string): unknown {
   const message = EXPLANATIONS.get(toResultCode(error));
@@ -57,7 +64,7 @@ const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'is held by another process'],
   [READONLY, 'cannot be written: its file and its folder must be writable'],
   [IOERR, 'cannot be read or written: the disk reports an error'],
-  [CORRUPT, 'is damaged: restore it from a backup'],
+  [CORRUPT, DAMAGED],
   [FULL, 'cannot grow: the disk is full'],
   [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
   [NOTADB, 'is not an SQLite database'],

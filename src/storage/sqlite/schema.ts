@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
 import { APPLICATION_ID, MIGRATIONS } from '../migrations.ts';
+import { createDamageError } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -43,12 +44,13 @@ export async function checkFile(file: string): Promise<void> {
   }
 }
 
-/** @throws PetstoreError `unavailable` when the database is of another program or newer than this one. */
+/** @throws PetstoreError `unavailable` when the database is of another program, newer than this one, or lost its tables. */
 export function checkSchema(connection: DatabaseSync, file: string): void {
   const applicationId = pragma(connection, 'application_id');
   const version = Number(pragma(connection, 'user_version'));
   const isEmpty = connection.prepare('select 1 from sqlite_schema').get() === undefined;
-  if (applicationId !== APPLICATION_ID && !(applicationId === 0 && version === 0 && isEmpty)) {
+  if (isEmpty && applicationId === 0 && version === 0) return;
+  if (applicationId !== APPLICATION_ID) {
     throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
   }
   if (version > MIGRATIONS.length) {
@@ -57,6 +59,7 @@ export function checkSchema(connection: DatabaseSync, file: string): void {
       `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
     );
   }
+  if (isEmpty) throw createDamageError(file);
 }
 
 /**
@@ -70,10 +73,7 @@ export function checkPages(
 ): void {
   const bytes = Number(pragma(connection, 'page_count')) * Number(pragma(connection, 'page_size'));
   if (bytes <= bytesMax && pragma(connection, 'quick_check(1)') !== 'ok') {
-    throw new PetstoreError(
-      'unavailable',
-      `the database ${file} is damaged: restore it from a backup`,
-    );
+    throw createDamageError(file);
   }
 }
 
