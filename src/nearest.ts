@@ -1,14 +1,9 @@
 /** The known name that a mistyped one is nearest to. */
 
-/** The known name that takes the fewest edits; undefined when each takes more than `editsMax`. */
-export function findNearest(
-  name: string,
-  known: Iterable<string>,
-  editsMax = Number.POSITIVE_INFINITY,
-): string | undefined {
+/** The known name that takes the fewest edits; undefined when none is known. */
+export function findNearest(name: string, known: Iterable<string>): string | undefined {
   const [nearest] = [...known]
     .map((other) => ({ other, edits: countEdits(other, name) }))
-    .filter(({ edits }) => edits <= editsMax)
     .sort((a, b) => a.edits - b.edits);
   return nearest?.other;
 }

@@ -2,7 +2,6 @@
 
 import { resolve } from 'node:path';
 import { PetstoreError } from '../error.ts';
-import { findNearest } from '../nearest.ts';
 
 /** The forms of an address, in the words of messages and help. */
 export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
@@ -29,9 +28,6 @@ const PARAMETERS = [
   'user',
 ];
 
-/** A parameter with more edits is not named: a part of a password may look like a parameter. */
-const EDITS_MAX = 2;
-
 export type Address =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string };
@@ -55,21 +51,19 @@ function checkParameters(url: string): void {
   const [, , query = ''] = POSTGRES.exec(url) ?? [];
   const seen = new Set<string>();
   for (const name of new URLSearchParams(query).keys()) {
-    if (!PARAMETERS.includes(name)) throw unknownParameter(name);
+    if (!PARAMETERS.includes(name)) {
+      // The name is not repeated: it may be a part of a password.
+      const known = PARAMETERS.join(', ');
+      throw new PetstoreError(
+        'bad_request',
+        `the database has an unknown parameter: it may have ${known}`,
+      );
+    }
     if (seen.has(name)) {
       throw new PetstoreError('bad_request', `the database has the parameter ${name} twice`);
     }
     seen.add(name);
   }
-}
-
-function unknownParameter(name: string): PetstoreError {
-  const nearest = findNearest(name, PARAMETERS, EDITS_MAX);
-  const hint =
-    nearest === undefined
-      ? `: it may have ${PARAMETERS.join(', ')}`
-      : ` ${name}: did you mean ${nearest}?`;
-  return new PetstoreError('bad_request', `the database has an unknown parameter${hint}`);
 }
 
 /** Whether the address is of a database in memory. */

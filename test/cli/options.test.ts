@@ -318,7 +318,7 @@ describe('petstore', { concurrency: 2 }, () => {
       'a mistyped parameter of an address',
       ['serve', '--database', 'postgres://u:s3cr3t@127.0.0.1:1/pets?sslmod=verify-full'],
       {},
-      `option '--database <address>', or PETSTORE_DATABASE: the database has an unknown parameter sslmod: did you mean sslmode?`,
+      `option '--database <address>', or PETSTORE_DATABASE: the database has an unknown parameter: it may have application_name, host, options, password, pgbouncer, port, sslcert, sslkey, sslmode, sslrootcert, target_session_attrs, user`,
     ],
     ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
     ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],
