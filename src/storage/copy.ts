@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
+import { KEY_COLUMNS } from './key-store.ts';
 import { COLUMNS } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
@@ -11,18 +12,7 @@ const ROWS_AT_ONCE = 1_000;
 /** The columns of each table; its rows are copied in the order of the first one. */
 export const TABLES: Readonly<Record<string, readonly string[]>> = {
   pets: ['id', ...COLUMNS],
-  api_keys: [
-    'id',
-    'digest',
-    'name',
-    'environment',
-    'read_only',
-    'created_at',
-    'expires_at',
-    'last_used_at',
-    'revoked_at',
-    'rotated_at',
-  ],
+  api_keys: [...KEY_COLUMNS, 'digest'],
   idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'],
 };
 

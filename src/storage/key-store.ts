@@ -5,11 +5,14 @@ import { PetstoreError } from '../error.ts';
 import type { KeyStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
-const COLUMNS =
-  'id, name, environment, read_only, created_at, expires_at, last_used_at, revoked_at, rotated_at';
+/** The columns of an ApiKey, in the order of `toApiKey`. */
+export const KEY_COLUMNS = [
+  ...['id', 'name', 'environment', 'read_only', 'created_at'],
+  ...['expires_at', 'last_used_at', 'revoked_at', 'rotated_at'],
+];
 const NEW_COLUMNS = ['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'];
-const FIND = `select ${COLUMNS} from api_keys where digest = ?`;
-const LIST = `select ${COLUMNS} from api_keys order by id`;
+const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
+const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
 /** getKeyState's `active` in SQL; test/storage/contract/keys.test.ts holds the two together. */
