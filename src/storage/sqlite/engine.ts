@@ -1,6 +1,6 @@
 /** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. Tables are named by its callers. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
@@ -14,18 +14,16 @@ import { createPrivateFile } from '../private-file.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
+import { createFileCheck } from './opened-files.ts';
 import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './schema.ts';
+import { createTransaction } from './transaction.ts';
 import { SqliteWriter } from './writer.ts';
 import { type Failure, type Write, writeAll } from './writer-thread.ts';
 
-/** Rows that are staged in one transaction, without a turn of the event loop between them. */
-const STAGED_AT_ONCE = 1_000;
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;
-/** How often a write checks that the files are still those that were opened. */
-const IDENTITY_MS = 1_000;
 
 /**
  * Opens the database in that file, or one in memory for MEMORY_FILE.
@@ -69,15 +67,17 @@ function createIfMissing(file: string): void {
 
 /** Resolves to whether the database was empty. */
 async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
-  await retryWhileBusy(() => checkVersion(connection));
-  // In one transaction: another process may be migrating just now.
-  await retryWhileBusy(() => connection.transact('begin', () => checkSchema(connection, file)));
-  await retryWhileBusy(() => checkPages(connection, file));
-  await retryWhileBusy(() => connection.exec('pragma journal_mode = wal'));
-  await retryWhileBusy(() => connection.exec(SETTINGS));
-  return retryWhileBusy(() =>
-    connection.transact('begin immediate', () => migrate(connection, file)),
-  );
+  await retryWhileBusy(file, () => {
+    checkVersion(connection);
+    // In one transaction: another process may be migrating just now.
+    connection.transact('begin', () => checkSchema(connection, file));
+    checkPages(connection, file);
+  });
+  return retryWhileBusy(file, () => {
+    connection.exec('pragma journal_mode = wal');
+    connection.exec(SETTINGS);
+    return connection.transact('begin immediate', () => migrate(connection, file));
+  });
 }
 
 /**
@@ -107,7 +107,7 @@ class SqliteEngine implements Engine {
   readonly skipLocked = '';
   readonly #connection: SqliteConnection;
   readonly #file: string;
-  readonly #openedFiles: readonly OpenedFile[];
+  readonly #checkFiles: () => void;
   readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
   readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
@@ -116,17 +116,14 @@ class SqliteEngine implements Engine {
     toBytes,
     this.statistics,
   );
-  #unsettledWrites = 0;
-  /** Is called when no write is unsettled. */
-  #onSettled: () => void = () => undefined;
-  #identifiedAt = Number.NEGATIVE_INFINITY;
+  readonly #unsettledWrites = new Set<Promise<unknown>>();
   #loads = 0;
 
   constructor(connection: SqliteConnection, file: string, isNew: boolean) {
     this.isNew = isNew;
     this.#connection = connection;
     this.#file = file;
-    this.#openedFiles = listOpenedFiles(connection, file);
+    this.#checkFiles = createFileCheck(connection, file);
     this.#commits = new CommitCounter(connection);
     // Another connection, as the writer has, would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
@@ -154,13 +151,13 @@ class SqliteEngine implements Engine {
   }
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
-    this.#checkIdentity();
-    this.#unsettledWrites += 1;
+    this.#checkFiles();
+    const written = this.#groupedWrite(statements);
+    this.#unsettledWrites.add(written);
     try {
-      return await this.#groupedWrite(statements);
+      return await written;
     } finally {
-      this.#unsettledWrites -= 1;
-      if (this.#unsettledWrites === 0) this.#onSettled();
+      this.#unsettledWrites.delete(written);
     }
   }
 
@@ -172,21 +169,9 @@ class SqliteEngine implements Engine {
       this.#connection.exec(`create table ${staged} (${columns})`);
       const places = columns.map(() => '?');
       const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
-      const stage = (batch: readonly Row[]) =>
-        this.#connection.transact('begin', () => {
-          for (const row of batch) insert.run(...row);
-        });
-      let batch: Row[] = [];
-      for await (const row of rows) {
-        batch.push(row);
-        if (batch.length === STAGED_AT_ONCE) {
-          stage(batch);
-          batch = [];
-        }
-      }
-      stage(batch);
+      for await (const row of rows) insert.run(...row);
       const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
-      return await this.#retryWhileBusy(() => {
+      return await retryWhileBusy(this.#file, () => {
         const { changes } = this.#connection.prepare(move).run();
         this.#commits.increment();
         return Number(changes);
@@ -204,28 +189,8 @@ class SqliteEngine implements Engine {
   ): Promise<T> {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
     try {
-      await retryWhileBusy(() => this.#connection.exec(begin));
-      const result = await work({
-        read: async (sql, ...values) => this.#connection.run(sql, values),
-        insert: async (table, columns, rows) => {
-          const places = columns.map(() => '?');
-          const sql = `insert into ${table} (${columns}) values (${places})`;
-          for (const row of rows) this.#connection.run(sql, row);
-        },
-        readLastId: async (table) => {
-          const [row] = this.#connection.run('select seq from sqlite_sequence where name = ?', [
-            table,
-          ]);
-          return (row?.[0] ?? 0n) as bigint;
-        },
-        writeLastId: async (table, id) => {
-          this.#connection.run('delete from sqlite_sequence where name = ?', [table]);
-          this.#connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', [
-            table,
-            id,
-          ]);
-        },
-      });
+      await retryWhileBusy(this.#file, () => this.#connection.exec(begin));
+      const result = await work(createTransaction(this.#connection));
       this.#connection.exec('commit');
       this.#commits.increment();
       return result;
@@ -255,18 +220,14 @@ class SqliteEngine implements Engine {
   }
 
   async check(): Promise<void> {
-    await this.#retryWhileBusy(() => {
-      this.#checkIdentity();
+    await retryWhileBusy(this.#file, () => {
+      this.#checkFiles();
       return this.#connection.run('select 1', []);
     });
   }
 
   async close(): Promise<void> {
-    if (this.#unsettledWrites > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onSettled = resolve;
-      });
-    }
+    await Promise.allSettled(this.#unsettledWrites);
     await this.#writer?.close();
     this.#connection.close();
   }
@@ -286,7 +247,7 @@ class SqliteEngine implements Engine {
       });
     } catch {
       // One of them is wrong, or the database is busy: each is executed alone and gets its own outcome.
-      return reads.map((one) => this.#retryWhileBusy(() => read(one)));
+      return reads.map((one) => retryWhileBusy(this.#file, () => read(one)));
     }
   }
 
@@ -306,28 +267,6 @@ class SqliteEngine implements Engine {
       this.#commits.increment();
     }
   }
-
-  /** SQLite keeps writing to a file that was removed or replaced, and those writes can be lost. */
-  #checkIdentity(): void {
-    const now = performance.now();
-    if (now - this.#identifiedAt < IDENTITY_MS) return;
-    for (const { path, identity, remedy } of this.#openedFiles) {
-      if (findIdentity(path) === identity) continue;
-      throw new PetstoreError(
-        'unavailable',
-        `the file ${path} of the database was removed or replaced: ${remedy}`,
-      );
-    }
-    this.#identifiedAt = now;
-  }
-
-  async #retryWhileBusy<T>(work: () => T): Promise<T> {
-    try {
-      return await retryWhileBusy(work);
-    } catch (error) {
-      throw explain(error, this.#file);
-    }
-  }
 }
 
 function toBytes(write: Write): number {
@@ -336,34 +275,4 @@ function toBytes(write: Write): number {
 
 function toError({ failure, errcode }: Failure): Error {
   return Object.assign(new Error(failure), { errcode });
-}
-
-/** A file of the database, as it was when it was opened. */
-interface OpenedFile {
-  readonly path: string;
-  readonly identity: string | undefined;
-  /** What the operator does when it was removed or replaced. */
-  readonly remedy: string;
-}
-
-/** The file and its -wal, which stays the same file while a connection is open. None in memory. */
-function listOpenedFiles(connection: SqliteConnection, file: string): OpenedFile[] {
-  const location = connection.location();
-  if (location === null) return [];
-  // SQLite follows a link to the database, and keeps the -wal beside the database.
-  const wal = `${location}-wal`;
-  return [
-    { path: file, identity: findIdentity(file), remedy: 'stop the service and put it back' },
-    {
-      path: wal,
-      identity: findIdentity(wal),
-      remedy: 'stop the service by SIGTERM, which saves its pets, and start it again',
-    },
-  ];
-}
-
-/** What distinguishes this file from any other of the same name; undefined when there is none. */
-function findIdentity(file: string): string | undefined {
-  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
-  return stats && `${stats.dev}:${stats.ino}`;
 }

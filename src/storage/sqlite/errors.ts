@@ -20,14 +20,16 @@ const DAMAGED = 'is damaged: restore it from a backup';
 /**
  * The work's result; it is retried while another process holds the lock, BUSY_MS_MAX at most. SQLite's
  * own busy_timeout would block the event loop meanwhile.
+ *
+ * @throws what `explain` makes of the error.
  */
-export async function retryWhileBusy<T>(work: () => T): Promise<T> {
+export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T> {
   const deadline = performance.now() + BUSY_MS_MAX;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      if (!isBusy(error) || performance.now() > deadline) throw explain(error, file);
       await setTimeout(BUSY_RETRY_MS);
     }
   }
