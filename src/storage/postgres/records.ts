@@ -16,25 +16,6 @@ export function toRecords(columns: readonly string[], rows: readonly Row[]): str
   return `[${records}]`;
 }
 
-/** The rows with their numbers as the first value, from `before + 1`. */
-export function toNumbered(rows: readonly Row[], before = 0): Row[] {
-  return rows.map((row, index) => [before + index + 1, ...row]);
-}
-
-/**
- * SQL that inserts rows, numbered from 1 by their `id`, with the next ids of the table. Its two values
- * are their count.
- *
- * @param rows the rows in SQL: a table, or `recordsOf` one.
- */
-export function toInsertFrom(rows: string, table: string, columns: readonly string[]): string {
-  return `with counted as (
-      update counters set value = value + ? where name = '${table}' returning value
-    )
-    insert into ${table} (id, ${columns})
-    select (select value from counted) - ? + id, ${columns} from ${rows} order by id`;
-}
-
 /** The rows in arrays of `count`; the last one may be shorter. */
 export async function* toBatches(rows: AsyncIterable<Row>, count: number): AsyncGenerator<Row[]> {
   let batch: Row[] = [];

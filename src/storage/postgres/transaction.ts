@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Row, SqlValue, Transaction } from '../engine.ts';
 import type { Connection } from './connection.ts';
-import { recordsOf, toBatches, toInsertFrom, toNumbered, toRecords } from './records.ts';
+import { recordsOf, toBatches, toRecords } from './records.ts';
 
 /** Rows that an import sends in one statement. */
 const LOAD_ROWS_AT_ONCE = 1_000;
@@ -48,10 +48,16 @@ export async function loadRows(
     const stage = `insert into ${staged} (${all}) select ${all} from ${recordsOf(table)}`;
     let count = 0;
     for await (const batch of toBatches(rows, LOAD_ROWS_AT_ONCE)) {
-      await run(stage, toRecords(all, toNumbered(batch, count)));
+      const numbered = batch.map((row, index) => [count + index + 1, ...row]);
+      await run(stage, toRecords(all, numbered));
       count += batch.length;
     }
-    await run(toInsertFrom(staged, table, columns), count, count);
+    const move = `with counted as (
+        update counters set value = value + ? where name = '${table}' returning value
+      )
+      insert into ${table} (id, ${columns})
+      select (select value from counted) - ? + id, ${columns} from ${staged} order by id`;
+    await run(move, count, count);
     return count;
   } finally {
     // A connection that broke has dropped its temporary tables already.
