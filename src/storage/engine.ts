@@ -16,6 +16,17 @@ export interface Statement {
   readonly stopIfEmpty?: boolean;
 }
 
+export interface OpenOptions {
+  /** Whether a database that does not exist yet is created. */
+  readonly create: boolean;
+  /** The most connections to PostgreSQL. */
+  readonly databaseConnections?: number;
+  /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
+  readonly databaseTimeout?: number;
+  /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
+  readonly purgeBy?: () => number;
+}
+
 /** The methods of the port that read pets; each engine has queries of its own for them. */
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 

@@ -1,28 +1,17 @@
 /** From an address to an open store: the only file that knows both engines. */
 
-import type { Store } from '../store.ts';
+import type { OnBackupProgress, Store } from '../store.ts';
 import { parseAddress } from './address.ts';
-import { writeBackup } from './backup.ts';
 import { type CopyResult, copyDatabase, type OnCopyProgress } from './copy.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
+import { writeNewFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
 import { finishCopy, openSqlite } from './sqlite/engine.ts';
 
 /** The digest of no key: a SHA-256 has 32 bytes. */
 const NO_DIGEST = new Uint8Array();
-
-export interface OpenOptions {
-  /** Whether a database that does not exist yet is created. */
-  readonly create: boolean;
-  /** The most connections to PostgreSQL. */
-  readonly databaseConnections?: number;
-  /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
-  readonly databaseTimeout?: number;
-  /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
-  readonly purgeBy?: () => number;
-}
 
 /**
  * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
@@ -44,14 +33,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       // The statements of requests: a table that is missing fails them, and nothing else.
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
-    backup: (file, onProgress) =>
-      writeBackup(
-        engine,
-        file,
-        (copy) => openSqlite(copy, { create: true }),
-        finishCopy,
-        onProgress,
-      ),
+    backup: (file, onProgress) => writeBackup(engine, file, onProgress),
     close() {
       stopPurge?.();
       return engine.close();
@@ -79,6 +61,25 @@ export async function copyStore(
   } finally {
     await source.close();
   }
+}
+
+/** Writes all that the engine's database holds to a new SQLite file, and checks it. */
+export function writeBackup(
+  engine: Engine,
+  file: string,
+  onProgress: OnBackupProgress = () => undefined,
+): Promise<void> {
+  return writeNewFile(file, async (partial) => {
+    if (engine.copyTo) return engine.copyTo(partial, onProgress);
+    const copy = await openSqlite(partial, { create: true });
+    try {
+      await copyDatabase(engine, copy, ({ phase, part }) => onProgress(phase, part));
+    } finally {
+      await copy.close();
+    }
+    onProgress('checking');
+    finishCopy(partial, file);
+  });
 }
 
 async function openEngine(text: string, options: OpenOptions): Promise<Engine> {

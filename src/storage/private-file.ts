@@ -1,10 +1,53 @@
 /** Files that only their owner may read and write, whatever the umask is: they hold names of pets and digests of keys. */
 
+import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
+import { link, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { PetstoreError } from '../error.ts';
 
 export const PRIVATE_FILE_MODE = 0o600;
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */
 export function createPrivateFile(file: string): void {
   closeSync(openSync(file, 'wx', PRIVATE_FILE_MODE));
+}
+
+/**
+ * Writes a file that exists whole or not at all.
+ *
+ * @param write fills an empty file, which gets its name once its content is on the disk.
+ * @throws PetstoreError `bad_request` when the file exists or cannot be written.
+ */
+export async function writeNewFile(
+  file: string,
+  write: (partial: string) => Promise<void>,
+): Promise<void> {
+  const partial = `${file}.${randomUUID()}.partial`;
+  try {
+    createPrivateFile(partial);
+    await write(partial);
+    await syncToDisk(partial);
+    // A link fails when the file exists; a rename would replace it.
+    await link(partial, file);
+    await syncToDisk(dirname(file));
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new PetstoreError('bad_request', `${file} exists already`);
+    }
+    if (cause instanceof PetstoreError) throw cause;
+    throw new PetstoreError(
+      'bad_request',
+      `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
+      { cause },
+    );
+  } finally {
+    // What failed before is told: of a path through a file this fails too.
+    await rm(partial).catch(() => undefined);
+  }
+}
+
+async function syncToDisk(path: string): Promise<void> {
+  await using handle = await open(path, 'r');
+  await handle.sync();
 }

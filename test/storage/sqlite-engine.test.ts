@@ -8,11 +8,10 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { writeBackup } from '../../src/storage/backup.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { BUSY_MS_MAX } from '../../src/storage/limits.ts';
-import { copyStore, openStore } from '../../src/storage/open.ts';
+import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { disposable } from '../support/disposable.ts';
@@ -287,13 +286,7 @@ describe('copies', () => {
       await engine.load('pets', PET, rowsOf(['Rex', 1n]));
       const { isNewer } = engine;
       const other = { isNewer, transact: engine.transact.bind(engine) } as Partial<Engine>;
-      await writeBackup(
-        isCopied ? engine : (other as Engine),
-        file,
-        (copy) => openSqlite(copy, { create: true }),
-        finishCopy,
-        onProgress,
-      );
+      await writeBackup(isCopied ? engine : (other as Engine), file, onProgress);
     };
 
     test(`writeBackup › of an engine of ${what} › is on the disk before it has its name, which is so at the end`, async (t) => {

@@ -1,7 +1,15 @@
 /** The engine on PostgreSQL: connections, transactions, ids. It names no table but its own `counters`. */
 
 import { Statistics, type StoreStatistics } from '../../store.ts';
-import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import type {
+  Engine,
+  OpenOptions,
+  PetQueries,
+  Row,
+  SqlValue,
+  Statement,
+  Transaction,
+} from '../engine.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
@@ -16,15 +24,6 @@ const CONNECTIONS_DEFAULT = 10;
 /** The seconds that a call of a command may take. */
 const COMMAND_SECONDS_MAX = 5;
 
-export interface PostgresOptions {
-  /** Whether the tables are created when there are none. */
-  readonly create: boolean;
-  /** The most connections at a time. */
-  readonly databaseConnections?: number;
-  /** The seconds that a request may wait for a connection, and for an answer. */
-  readonly databaseTimeout?: number;
-}
-
 /**
  * Opens the database at that address.
  *
@@ -37,7 +36,7 @@ export async function openPostgres(
     create,
     databaseConnections = CONNECTIONS_DEFAULT,
     databaseTimeout = COMMAND_SECONDS_MAX,
-  }: PostgresOptions,
+  }: OpenOptions,
 ): Promise<Engine> {
   const ms = Math.round(databaseTimeout * 1_000);
   const pools = new Pools(parseHosts(address), databaseConnections, ms);

@@ -7,7 +7,15 @@ import { PetstoreError } from '../../error.ts';
 import { type IdempotentRequest, type OnBackupProgress, Statistics } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
-import type { Engine, PetQueries, Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import type {
+  Engine,
+  OpenOptions,
+  PetQueries,
+  Row,
+  SqlValue,
+  Statement,
+  Transaction,
+} from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { SLICE_MS_MAX } from '../limits.ts';
 import { createPrivateFile } from '../private-file.ts';
@@ -32,10 +40,7 @@ const PAGES_AT_ONCE = 1_000;
  * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
  *   opened, is damaged, or belongs to another program or to a newer petstore; it is unchanged then.
  */
-export async function openSqlite(
-  file: string,
-  { create }: { create: boolean },
-): Promise<SqliteEngine> {
+export async function openSqlite(file: string, { create }: OpenOptions): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
   if (!isMemory) {
     if (!create && !existsSync(file)) {
