@@ -5,7 +5,6 @@ type Results<Result> = readonly (Result | Promise<Result>)[];
 interface Waiting<Request, Result> {
   readonly request: Request;
   readonly resolve: (result: Result | Promise<Result>) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -20,32 +19,21 @@ export function batchReads<Request, Result>(
   read: (requests: readonly Request[]) => Results<Result> | Promise<Results<Result>>,
   requestsMax = Number.POSITIVE_INFINITY,
 ): (request: Request) => Promise<Result> {
-  let waiting: Waiting<Request, Result>[] = [];
+  const waiting: Waiting<Request, Result>[] = [];
 
   function readWaiting(): void {
-    const batch = waiting.slice(0, requestsMax);
-    const results = read(batch.map(({ request }) => request));
-    const count = results instanceof Promise ? batch.length : results.length;
-    waiting = waiting.slice(count);
+    const results = read(waiting.slice(0, requestsMax).map(({ request }) => request));
+    const areLater = results instanceof Promise;
+    const batch = waiting.splice(0, areLater ? requestsMax : results.length);
     if (waiting.length > 0) setImmediate(readWaiting);
-    if (results instanceof Promise) void settle(batch, results);
-    else for (const [index, result] of results.entries()) batch[index]?.resolve(result);
+    for (const [index, { resolve }] of batch.entries()) {
+      const resultOf = (all: Results<Result>) => all[index] as Result;
+      resolve(areLater ? results.then(resultOf) : resultOf(results));
+    }
   }
 
   return (request) =>
-    new Promise((resolve, reject) => {
-      if (waiting.push({ request, resolve, reject }) === 1) setImmediate(readWaiting);
+    new Promise((resolve) => {
+      if (waiting.push({ request, resolve }) === 1) setImmediate(readWaiting);
     });
-}
-
-async function settle<Request, Result>(
-  batch: readonly Waiting<Request, Result>[],
-  results: Promise<Results<Result>>,
-): Promise<void> {
-  try {
-    const all = await results;
-    for (const [index, { resolve }] of batch.entries()) resolve(all[index] as Result);
-  } catch (error) {
-    for (const { reject } of batch) reject(error);
-  }
 }
