@@ -101,7 +101,12 @@ class Queue<Write, Result> {
 
   async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<void> {
     try {
-      settle(group, await this.#commit(group.map(({ write }) => write)));
+      const outcomes = await this.#commit(group.map(({ write }) => write));
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const outcome = outcomes[index] as Outcome<Result>;
+        if ('error' in outcome) reject(outcome.error);
+        else resolve(outcome.result);
+      }
     } catch (error) {
       // The commit of what gathered meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...this.#take(WAITING_WRITES_MAX)]) reject(error);
@@ -130,18 +135,6 @@ class Queue<Write, Result> {
     this.#reads = this.#statistics.reads;
     const { utilization } = performance.eventLoopUtilization(this.#loop, loop);
     return utilization > BUSY_MIN && this.#reads > reads;
-  }
-}
-
-function settle<Write, Result>(
-  group: readonly Waiting<Write, Result>[],
-  outcomes: readonly Outcome<Result>[],
-): void {
-  for (const [index, { resolve, reject }] of group.entries()) {
-    const outcome = outcomes[index];
-    if (outcome === undefined) reject(new Error('a write has no outcome'));
-    else if ('error' in outcome) reject(outcome.error);
-    else resolve(outcome.result);
   }
 }
 
