@@ -1,9 +1,7 @@
 /** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. Tables are named by its callers. */
 
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { PetstoreError } from '../../error.ts';
 import { type IdempotentRequest, type OnBackupProgress, Statistics } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
@@ -18,14 +16,13 @@ import type {
 } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { SLICE_MS_MAX } from '../limits.ts';
-import { createPrivateFile } from '../private-file.ts';
 import { CommitCounter } from './commit-counter.ts';
-import { SETTINGS, SqliteConnection } from './connection.ts';
+import { SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
-import { createFileCheck } from './opened-files.ts';
+import { createFileCheck, prepareFile } from './file.ts';
 import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
-import { checkFile, checkPages, checkSchema, checkVersion, migrate } from './schema.ts';
+import { checkPages, prepare } from './schema.ts';
 import { createTransaction } from './transaction.ts';
 import { SqliteWriter } from './writer.ts';
 import { type Failure, type Write, writeAll } from './writer-thread.ts';
@@ -42,13 +39,7 @@ const PAGES_AT_ONCE = 1_000;
  */
 export async function openSqlite(file: string, { create }: OpenOptions): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
-  if (!isMemory) {
-    if (!create && !existsSync(file)) {
-      throw new PetstoreError('unavailable', `there is no database ${file}`);
-    }
-    await checkFile(file);
-    createIfMissing(file);
-  }
+  if (!isMemory) await prepareFile(file, create);
   let connection: SqliteConnection | undefined;
   try {
     // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
@@ -59,30 +50,6 @@ export async function openSqlite(file: string, { create }: OpenOptions): Promise
     connection?.close();
     throw explain(error, file);
   }
-}
-
-/** SQLite would give a new file the mode of the umask; it gives those of its log the mode of the database. */
-function createIfMissing(file: string): void {
-  try {
-    createPrivateFile(file);
-  } catch {
-    // It exists, or cannot be created, which SQLite then reports.
-  }
-}
-
-/** Resolves to whether the database was empty. */
-async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
-  await retryWhileBusy(file, () => {
-    checkVersion(connection);
-    // In one transaction: another process may be migrating just now.
-    connection.transact('begin', () => checkSchema(connection, file));
-    checkPages(connection, file);
-  });
-  return retryWhileBusy(file, () => {
-    connection.exec('pragma journal_mode = wal');
-    connection.exec(SETTINGS);
-    return connection.transact('begin immediate', () => migrate(connection, file));
-  });
 }
 
 /**

@@ -1,11 +1,10 @@
 /** Checks that a file is a petstore's database, and migrates it to this program's schema. Refuses a damaged one, never repairs it. */
 
-import { existsSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
 import { APPLICATION_ID, MIGRATIONS } from '../migrations.ts';
-import { createDamageError } from './errors.ts';
+import { SETTINGS, type SqliteConnection } from './connection.ts';
+import { createDamageError, retryWhileBusy } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -13,10 +12,23 @@ const VERSION_MIN = '3.51.3';
 /** A larger file is not checked page by page, which would delay the start: SQLite then finds damage when it reads a page. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
-const FILE_MAGIC = 'SQLite format 3\0';
+/** Makes it a petstore's database; resolves to whether it was empty. */
+export async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
+  await retryWhileBusy(file, () => {
+    checkVersion(connection);
+    // In one transaction: another process may be migrating just now.
+    connection.transact('begin', () => checkSchema(connection, file));
+    checkPages(connection, file);
+  });
+  return retryWhileBusy(file, () => {
+    connection.exec('pragma journal_mode = wal');
+    connection.exec(SETTINGS);
+    return connection.transact('begin immediate', () => migrate(connection, file));
+  });
+}
 
 /** @throws PetstoreError `unavailable` when this SQLite can lose commits. */
-export function checkVersion(connection: DatabaseSync): void {
+function checkVersion(connection: DatabaseSync): void {
   const version = String(connection.prepare('select sqlite_version() as version').get()?.version);
   if (isOlder(version, VERSION_MIN)) {
     throw new PetstoreError(
@@ -31,21 +43,8 @@ function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
-/** @throws PetstoreError `unavailable` when the file exists, is not empty and is not an SQLite database. */
-export async function checkFile(file: string): Promise<void> {
-  if (!existsSync(file)) return;
-  if (!statSync(file).isFile()) {
-    throw new PetstoreError('unavailable', `the database ${file} is not a file`);
-  }
-  await using handle = await open(file, 'r');
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(FILE_MAGIC.length));
-  if (bytesRead > 0 && buffer.toString('latin1') !== FILE_MAGIC) {
-    throw new PetstoreError('unavailable', `the database ${file} is not an SQLite database`);
-  }
-}
-
 /** @throws PetstoreError `unavailable` when the database is of another program, newer than this one, or lost its tables. */
-export function checkSchema(connection: DatabaseSync, file: string): void {
+function checkSchema(connection: DatabaseSync, file: string): void {
   const applicationId = pragma(connection, 'application_id');
   const version = Number(pragma(connection, 'user_version'));
   const isEmpty = connection.prepare('select 1 from sqlite_schema').get() === undefined;

@@ -1,0 +1,80 @@
+/** The file of a database: what it must be to be opened, and that it is still the one that was opened. */
+
+import { existsSync, statSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { PetstoreError } from '../../error.ts';
+import { createPrivateFile } from '../private-file.ts';
+import type { SqliteConnection } from './connection.ts';
+
+const MAGIC = 'SQLite format 3\0';
+
+/** How often the files of an open database are looked at. */
+const INTERVAL_MS = 1_000;
+
+/**
+ * @param create whether a file that is not there is created.
+ * @throws PetstoreError `unavailable` when it is not there, or is neither empty nor an SQLite database.
+ */
+export async function prepareFile(file: string, create: boolean): Promise<void> {
+  if (create) createIfMissing(file);
+  if (!existsSync(file)) {
+    // SQLite reports why it could not be created.
+    if (create) return;
+    throw new PetstoreError('unavailable', `there is no database ${file}`);
+  }
+  if (!statSync(file).isFile()) {
+    throw new PetstoreError('unavailable', `the database ${file} is not a file`);
+  }
+  await using handle = await open(file, 'r');
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAGIC.length));
+  if (bytesRead > 0 && buffer.toString('latin1') !== MAGIC) {
+    throw new PetstoreError('unavailable', `the database ${file} is not an SQLite database`);
+  }
+}
+
+/** SQLite would give a new file the mode of the umask; it gives those of its log the mode of the database. */
+function createIfMissing(file: string): void {
+  try {
+    createPrivateFile(file);
+  } catch {
+    // It exists, or cannot be created.
+  }
+}
+
+/**
+ * A function that throws PetstoreError `unavailable` when the file or its -wal, which stays the same
+ * file while a connection is open, was removed or replaced: SQLite keeps writing to it, and those writes
+ * can be lost. A database in memory has no files.
+ */
+export function createFileCheck(connection: SqliteConnection, file: string): () => void {
+  const location = connection.location();
+  if (location === null) return () => undefined;
+  // SQLite follows a link to the database, and keeps the -wal beside the database.
+  const remedies = {
+    [file]: 'stop the service and put it back',
+    [`${location}-wal`]: 'stop the service by SIGTERM, which saves its pets, and start it again',
+  };
+  const files = Object.entries(remedies).map(([path, remedy]) => {
+    return { path, remedy, identity: findIdentity(path) };
+  });
+  let checkedAt = Number.NEGATIVE_INFINITY;
+
+  return () => {
+    const now = performance.now();
+    if (now - checkedAt < INTERVAL_MS) return;
+    for (const { path, remedy, identity } of files) {
+      if (findIdentity(path) === identity) continue;
+      throw new PetstoreError(
+        'unavailable',
+        `the file ${path} of the database was removed or replaced: ${remedy}`,
+      );
+    }
+    checkedAt = now;
+  };
+}
+
+/** What distinguishes this file from any other of the same name; undefined when there is none. */
+function findIdentity(file: string): string | undefined {
+  const stats = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}
