@@ -1,10 +1,9 @@
 /** The commit counter of a database: a number that changes with every commit, of this process or another. */
 
-import type { StatementSync } from 'node:sqlite';
 import type { SqliteConnection } from './connection.ts';
 
 export class CommitCounter {
-  readonly #dataVersion: StatementSync;
+  readonly #connection: SqliteConnection;
   /** Commits of this process: `data_version` leaves out those of this connection, and is read once in a turn. */
   #ownCommits = 0;
   #version = 0;
@@ -12,7 +11,7 @@ export class CommitCounter {
   #turn: number | undefined;
 
   constructor(connection: SqliteConnection) {
-    this.#dataVersion = connection.prepare('pragma data_version');
+    this.#connection = connection;
   }
 
   /**
@@ -24,7 +23,8 @@ export class CommitCounter {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
     if (turn !== this.#turn) {
       try {
-        this.#version = Number(this.#dataVersion.get()?.data_version);
+        const [row] = this.#connection.run('pragma data_version', []);
+        this.#version = Number(row?.[0]);
       } catch {
         return Number.NaN;
       }

@@ -16,18 +16,13 @@ export class SqliteConnection extends DatabaseSync {
   /** @param timeout how long SQLite blocks for a lock, in milliseconds. */
   constructor(file: string, timeout: number) {
     // Defensive: no statement, however it came about, can write to the schema or corrupt the file.
-    super(file, { timeout, defensive: true });
+    super(file, { timeout, defensive: true, readBigInts: true, returnArrays: true });
   }
 
   /** The rows of a statement, which is prepared at its first use. */
   run(sql: string, values: readonly SqlValue[]): Row[] {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.prepare(sql);
-      statement.setReadBigInts(true);
-      statement.setReturnArrays(true);
-      this.#statements.set(sql, statement);
-    }
+    const statement = this.#statements.get(sql) ?? this.prepare(sql);
+    this.#statements.set(sql, statement);
     return statement.all(...values) as unknown as Row[];
   }
 

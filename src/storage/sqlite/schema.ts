@@ -29,7 +29,7 @@ export async function prepare(connection: SqliteConnection, file: string): Promi
 
 /** @throws PetstoreError `unavailable` when this SQLite can lose commits. */
 function checkVersion(connection: DatabaseSync): void {
-  const version = String(connection.prepare('select sqlite_version() as version').get()?.version);
+  const version = String(readValue(connection, 'select sqlite_version()'));
   if (isOlder(version, VERSION_MIN)) {
     throw new PetstoreError(
       'unavailable',
@@ -45,9 +45,9 @@ function isOlder(version: string, than: string): boolean {
 
 /** @throws PetstoreError `unavailable` when the database is of another program, newer than this one, or lost its tables. */
 function checkSchema(connection: DatabaseSync, file: string): void {
-  const applicationId = pragma(connection, 'application_id');
-  const version = Number(pragma(connection, 'user_version'));
-  const isEmpty = connection.prepare('select 1 from sqlite_schema').get() === undefined;
+  const applicationId = Number(readValue(connection, 'pragma application_id'));
+  const version = Number(readValue(connection, 'pragma user_version'));
+  const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
   if (isEmpty && applicationId === 0 && version === 0) return;
   if (applicationId !== APPLICATION_ID) {
     throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
@@ -70,8 +70,10 @@ export function checkPages(
   file: string,
   bytesMax = CHECKED_BYTES_MAX,
 ): void {
-  const bytes = Number(pragma(connection, 'page_count')) * Number(pragma(connection, 'page_size'));
-  if (bytes <= bytesMax && pragma(connection, 'quick_check(1)') !== 'ok') {
+  const bytes =
+    Number(readValue(connection, 'pragma page_count')) *
+    Number(readValue(connection, 'pragma page_size'));
+  if (bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok') {
     throw createDamageError(file);
   }
 }
@@ -84,13 +86,14 @@ export function checkPages(
 export function migrate(connection: DatabaseSync, file: string): boolean {
   // Another process may have migrated it since the first check.
   checkSchema(connection, file);
-  const version = Number(pragma(connection, 'user_version'));
+  const version = Number(readValue(connection, 'pragma user_version'));
   if (version === MIGRATIONS.length) return false;
   for (const { number, sqlite } of MIGRATIONS) if (number > version) connection.exec(sqlite);
   connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
   return version === 0;
 }
 
-function pragma(connection: DatabaseSync, name: string): unknown {
-  return Object.values(connection.prepare(`pragma ${name}`).get() ?? {})[0];
+/** The only value of a query, as any kind of connection gives it; undefined when there is no row. */
+function readValue(connection: DatabaseSync, sql: string): unknown {
+  return Object.values(connection.prepare(sql).get() ?? {})[0];
 }
