@@ -9,8 +9,9 @@ export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PA
 /** SQLite's name for a database in memory, which ends with its connection. */
 export const MEMORY_FILE = ':memory:';
 
-/** A well-formed address of PostgreSQL: its groups are the hosts with the database, and the parameters. */
-const POSTGRES = /^\w+:\/\/(?:[^@/?#]*@)?([^@?#]*)(?:\?([^@#]*))?$/;
+/** A well-formed address of PostgreSQL. As in libpq, commas separate several hosts (its documentation, 34.1.1.3). */
+export const POSTGRES =
+  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<place>(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*))(?<query>\?[^@#]*)?$/;
 
 /** The parameters that an address of PostgreSQL may have. The driver ignores an unknown one without a word. */
 const PARAMETERS = [
@@ -48,9 +49,8 @@ export function parseAddress(text: string): Address {
 }
 
 function checkParameters(url: string): void {
-  const [, , query = ''] = POSTGRES.exec(url) ?? [];
   const seen = new Set<string>();
-  for (const name of new URLSearchParams(query).keys()) {
+  for (const name of new URLSearchParams(POSTGRES.exec(url)?.groups?.query).keys()) {
     if (!PARAMETERS.includes(name)) {
       // The name is not repeated: it may be a part of a password.
       const known = PARAMETERS.join(', ');
@@ -82,8 +82,7 @@ export function describeAddress(text: string): string {
   if (address.kind === 'sqlite') {
     return address.file === MEMORY_FILE ? text : `sqlite:${resolve(address.file)}`;
   }
-  const [, hosts] = POSTGRES.exec(text) ?? [];
-  return `${text.slice(0, text.indexOf(':'))}://${hosts ?? ''}`;
+  return `${text.slice(0, text.indexOf(':'))}://${POSTGRES.exec(text)?.groups?.place ?? ''}`;
 }
 
 function findAddress(text: string): Address | undefined {

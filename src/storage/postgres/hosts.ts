@@ -3,11 +3,8 @@
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
 import { PetstoreError } from '../../error.ts';
+import { POSTGRES } from '../address.ts';
 import { explain } from './errors.ts';
-
-/** As in libpq, commas separate several hosts (PostgreSQL documentation, 34.1.1.3). */
-const ADDRESS =
-  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*)(?<query>\?[^@#]*)?$/;
 
 /** What must be escaped and is not: with it in the address, the driver would escape the `%` of every escape again. */
 const UNESCAPED = /\s|%(?![\da-f]{2})/i;
@@ -36,7 +33,7 @@ export interface Hosts {
  * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats it.
  */
 export function parseHosts(address: string): Hosts {
-  const parts = ADDRESS.exec(address)?.groups;
+  const parts = POSTGRES.exec(address)?.groups;
   if (parts === undefined || UNESCAPED.test(address)) throw malformed();
   const { login = '', hosts = '', database = '', query = '' } = parts;
   const options = new URLSearchParams(query);
