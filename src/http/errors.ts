@@ -13,11 +13,6 @@ export interface ErrorBody {
   readonly status: number;
 }
 
-/** An error of that code with its default message. */
-export function createError(code: ErrorCode): PetstoreError {
-  return new PetstoreError(code);
-}
-
 export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): ErrorBody {
   return { code, message, status: ERRORS[code].status };
 }
@@ -39,7 +34,7 @@ export function answerError(
   reply: FastifyReply,
 ): void {
   const expected = findExpected(error, request);
-  const { code, message } = expected ?? createError('internal_error');
+  const { code, message } = expected ?? new PetstoreError('internal_error');
   // The client does not get the reason of a 503, nor that of a 401, which its hook has set.
   const reason = code === 'unavailable' ? error.message : message.replace(QUOTED, '"…"');
   request.refusal ??= expected === undefined ? { code, err: error } : { code, reason };
@@ -55,7 +50,7 @@ function findExpected(
 ): PetstoreError | undefined {
   if (error instanceof PetstoreError) {
     // The store's own message may name a file or a host, so only the log gets it.
-    return error.code === 'unavailable' ? createError('unavailable') : error;
+    return error.code === 'unavailable' ? new PetstoreError('unavailable') : error;
   }
   // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
   // answer, but the log line of the request has its status.

@@ -9,8 +9,8 @@ import {
   getKeyState,
   isApiKeyOf,
 } from '../../api-key.ts';
+import { PetstoreError } from '../../error.ts';
 import type { KeyStore } from '../../store.ts';
-import { createError } from '../errors.ts';
 import { CACHED_KEY_MS_MAX, CACHED_KEYS_MAX } from '../limits.ts';
 
 /** The least time between two writes of a key's time of last use. */
@@ -100,7 +100,7 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
       }
       request.refusal = { code: 'unauthorized', reason };
       reply.header('www-authenticate', CHALLENGE + (token === '' ? '' : ', error="invalid_token"'));
-      done(createError('unauthorized'));
+      done(new PetstoreError('unauthorized'));
     };
     // A cached key is decided without a promise, which would cost more than the rest of this hook.
     const cached = findCached(token);

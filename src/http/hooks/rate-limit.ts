@@ -1,11 +1,12 @@
 /** The rate limit of each key, and its header fields (draft-ietf-httpapi-ratelimit-headers-11). */
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { createError, RETRY_AFTER_SECONDS } from '../errors.ts';
+import { PetstoreError } from '../../error.ts';
+import { RETRY_AFTER_SECONDS } from '../errors.ts';
 import { REFUSE_MS } from '../limits.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
-const RATE_LIMITED = createError('rate_limited');
+const RATE_LIMITED = new PetstoreError('rate_limited');
 
 /** Counts the requests of each key. */
 export interface RateLimiter {

@@ -1,8 +1,8 @@
 /** `GET /pets/{petId}`: a single pet. */
 
+import { PetstoreError } from '../../error.ts';
 import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
 import { toPetJson } from '../../pet.ts';
-import { createError } from '../errors.ts';
 import { defineOperation } from './operation.ts';
 
 export const getPet = defineOperation({
@@ -33,7 +33,7 @@ export const getPet = defineOperation({
 
   async handle({ pets }, { petId }) {
     const pet = await pets.find(petId);
-    if (pet === undefined) throw createError('not_found');
+    if (pet === undefined) throw new PetstoreError('not_found');
     return toPetJson(pet);
   },
 });
@@ -41,6 +41,6 @@ export const getPet = defineOperation({
 /** What is no id is the id of no pet. */
 function parsePetId(value: unknown): bigint {
   const petId = findCanonicalInt64(String(value));
-  if (petId === undefined) throw createError('not_found');
+  if (petId === undefined) throw new PetstoreError('not_found');
   return petId;
 }

@@ -6,8 +6,8 @@ import type {
   FastifyReply,
   FastifyRequest,
 } from 'fastify';
+import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
-import { createError } from '../errors.ts';
 import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
 import type { Deprecation, Operation, OperationContext } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
@@ -48,7 +48,7 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
 
 /** Refuses a key that may not add pets, before the body is looked at. */
 function requireWritable({ isReadOnly }: FastifyRequest, _reply: FastifyReply, done: Done): void {
-  done(isReadOnly ? createError('forbidden') : undefined);
+  done(isReadOnly ? new PetstoreError('forbidden') : undefined);
 }
 
 /**
@@ -69,7 +69,7 @@ function createDeprecation(
   let remindedAt = 0;
   return (_request: unknown, reply: FastifyReply, done: Done) => {
     reply.headers(headers);
-    if (isRetired(context)) throw createError('gone');
+    if (isRetired(context)) throw new PetstoreError('gone');
     const now = context.now();
     if (now >= sunset.getTime() && now - remindedAt >= REMINDER_MS_MIN) {
       remindedAt = now;

@@ -8,7 +8,6 @@ import type {
 } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
-import { createError } from '../errors.ts';
 import type { BodyRequest } from './request-body.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
@@ -25,7 +24,7 @@ export function addBytesParser(app: FastifyInstance): void {
 export function requireJson(request: FastifyRequest, _reply: unknown, done: Done): void {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
-    throw createError('unsupported_media_type');
+    throw new PetstoreError('unsupported_media_type');
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new PetstoreError(

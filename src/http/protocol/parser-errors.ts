@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { ERRORS, PetstoreError } from '../../error.ts';
 import { toAddress } from '../client-address.ts';
-import { createError, toErrorBody } from '../errors.ts';
+import { toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import { toFieldName } from './header-names.ts';
@@ -30,9 +30,9 @@ export function answerParserError(
 function toError(parserError: NodeJS.ErrnoException): PetstoreError {
   switch (parserError.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return createError('headers_too_large');
+      return new PetstoreError('headers_too_large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return createError('request_timeout');
+      return new PetstoreError('request_timeout');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
   }

@@ -1,7 +1,6 @@
 /** Joins the parts of a body into one buffer as they come. */
 
 import { PetstoreError } from '../../error.ts';
-import { createError } from '../errors.ts';
 import { BODY_BYTES_MAX, BODY_PARTS_MAX } from '../limits.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { IncomingMessage } from './node-http.ts';
@@ -31,7 +30,8 @@ export abstract class BodyRequest extends IncomingMessage {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
     this.#parts += 1;
-    if (this.#length + part.length > BODY_BYTES_MAX) this.#refuse(createError('payload_too_large'));
+    if (this.#length + part.length > BODY_BYTES_MAX)
+      this.#refuse(new PetstoreError('payload_too_large'));
     else if (this.#parts > BODY_PARTS_MAX) this.#refuse(TOO_MANY_PARTS);
     else this.#join(part);
     return this.#refusal === undefined;
@@ -41,7 +41,7 @@ export abstract class BodyRequest extends IncomingMessage {
   readBody(onBody: OnBody): void {
     this.#onBody = onBody;
     const isTooLong = Number(this.headers['content-length']) > BODY_BYTES_MAX;
-    if (isTooLong) this.#refusal = createError('payload_too_large');
+    if (isTooLong) this.#refusal = new PetstoreError('payload_too_large');
     if (this.#refusal !== undefined) {
       this.#finish(this.#refusal);
       return;
