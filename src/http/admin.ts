@@ -3,15 +3,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
-import { findClient } from './client-address.ts';
-import { createFinishResponse } from './hooks/finish-response.ts';
 import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
 import { boundConnections } from './protocol/connections.ts';
-import { rejectAmbiguousFraming } from './protocol/framing.ts';
-import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
-import { handleServerEvents } from './protocol/server-events.ts';
-import { RequestLog } from './request-log.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { createServer } from './server.ts';
 
@@ -30,18 +24,8 @@ export interface AdminOptions {
 /** The application, ready to listen. No key is needed: who reaches its port may read all of it. */
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
-  const requestLog = new RequestLog(log);
-  const app = createServer(log, requestLog);
+  const app = createServer({ log, isStopping });
   boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
-  handleServerEvents(app.server, requestLog);
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.startedAt = performance.now();
-    request.client = findClient(request);
-    done();
-  });
-  app.addHook('onRequest', rejectAmbiguousFraming);
-  app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
   const routes = collectRoutes(app);
   addHealthRoutes(app, store, isStopping);
   app.get('/metrics', async (_request, reply) =>

@@ -1,28 +1,21 @@
-/** The HTTP service: everything that happens to a request, in order. */
+/** The HTTP service: everything that happens to a request, in order, after what `server.ts` does. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Log, RequestLine } from '../log.ts';
 // biome-ignore lint/style/noRestrictedImports: only a type, of the table of all options
 import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
-import { findClient } from './client-address.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { FairQueue } from './hooks/fair-queue.ts';
-import { createFinishResponse } from './hooks/finish-response.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
 import { CREATES_AT_WORK_MAX, READS_AT_WORK_MAX, READS_OF_CONNECTION_MAX } from './limits.ts';
 import { addOperations } from './operations/routes.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
-import { rejectAmbiguousFraming } from './protocol/framing.ts';
-import { endUnreadBody } from './protocol/lingering-close.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
-import { handleServerEvents } from './protocol/server-events.ts';
-import { RequestLog } from './request-log.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
-import { createServer } from './server.ts';
+import { createServer, type HttpServerOptions } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -36,17 +29,14 @@ type Served = Pick<
   'environment' | 'baseUrl' | 'corsOrigin' | 'trustProxy' | 'retireGetPet'
 >;
 
-export interface AppOptions extends Served {
+export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
   readonly store: Store;
-  readonly log: Log;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: RateLimiter | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
   /** The connections to PostgreSQL, which the reads at work share; absent with a store in this process. */
   readonly databaseConnections?: number | undefined;
-  /** Counts every request that is answered. */
-  readonly count?: ((line: RequestLine) => void) | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -56,10 +46,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
   const { baseUrl = '/v1', now = Date.now } = options;
   const base = baseUrl.replace(/\/v1$/, '');
-  const requestLog = new RequestLog(log, options.count);
-  const app = createServer(log, requestLog, options.trustProxy);
   let stopping = false;
   const isStopping = () => stopping;
+  const app = createServer({ ...options, isStopping });
   const reads = new FairQueue(
     options.databaseConnections === undefined
       ? READS_AT_WORK_MAX
@@ -67,30 +56,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   );
   const creates = new FairQueue(CREATES_AT_WORK_MAX);
 
-  // What happens to connections: their number, and Expect and CONNECT, which never become a request.
   const readConnections = boundConnections(app.server, log, maxConnections);
   app.decorate('readConnections', () => ({
     ...readConnections(),
     waitingRequests: reads.waiting + creates.waiting,
   }));
-  handleServerEvents(app.server, requestLog);
   app.addHook('preClose', async () => {
     stopping = true;
   });
-  app.addHook('onClose', async () => requestLog.flush());
 
-  // Each request: its framing, its origin; under /v1 its key and the limit of that; then its route, body and handler.
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.startedAt = performance.now();
-    request.client = findClient(request);
-    done();
-  });
-  app.addHook('onRequest', rejectAmbiguousFraming);
+  // Each request: its origin; under /v1 its key and rate limit; its route, body and handler.
   app.addHook('onRequest', createCors(options.corsOrigin));
-  // Each answer.
-  app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
-
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {

@@ -1,18 +1,22 @@
-/** The HTTP server: Fastify on node:http, with the limits and the error handling of both listeners. */
+/** The HTTP server: Fastify on node:http, with what both listeners do with each request and answer. */
 
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Log } from '../log.ts';
+import type { Log, RequestLine } from '../log.ts';
+import { findClient } from './client-address.ts';
 import { answerError } from './errors.ts';
 import { createRequestId } from './headers.ts';
-import { HEADER_BYTES_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
+import { createFinishResponse } from './hooks/finish-response.ts';
+import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
 import { addBytesParser } from './protocol/body.ts';
+import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { CanonicalResponse } from './protocol/header-names.ts';
 import { HeldBytes } from './protocol/held-bytes.ts';
+import { endUnreadBody } from './protocol/lingering-close.ts';
 import { escapeTarget } from './protocol/methods.ts';
-import { answerParserError } from './protocol/parser-errors.ts';
+import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
 import { createRequestClass } from './protocol/request-body.ts';
-import type { RequestLog } from './request-log.ts';
+import { RequestLog } from './request-log.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -35,17 +39,24 @@ function refuseSchema(): never {
   throw new Error('no route has a schema: its handler parses the request and writes the answer');
 }
 
-/** @param trustProxy the addresses and networks of the proxies whose X-Forwarded-For is believed. */
-export function createServer(
-  log: Log,
-  requestLog: RequestLog,
-  trustProxy: readonly string[] = [],
-): FastifyInstance {
+export interface HttpServerOptions {
+  readonly log: Log;
+  /** Counts every request that is answered. */
+  readonly count?: ((line: RequestLine) => void) | undefined;
+  /** Whether the service is stopping: then each connection ends with its answer. */
+  readonly isStopping: () => boolean;
+  /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy?: readonly string[];
+}
+
+export function createServer(options: HttpServerOptions): FastifyInstance {
+  const { log, count, isStopping, trustProxy = [] } = options;
+  const requestLog = new RequestLog(log, count);
   const heldBytes = new HeldBytes();
   const app = fastify({
     serverFactory(handle) {
-      const options = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
-      return createPipeliningServer(options, heldBytes, handle).setTimeout(IDLE_MS_MAX);
+      const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
+      return createPipeliningServer(serverOptions, heldBytes, handle).setTimeout(IDLE_MS_MAX);
     },
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
@@ -58,8 +69,23 @@ export function createServer(
     routerOptions: { maxParamLength: 5 * HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
+  // Node refuses or, in some versions, drops the fields above this number; `rejectAmbiguousFraming` refuses the last one.
+  app.server.maxHeadersCount = HEADER_FIELDS_MAX + 1;
+  handleServerEvents(app.server, requestLog);
   app.decorate('petstoreLog', log);
   app.decorate('heldBytes', heldBytes);
+  decorateRequests(app);
+  app.setErrorHandler(answerError);
+  addBytesParser(app);
+  app.addHook('onRequest', rejectAmbiguousFraming);
+  app.addHook('onSend', endUnreadBody);
+  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
+  app.addHook('onClose', async () => requestLog.flush());
+  return app;
+}
+
+/** Gives requests the members that the hooks read and set. */
+function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('startedAt', 0);
   app.decorateRequest('client', '');
   app.decorateRequest('keyId', null);
@@ -67,7 +93,9 @@ export function createServer(
   app.decorateRequest('acceptedAt', 0);
   app.decorateRequest('queue', null);
   app.decorateRequest('refusal', null);
-  app.setErrorHandler(answerError);
-  addBytesParser(app);
-  return app;
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now();
+    request.client = findClient(request);
+    done();
+  });
 }

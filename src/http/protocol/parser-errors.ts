@@ -1,5 +1,6 @@
-/** What Node's HTTP parser refuses, before Fastify sees a request: answered on the socket itself, in the Error shape. */
+/** What Fastify never sees: errors of Node's HTTP parser, and CONNECT. They are answered on the socket itself, in the Error shape. */
 
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, PetstoreError } from '../../error.ts';
 import { toAddress } from '../client-address.ts';
@@ -11,6 +12,21 @@ import { findLastResponse, onceAnswered } from './last-request.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
+
+/** Routes the events that bypass Fastify to it, or answers them in the Error shape. */
+export function handleServerEvents(server: Server, log: RequestLog): void {
+  const asRequest = (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response);
+  // By default Node sends 100 Continue before the key is checked, and 417 without a body.
+  server.on('checkContinue', asRequest);
+  server.on('checkExpectation', asRequest);
+  server.on('connect', (_request, stream) => {
+    const socket = stream as Socket;
+    // Node has removed its listeners from this socket: an error without a listener ends the process.
+    socket.on('error', () => undefined);
+    sendErrorInOrder(socket, new PetstoreError('method_not_allowed', 'CONNECT is not served'), log);
+  });
+}
 
 /** Answers an error of the parser, after the answer to the request in front of it. */
 export function answerParserError(
@@ -41,7 +57,7 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
 }
 
 /** Sends the error once the answer to the request before it is sent. */
-export function sendErrorInOrder(socket: Socket, error: PetstoreError, log: RequestLog): void {
+function sendErrorInOrder(socket: Socket, error: PetstoreError, log: RequestLog): void {
   onceAnswered(socket, () => sendError(socket, error, log));
 }
 
