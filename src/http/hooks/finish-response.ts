@@ -1,8 +1,10 @@
 /** The last hook of every answer: the log line of the request, and how its connection goes on. */
 
+import type { ServerResponse } from 'node:http';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { UNREAD_MS_MAX } from '../limits.ts';
+import type { HeldBytes } from '../protocol/held-bytes.ts';
 import { lingerAtEnd } from '../protocol/lingering-close.ts';
-import { boundUnreadAnswer } from '../protocol/unread-answer.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
 
 declare module 'fastify' {
@@ -61,4 +63,18 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
     if (reply.statusCode >= 400) send();
     else if (toSend.push(send) === 1) setImmediate(sendAll);
   };
+}
+
+/** Resets the connection when its client does not read the answer that was just written: this frees its bytes. */
+function boundUnreadAnswer(response: ServerResponse, heldBytes: HeldBytes): void {
+  const { socket } = response;
+  // Nearly every answer fits into the buffers of the kernel.
+  if (socket === null || socket.writableLength === 0) return;
+  const cut = () => socket.resetAndDestroy();
+  heldBytes.hold(response, socket.writableLength, socket, cut);
+  const timer = setTimeout(cut, UNREAD_MS_MAX);
+  response.once('close', () => {
+    clearTimeout(timer);
+    heldBytes.release(response);
+  });
 }

@@ -61,15 +61,11 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
  */
 export function escapeTarget(url: string): string {
   if (!/[%#]/.test(url)) return url;
-  const [path = '', ...query] = url.replaceAll('#', '%23').split('?');
-  return [isWellEscaped(path) ? path : path.replaceAll('%', '%25'), ...query].join('?');
-}
-
-function isWellEscaped(path: string): boolean {
+  const target = url.replaceAll('#', '%23');
   try {
-    decodeURIComponent(path);
-    return true;
+    decodeURIComponent(target.replace(/\?.*/s, ''));
+    return target;
   } catch {
-    return false;
+    return target.replaceAll('%', '%25');
   }
 }
