@@ -9,7 +9,6 @@ import { RETRY_AFTER_SECONDS, toErrorBody } from '../src/http/errors.ts';
 import { CONSTANT_HEADERS } from '../src/http/headers.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { writeOpenApi } from '../src/http/openapi.ts';
-import { toFieldName } from '../src/http/protocol/header-names.ts';
 import { NOTHING_HERE, SERVED_METHODS } from '../src/http/protocol/methods.ts';
 import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
@@ -132,7 +131,7 @@ function toNginxMaps(): string {
 function toNginxHeaders(): string {
   const lines = Object.entries(CONSTANT_HEADERS).map(([name, value]) => {
     const text = /[ ;]/.test(value) ? `"${value}"` : value;
-    return `      add_header ${toFieldName(name)} ${text} always;`;
+    return `      add_header ${name} ${text} always;`;
   });
   return lines.join('\n');
 }

@@ -50,30 +50,28 @@ export const EXPOSED_FIELDS = {
 
 export type HeaderName = keyof typeof EXPOSED_FIELDS;
 
+export const CONSTANT_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
 /** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
 export const FIELD_NAMES: readonly string[] = [
   ...Object.keys(EXPOSED_FIELDS),
+  ...Object.keys(CONSTANT_HEADERS),
   'Access-Control-Allow-Headers',
   'Access-Control-Allow-Methods',
   'Access-Control-Allow-Origin',
   'Access-Control-Expose-Headers',
   'Access-Control-Max-Age',
   'Allow',
-  'Cache-Control',
   'Connection',
   'Content-Encoding',
   'Content-Length',
-  'Content-Security-Policy',
   'Content-Type',
   'Vary',
-  'X-Content-Type-Options',
 ];
-
-export const CONSTANT_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-} as const;
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 

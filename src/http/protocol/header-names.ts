@@ -8,15 +8,7 @@ const NAMES = new Map(FIELD_NAMES.map((name) => [name.toLowerCase(), name]));
 
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
-/** The name of a field, given in lower case, as it is sent. */
-export function toFieldName(name: string): string {
-  return NAMES.get(name) ?? name;
-}
-
-const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).flatMap(([name, value]) => [
-  toFieldName(name),
-  value,
-]);
+const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).flat();
 
 /** Fastify hands over its header fields in lower case, in one object; those of every answer are added here. */
 export class CanonicalResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
@@ -26,7 +18,7 @@ export class CanonicalResponse<Request extends IncomingMessage> extends ServerRe
     for (const name of Object.keys(given)) {
       const value = given[name] ?? '';
       // Fastify adds the charset, which is no parameter of JSON (RFC 8259 section 11).
-      named.push(toFieldName(name), value === JSON_WITH_CHARSET ? 'application/json' : value);
+      named.push(NAMES.get(name) ?? name, value === JSON_WITH_CHARSET ? 'application/json' : value);
     }
     // The pages bring a policy of their own.
     if (given['content-security-policy'] === undefined) named.push(...CONSTANT_FIELDS);

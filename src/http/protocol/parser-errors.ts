@@ -7,7 +7,6 @@ import { toAddress } from '../client-address.ts';
 import { toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
-import { toFieldName } from './header-names.ts';
 import { findLastResponse, onceAnswered } from './last-request.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
@@ -76,9 +75,7 @@ function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void 
     Date: new Date().toUTCString(),
     Connection: 'close',
   };
-  const lines = Object.entries(headers).map(
-    ([name, value]) => `${toFieldName(name)}: ${value}\r\n`,
-  );
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(
     `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${text}`,
   );

@@ -54,7 +54,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
     const text = files.get(path);
     if (text === undefined) throw NOTHING_HERE;
     const type = TYPES[extname(path)] ?? 'text/javascript';
-    reply.headers({ ...CONSTANT_HEADERS, 'content-security-policy': POLICY });
+    reply.headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': POLICY });
     if (path !== '') reply.header('cache-control', 'public, max-age=31536000, immutable');
     return reply.type(`${type}; charset=utf-8`).send(text);
   });

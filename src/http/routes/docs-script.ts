@@ -46,8 +46,8 @@ export function addDocsScript(app: FastifyInstance): void {
     const coding = chooseCoding(request.headers['accept-encoding'] ?? '');
     reply.headers({
       ...CONSTANT_HEADERS,
-      'cache-control': 'public, max-age=31536000, immutable',
-      vary: 'Origin, Accept-Encoding',
+      'Cache-Control': 'public, max-age=31536000, immutable',
+      Vary: 'Origin, Accept-Encoding',
     });
     if (coding !== 'identity') reply.header('content-encoding', coding);
     return reply.type('text/javascript; charset=utf-8').send(bodies[coding]);

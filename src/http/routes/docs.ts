@@ -18,7 +18,7 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
       reply
-        .headers({ ...CONSTANT_HEADERS, 'content-security-policy': policy })
+        .headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': policy })
         .type('text/html; charset=utf-8')
         .send(html),
     );
