@@ -18,7 +18,7 @@ const ignore: OnBody = () => undefined;
 
 /** A request that keeps its body as one buffer: Node makes an object of 200 bytes for each part, also for a single byte. */
 export abstract class BodyRequest extends IncomingMessage {
-  abstract get heldBytes(): HeldBytes;
+  abstract readonly heldBytes: HeldBytes;
   #body: Buffer = EMPTY;
   #length = 0;
   #parts = 0;
@@ -88,8 +88,6 @@ export abstract class BodyRequest extends IncomingMessage {
 /** The class of the requests of one server. */
 export function createRequestClass(heldBytes: HeldBytes): typeof IncomingMessage {
   return class extends BodyRequest {
-    override get heldBytes(): HeldBytes {
-      return heldBytes;
-    }
+    override readonly heldBytes = heldBytes;
   };
 }
