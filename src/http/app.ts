@@ -70,11 +70,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
-      const { authenticate, authenticateAgain } = createAuthenticate({
-        keys: store.keys,
-        environment,
-        now,
-      });
+      const { authenticate, authenticateAgain } = createAuthenticate(store.keys, environment, now);
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       // After the body has come: a slow body takes no place.

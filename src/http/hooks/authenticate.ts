@@ -10,6 +10,7 @@ import {
   isApiKeyOf,
 } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
+import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
 import { CACHED_KEY_MS_MAX, CACHED_KEYS_MAX } from '../limits.ts';
 
@@ -32,36 +33,11 @@ declare module 'fastify' {
   }
 }
 
-export interface AuthenticateOptions {
-  readonly keys: KeyStore;
-  readonly environment: Environment;
-  readonly now: () => number;
-}
-
-/** The hooks that let a request with an active key pass, and answer every other with the same 401. */
-export function createAuthenticate({ keys, environment, now }: AuthenticateOptions) {
+/** Finds the key of a token. A cached key comes without a promise, which would cost more than the rest of its hook. */
+function createFindKey(keys: KeyStore, environment: Environment) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
-  const touchedAt = new Map<number, number>();
 
-  function touch({ id, lastUsedAt = 0 }: ApiKey, request: FastifyRequest): void {
-    const at = now();
-    // A time of the future is from when the clock was wrong, and is written over.
-    const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
-    if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
-    touchedAt.set(id, at);
-    keys.touch(id, at).catch((err: unknown) => {
-      request.server.petstoreLog.warn({ err, keyId: id }, 'time of last use not written');
-    });
-  }
-
-  function findCached(token: string): ApiKey | undefined {
-    const entry = cache.get(token);
-    // By a clock that cannot be set back, which would keep a revoked key in use.
-    return entry && performance.now() - entry.at < CACHED_KEY_MS_MAX ? entry.key : undefined;
-  }
-
-  async function findKey(token: string): Promise<ApiKey | undefined> {
-    if (!isApiKeyOf(environment, token)) return undefined;
+  async function readKey(token: string): Promise<ApiKey | undefined> {
     const at = performance.now();
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment) return key;
@@ -70,18 +46,51 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     return key;
   }
 
+  return (token: string): ApiKey | undefined | Promise<ApiKey | undefined> => {
+    const entry = cache.get(token);
+    // By a clock that cannot be set back, which would keep a revoked key in use.
+    if (entry && performance.now() - entry.at < CACHED_KEY_MS_MAX) return entry.key;
+    return isApiKeyOf(environment, token) ? readKey(token) : undefined;
+  };
+}
+
+/** Writes a key's time of last use, at most once in TOUCH_MS_MIN. */
+function createTouch(keys: KeyStore, now: () => number) {
+  const touchedAt = new Map<number, number>();
+
+  return ({ id, lastUsedAt = 0 }: ApiKey, log: Log): void => {
+    const at = now();
+    // A time of the future is from when the clock was wrong, and is written over.
+    const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
+    if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
+    touchedAt.set(id, at);
+    keys.touch(id, at).catch((err: unknown) => {
+      log.warn({ err, keyId: id }, 'time of last use not written');
+    });
+  };
+}
+
+/** Why there is no key for a token. */
+function explain(
+  authorization: string | undefined,
+  token: string,
+  environment: Environment,
+): string {
+  if (authorization === undefined) return 'missing';
+  if (isApiKeyOf(environment, token)) return 'unknown';
+  return ENVIRONMENTS.some((other) => isApiKeyOf(other, token)) ? OTHER_ENVIRONMENT : 'malformed';
+}
+
+/** The hooks that let a request with an active key pass, and answer every other with the same 401. */
+export function createAuthenticate(keys: KeyStore, environment: Environment, now: () => number) {
+  const findKey = createFindKey(keys, environment);
+  const touch = createTouch(keys, now);
+
   /** Why the key is refused; undefined when it is not. */
   function findReason(key: ApiKey): string | undefined {
     if (key.environment !== environment) return OTHER_ENVIRONMENT;
     const state = getKeyState(key, now());
     return state === 'active' ? undefined : state;
-  }
-
-  /** Why there is no key for it. */
-  function explain(authorization: string | undefined, token: string): string {
-    if (authorization === undefined) return 'missing';
-    if (isApiKeyOf(environment, token)) return 'unknown';
-    return ENVIRONMENTS.some((other) => isApiKeyOf(other, token)) ? OTHER_ENVIRONMENT : 'malformed';
   }
 
   function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
@@ -90,11 +99,12 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
     const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
     const decide = (key: ApiKey | undefined): void => {
       if (key !== undefined) request.keyId = key.id;
-      const reason = key === undefined ? explain(authorization, token) : findReason(key);
+      const reason =
+        key === undefined ? explain(authorization, token, environment) : findReason(key);
       if (key !== undefined && reason === undefined) {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
-        touch(key, request);
+        touch(key, request.server.petstoreLog);
         done();
         return;
       }
@@ -102,10 +112,9 @@ export function createAuthenticate({ keys, environment, now }: AuthenticateOptio
       reply.header('www-authenticate', CHALLENGE + (token === '' ? '' : ', error="invalid_token"'));
       done(new PetstoreError('unauthorized'));
     };
-    // A cached key is decided without a promise, which would cost more than the rest of this hook.
-    const cached = findCached(token);
-    if (cached !== undefined) decide(cached);
-    else findKey(token).then(decide, done);
+    const found = findKey(token);
+    if (found instanceof Promise) found.then(decide, done);
+    else decide(found);
   }
 
   /** The hook behind what may take long, the body and the fair queue: a key that was revoked meanwhile is refused. */
