@@ -42,27 +42,20 @@ export function boundConnections(
     refused = 0;
   }
 
-  function makeRoom(): boolean {
-    for (const socket of sockets) {
-      if (isWorking(socket)) continue;
-      sockets.delete(socket);
-      socket.destroy();
-      return true;
-    }
-    return false;
-  }
-
   server.on('connection', (socket) => {
     // `pipelining.ts` emits `connection` again when it gives a socket a new parser.
     if (sockets.has(socket)) return;
     if (sockets.size >= connectionsMax) {
       if (closed + refused === 0) setTimeout(report, LOG_MS).unref();
-      if (!makeRoom()) {
+      const oldest = sockets.values().find((each) => !isWorking(each));
+      if (oldest === undefined) {
         refused += 1;
         socket.destroy();
         return;
       }
       closed += 1;
+      sockets.delete(oldest);
+      oldest.destroy();
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
