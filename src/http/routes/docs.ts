@@ -28,11 +28,10 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
 
   for (const name of RECIPES.keys()) {
-    let text: string | undefined;
-    app.get(`/docs/recipes/${name}`, (_request, reply) => {
-      text ??= getRecipe(name);
-      return reply.type('text/plain; charset=utf-8').send(text);
-    });
+    const text = getRecipe(name);
+    app.get(`/docs/recipes/${name}`, (_request, reply) =>
+      reply.type('text/plain; charset=utf-8').send(text),
+    );
   }
 
   addDocsScript(app);
