@@ -6,9 +6,8 @@ import type { ServeOptions } from '../service/options.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
-import { FairQueue } from './hooks/fair-queue.ts';
+import { createFairQueues } from './hooks/fair-queue.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
-import { CREATES_AT_WORK_MAX, READS_AT_WORK_MAX, READS_OF_CONNECTION_MAX } from './limits.ts';
 import { addOperations } from './operations/routes.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
@@ -49,17 +48,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   let stopping = false;
   const isStopping = () => stopping;
   const app = createServer({ ...options, isStopping });
-  const reads = new FairQueue(
-    options.databaseConnections === undefined
-      ? READS_AT_WORK_MAX
-      : READS_OF_CONNECTION_MAX * options.databaseConnections,
-  );
-  const creates = new FairQueue(CREATES_AT_WORK_MAX);
-
+  const queues = createFairQueues(options.databaseConnections);
   const readConnections = boundConnections(app.server, log, maxConnections);
   app.decorate('readConnections', () => ({
     ...readConnections(),
-    waitingRequests: reads.waiting + creates.waiting,
+    waitingRequests: queues.countWaiting(),
   }));
   app.addHook('preClose', async () => {
     stopping = true;
@@ -74,10 +67,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       // After the body has come: a slow body takes no place.
-      v1.addHook('preHandler', (request, _reply, done) => {
-        const isRead = request.method === 'GET' || request.method === 'HEAD';
-        (isRead ? reads : creates).enter(request, done);
-      });
+      v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticateAgain);
       addOperations(v1, { pets: store.pets, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);

@@ -70,6 +70,13 @@ function createTouch(keys: KeyStore, now: () => number) {
   };
 }
 
+/** Why the key is refused; undefined when it is not. */
+function findReason(key: ApiKey, environment: Environment, at: number): string | undefined {
+  if (key.environment !== environment) return OTHER_ENVIRONMENT;
+  const state = getKeyState(key, at);
+  return state === 'active' ? undefined : state;
+}
+
 /** Why there is no key for a token. */
 function explain(
   authorization: string | undefined,
@@ -86,13 +93,6 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
   const findKey = createFindKey(keys, environment);
   const touch = createTouch(keys, now);
 
-  /** Why the key is refused; undefined when it is not. */
-  function findReason(key: ApiKey): string | undefined {
-    if (key.environment !== environment) return OTHER_ENVIRONMENT;
-    const state = getKeyState(key, now());
-    return state === 'active' ? undefined : state;
-  }
-
   function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { authorization } = request.headers;
     // Two Authorization fields arrive joined by a comma, which no key has.
@@ -100,7 +100,9 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
     const decide = (key: ApiKey | undefined): void => {
       if (key !== undefined) request.keyId = key.id;
       const reason =
-        key === undefined ? explain(authorization, token, environment) : findReason(key);
+        key === undefined
+          ? explain(authorization, token, environment)
+          : findReason(key, environment, now());
       if (key !== undefined && reason === undefined) {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();

@@ -2,7 +2,13 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { WAIT_MS_MAX, WAITING_MAX } from '../limits.ts';
+import {
+  CREATES_AT_WORK_MAX,
+  READS_AT_WORK_MAX,
+  READS_OF_CONNECTION_MAX,
+  WAIT_MS_MAX,
+  WAITING_MAX,
+} from '../limits.ts';
 
 /** How often it is checked whether a request has waited for too long. */
 const CHECK_MS = 100;
@@ -24,7 +30,7 @@ declare module 'fastify' {
   }
 }
 
-export class FairQueue {
+class FairQueue {
   /** The requests that wait, by the id of their key. The key whose turn is next comes first. */
   readonly #lines = new Map<number, Waiting[]>();
   readonly #atWorkMax: number;
@@ -102,4 +108,25 @@ export class FairQueue {
     this.#timer = undefined;
     if (this.#waiting > 0) this.#timer = setTimeout(() => this.#refuseLate(), CHECK_MS).unref();
   }
+}
+
+/**
+ * A queue of reads and a queue of creates.
+ *
+ * @param databaseConnections the connections to PostgreSQL, which the reads at work share; absent on SQLite.
+ */
+export function createFairQueues(databaseConnections: number | undefined) {
+  const reads = new FairQueue(
+    databaseConnections === undefined
+      ? READS_AT_WORK_MAX
+      : READS_OF_CONNECTION_MAX * databaseConnections,
+  );
+  const creates = new FairQueue(CREATES_AT_WORK_MAX);
+  return {
+    enter(request: FastifyRequest, _reply: unknown, done: Done): void {
+      const isRead = request.method === 'GET' || request.method === 'HEAD';
+      (isRead ? reads : creates).enter(request, done);
+    },
+    countWaiting: () => reads.waiting + creates.waiting,
+  };
 }

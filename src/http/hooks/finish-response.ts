@@ -24,13 +24,7 @@ declare module 'fastify' {
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
 export function createFinishResponse(requestLog: RequestLog, isStopping: () => boolean) {
-  let toSend: (() => void)[] = [];
-
-  function sendAll(): void {
-    const all = toSend;
-    toSend = [];
-    for (const send of all) send();
-  }
+  const sendAtEnd = createSendAtEnd();
 
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
@@ -61,7 +55,22 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) send();
-    else if (toSend.push(send) === 1) setImmediate(sendAll);
+    else sendAtEnd(send);
+  };
+}
+
+/** Sends what a turn of the event loop has to send, at its end. */
+function createSendAtEnd(): (send: () => void) => void {
+  let toSend: (() => void)[] = [];
+
+  function sendAll(): void {
+    const all = toSend;
+    toSend = [];
+    for (const send of all) send();
+  }
+
+  return (send) => {
+    if (toSend.push(send) === 1) setImmediate(sendAll);
   };
 }
 

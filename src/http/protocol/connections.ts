@@ -30,30 +30,19 @@ export function boundConnections(
 ): () => ConnectionStatistics {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
-  let closed = 0;
-  let refused = 0;
-
-  function report(): void {
-    log.warn(
-      { connectionsMax, closed, refused },
-      'too many connections: those without work are closed, then new ones',
-    );
-    closed = 0;
-    refused = 0;
-  }
+  const count = createCount(log, connectionsMax);
 
   server.on('connection', (socket) => {
     // `pipelining.ts` emits `connection` again when it gives a socket a new parser.
     if (sockets.has(socket)) return;
     if (sockets.size >= connectionsMax) {
-      if (closed + refused === 0) setTimeout(report, LOG_MS).unref();
       const oldest = sockets.values().find((each) => !isWorking(each));
       if (oldest === undefined) {
-        refused += 1;
+        count('refused');
         socket.destroy();
         return;
       }
-      closed += 1;
+      count('closed');
       sockets.delete(oldest);
       oldest.destroy();
     }
@@ -68,6 +57,25 @@ export function boundConnections(
     connections: sockets.size,
     requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
   });
+}
+
+/** Counts the connections that are closed or refused at the bound, and logs how many after LOG_MS. */
+function createCount(log: Log, connectionsMax: number) {
+  const counts = { closed: 0, refused: 0 };
+
+  function report(): void {
+    log.warn(
+      { connectionsMax, ...counts },
+      'too many connections: those without work are closed, then new ones',
+    );
+    counts.closed = 0;
+    counts.refused = 0;
+  }
+
+  return (what: keyof typeof counts): void => {
+    if (counts.closed + counts.refused === 0) setTimeout(report, LOG_MS).unref();
+    counts[what] += 1;
+  };
 }
 
 /** Node's own methods miss a connection whose next request waits unparsed, and reset one whose request is not read yet. */
