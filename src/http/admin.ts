@@ -1,30 +1,26 @@
 /** The HTTP application of the admin listener: `/metrics`, `/livez` and `/readyz`, for the operator's own network. */
 
 import type { FastifyInstance } from 'fastify';
-import type { Log } from '../log.ts';
 import type { Store } from '../store.ts';
 import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addHealthRoutes } from './routes/health.ts';
-import { createServer } from './server.ts';
+import { createServer, type HttpServerOptions } from './server.ts';
 
 /** The content type of Prometheus' text format. */
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
-export interface AdminOptions {
+export interface AdminOptions extends HttpServerOptions {
   readonly store: Store;
-  readonly log: Log;
   /** The metrics in Prometheus' text format. */
   readonly readMetrics: () => Promise<string>;
-  /** Whether the service is stopping: then `/readyz` is 503. */
-  readonly isStopping: () => boolean;
 }
 
 /** The application, ready to listen. No key is needed: who reaches its port may read all of it. */
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
-  const app = createServer({ log, isStopping });
+  const app = createServer(options);
   boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
   const routes = collectRoutes(app);
   addHealthRoutes(app, store, isStopping);

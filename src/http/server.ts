@@ -43,7 +43,7 @@ export interface HttpServerOptions {
   readonly log: Log;
   /** Counts every request that is answered. */
   readonly count?: ((line: RequestLine) => void) | undefined;
-  /** Whether the service is stopping: then each connection ends with its answer. */
+  /** Whether the service is stopping: then each connection ends with its answer, and `/readyz` is 503. */
   readonly isStopping: () => boolean;
   /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy?: readonly string[];
