@@ -110,11 +110,7 @@ class FairQueue {
   }
 }
 
-/**
- * A queue of reads and a queue of creates.
- *
- * @param databaseConnections the connections to PostgreSQL, which the reads at work share; absent on SQLite.
- */
+/** A queue of reads, which share the connections to PostgreSQL if there are any, and a queue of creates. */
 export function createFairQueues(databaseConnections: number | undefined) {
   const reads = new FairQueue(
     databaseConnections === undefined

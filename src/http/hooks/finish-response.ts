@@ -24,7 +24,10 @@ declare module 'fastify' {
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
 export function createFinishResponse(requestLog: RequestLog, isStopping: () => boolean) {
-  const sendAtEnd = createSendAtEnd();
+  const toSend: (() => void)[] = [];
+  const sendAll = () => {
+    for (const send of toSend.splice(0)) send();
+  };
 
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
@@ -55,22 +58,7 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) send();
-    else sendAtEnd(send);
-  };
-}
-
-/** Sends what a turn of the event loop has to send, at its end. */
-function createSendAtEnd(): (send: () => void) => void {
-  let toSend: (() => void)[] = [];
-
-  function sendAll(): void {
-    const all = toSend;
-    toSend = [];
-    for (const send of all) send();
-  }
-
-  return (send) => {
-    if (toSend.push(send) === 1) setImmediate(sendAll);
+    else if (toSend.push(send) === 1) setImmediate(sendAll);
   };
 }
 
