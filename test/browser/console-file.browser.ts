@@ -161,16 +161,14 @@ describe('console, add many', { skip }, () => {
   test('console, add many › stopped and then chosen again › adds the rest', async () => {
     await using opened = await openConsole(browser, service);
     const { page } = opened;
-    let passed = 0;
     const held: Route[] = [];
     await page.route('**/v1/pets', async (route: Route) => {
-      passed += 1;
-      if (passed <= 5) await route.continue();
+      // By its name: a busy service may refuse a pet at first, which is then sent again.
+      if (/"Stopped [0-4]"/.test(route.request().postData() ?? '')) await route.continue();
       else held.push(route);
     });
     await chooseFile(page, createCsv('Stopped', 12));
-    // Four are sent at a time, so the fifth answer has come.
-    await until(() => held.length === 4);
+    await until(() => held.length >= 4);
     await page.getByText('5 of 12').waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
     // In the colour of what went well.
