@@ -6,7 +6,7 @@
 import { isMainThread } from 'node:worker_threads';
 
 /** For what closes after the last test: stores, servers, the browser. */
-const CLOSE_MS_MAX = Number(process.env.TEST_CLOSE_MS_MAX ?? 20_000);
+const CLOSE_MS_MAX = 20_000;
 
 // The process that runs the files loads this too, and waits for all of them; a thread, of which each store
 // on SQLite starts one, need not load `node:test`.
