@@ -131,30 +131,6 @@ describe('connections', () => {
       await reading;
     });
 
-    test('connections › that wait for a lock with more calls than there are connections › stay as many', {
-      skip: NO_SESSIONS,
-    }, async () => {
-      await using watched = await openWatched('', LIMITED);
-      const { store, proxy, address } = watched;
-      await useTwoConnections(watched);
-      const { opened } = proxy;
-      const other = new pg.Client({ connectionString: address });
-      await other.connect();
-      try {
-        await other.query('begin; lock table pets, api_keys in access exclusive mode');
-        await Promise.all([
-          assert.rejects(store.pets.find(1n), UNAVAILABLE),
-          assert.rejects(store.pets.list({ limit: 1 }), UNAVAILABLE),
-          assert.rejects(store.keys.list(), UNAVAILABLE),
-          assert.rejects(store.pets.add(REX), UNAVAILABLE),
-        ]);
-      } finally {
-        await other.end();
-      }
-      assert.deepEqual(await store.keys.list(), []);
-      assert.equal(proxy.opened, opened);
-    });
-
     test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
       skip: NO_SESSIONS,
     }, async (t) => {
@@ -178,6 +154,31 @@ describe('connections', () => {
       );
       assert.deepEqual(rows, []);
     });
+  });
+
+  // By itself: the server ends a statement only 0.1 s before its call gives the connection up.
+  test('connections › that wait for a lock with more calls than there are connections › stay as many', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy, address } = watched;
+    await useTwoConnections(watched);
+    const { opened } = proxy;
+    const other = new pg.Client({ connectionString: address });
+    await other.connect();
+    try {
+      await other.query('begin; lock table pets, api_keys in access exclusive mode');
+      await Promise.all([
+        assert.rejects(store.pets.find(1n), UNAVAILABLE),
+        assert.rejects(store.pets.list({ limit: 1 }), UNAVAILABLE),
+        assert.rejects(store.keys.list(), UNAVAILABLE),
+        assert.rejects(store.pets.add(REX), UNAVAILABLE),
+      ]);
+    } finally {
+      await other.end();
+    }
+    assert.deepEqual(await store.keys.list(), []);
+    assert.equal(proxy.opened, opened);
   });
 
   test('connections › that fall silent › fail one call, and no call after it', {
