@@ -45,7 +45,7 @@ describe('copy', () => {
     });
   });
   after(async () => {
-    await database.drop();
+    await database[Symbol.asyncDispose]();
   });
 
   const run = async (args: readonly string[], env = {}, by = runCommand): Promise<Finished> => {

@@ -224,15 +224,11 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys revoke › an id that no key has, on PostgreSQL › exits with 1 and does not hang', async () => {
     await using folder = await createFolder();
-    const { address, drop } = await createTestDatabase();
-    try {
-      await (await openStore(address, { create: true, ...PATIENT })).close();
-      const args = ['keys', 'revoke', '7', '--database', address];
-      const { status, stderr } = await runProgram(args, { cwd: folder.path });
-      assert.deepEqual({ status, stderr }, { status: 1, stderr: 'petstore: there is no key 7\n' });
-    } finally {
-      await drop();
-    }
+    await using database = await createTestDatabase();
+    await (await openStore(database.address, { create: true, ...PATIENT })).close();
+    const args = ['keys', 'revoke', '7', '--database', database.address];
+    const { status, stderr } = await runProgram(args, { cwd: folder.path });
+    assert.deepEqual({ status, stderr }, { status: 1, stderr: 'petstore: there is no key 7\n' });
   });
 
   test('keys list › no key yet › says how to make one', async () => {

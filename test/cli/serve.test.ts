@@ -84,25 +84,21 @@ describe('serve', { concurrency: 2 }, () => {
     ['postgresql', '1'],
   ] as const) {
     test(`serve › a port that is busy, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
-      const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       await using other = createServer().listen(0, '127.0.0.1');
-      try {
-        await once(other, 'listening');
-        const { port } = other.address() as AddressInfo;
-        const database = place?.address ?? 'sqlite:busy.db';
-        const args = ['serve', '--database', database, '--workers', workers];
-        const { status, stdout, stderr } = await runProgram(args, {
-          cwd: createProcessFolder(),
-          env: { PETSTORE_PORT: String(port) },
-        });
-        assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-        assert.equal(
-          stderr,
-          `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
-        );
-      } finally {
-        await place?.drop();
-      }
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const database = place?.address ?? 'sqlite:busy.db';
+      const args = ['serve', '--database', database, '--workers', workers];
+      const { status, stdout, stderr } = await runProgram(args, {
+        cwd: createProcessFolder(),
+        env: { PETSTORE_PORT: String(port) },
+      });
+      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
+      assert.equal(
+        stderr,
+        `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
+      );
     });
   }
 

@@ -77,36 +77,28 @@ describe('the admin listener', { concurrency: 2 }, () => {
   }
 
   test('/metrics › on PostgreSQL › has the connections to it, and not its password', async () => {
-    const database = await createTestDatabase();
-    try {
-      const args = ['--database', database.address, '--admin-port', '0'];
-      await using service = await startService(args, { cwd });
-      const metrics = await readMetrics(service);
-      assert.ok(sum(metrics, 'petstore_database_connections') >= 1);
-      assert.equal(sum(metrics, 'petstore_database_broken_connections_total'), 0);
-      assert.ok(!metrics.includes(new URL(database.address).host));
-    } finally {
-      await database.drop();
-    }
+    await using database = await createTestDatabase();
+    const args = ['--database', database.address, '--admin-port', '0'];
+    await using service = await startService(args, { cwd });
+    const metrics = await readMetrics(service);
+    assert.ok(sum(metrics, 'petstore_database_connections') >= 1);
+    assert.equal(sum(metrics, 'petstore_database_broken_connections_total'), 0);
+    assert.ok(!metrics.includes(new URL(database.address).host));
   });
 
   test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {
-    const database = await createTestDatabase();
-    try {
-      const address = ['--database', database.address];
-      const create = ['keys', 'create', '--name', 'shop', '--environment', 'production'];
-      assert.equal((await runCommand([...create, ...address], { cwd })).status, 0);
-      const client = new pg.Client(database.address);
-      await client.connect();
-      await client.query(`create function refuse() returns trigger language plpgsql as
-        $$ begin raise exception 'no'; end $$;
-        create trigger refuse before insert on api_keys for each row execute function refuse()`);
-      await client.end();
-      const args = ['serve', '--port', '0', '--admin-port', '0', '--log-level', 'silent'];
-      assert.equal((await runProgram([...args, ...address], { cwd })).status, 1);
-    } finally {
-      await database.drop();
-    }
+    await using database = await createTestDatabase();
+    const address = ['--database', database.address];
+    const create = ['keys', 'create', '--name', 'shop', '--environment', 'production'];
+    assert.equal((await runCommand([...create, ...address], { cwd })).status, 0);
+    const client = new pg.Client(database.address);
+    await client.connect();
+    await client.query(`create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'no'; end $$;
+      create trigger refuse before insert on api_keys for each row execute function refuse()`);
+    await client.end();
+    const args = ['serve', '--port', '0', '--admin-port', '0', '--log-level', 'silent'];
+    assert.equal((await runProgram([...args, ...address], { cwd })).status, 1);
   });
 
   for (const workers of ['1', '2']) {

@@ -122,130 +122,122 @@ describe('workers', { concurrency: 2 }, () => {
     test(`workers on ${engine} › all the life of a service › is one service in many processes`, {
       timeout: MS_MAX,
     }, async (t) => {
-      const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       const database = place?.address ?? 'sqlite:all.db';
-      const service = await start(database);
-      try {
-        const { key } = service;
-        const workers = await getWorkers(service);
+      await using service = await start(database);
+      const { key } = service;
+      const workers = await getWorkers(service);
 
-        await t.test('what one adds › is in the next answer of any', async () => {
-          for (let count = 0; count < 10; count += 1) {
-            const id = toId(await add(service));
-            const answers = Array.from({ length: WORKERS }, () =>
-              ask(service, '/v1/pets?limit=100', key),
-            );
-            for (const { body } of await Promise.all(answers)) {
-              assert.equal(JSON.parse(body).at(-1).id, id);
-            }
+      await t.test('what one adds › is in the next answer of any', async () => {
+        for (let count = 0; count < 10; count += 1) {
+          const id = toId(await add(service));
+          const answers = Array.from({ length: WORKERS }, () =>
+            ask(service, '/v1/pets?limit=100', key),
+          );
+          for (const { body } of await Promise.all(answers)) {
+            assert.equal(JSON.parse(body).at(-1).id, id);
           }
-        });
+        }
+      });
 
-        await t.test(
-          'a pet that the command corrects, then removes › is so in the next answer of any',
-          async () => {
-            const again = { 'idempotency-key': 'corrected' };
-            const rex = await add(service, again);
-            const id = toId(rex);
-            // A busy machine may answer 503 to a command too, after it has done its work.
-            const correct = (...args: readonly string[]) =>
-              until(async () => {
-                const all = ['pets', ...args, '--database', database];
-                const { status, stderr } = await runCommand(all, { cwd });
-                return status === 0 || stderr.includes('there is no pet');
-              });
-            const before = await ask(service, `/v1/pets?limit=${id - 1}`, key);
-            const next = /<(.+)>; rel="next"/.exec(before.headers.link ?? '')?.[1] ?? '';
-            // More than there are workers, so that each has answered, and has the page in its cache.
-            const listAll = async () => {
-              const bodies = new Set<string>();
-              await until(async () => {
-                const answers = Array.from({ length: 12 }, () => ask(service, next, key));
-                const all = await Promise.all(answers);
-                for (const { status, body } of all) if (status !== 503) bodies.add(body);
-                return all.every(({ status }) => status === 200);
-              });
-              return [...bodies];
-            };
-            assert.deepEqual(await listAll(), [`[${rex}]`]);
-            await correct('update', String(id), '--name', 'Mia', '--status', 'sold');
-            const mia = rex.replace('Rex', 'Mia').replace('}', ',"status":"sold"}');
-            assert.deepEqual(await listAll(), [`[${mia}]`]);
-            assert.equal(await add(service, again), mia);
-            await correct('remove', String(id));
-            assert.deepEqual(await listAll(), ['[]']);
-            await until(async () => (await post(service, again)).status === 410);
-            assert.ok(toId(await add(service)) > id);
-          },
-        );
-
-        await t.test('a key that is revoked › is refused by all within a second', async () => {
-          const from = ['--database', database];
-          const made = await runCommand(['keys', 'create', '--name', 'ci', ...from], { cwd });
-          const other = made.stdout.trim();
-          const askAll = async () => {
-            const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
-            return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+      await t.test(
+        'a pet that the command corrects, then removes › is so in the next answer of any',
+        async () => {
+          const again = { 'idempotency-key': 'corrected' };
+          const rex = await add(service, again);
+          const id = toId(rex);
+          // A busy machine may answer 503 to a command too, after it has done its work.
+          const correct = (...args: readonly string[]) =>
+            until(async () => {
+              const all = ['pets', ...args, '--database', database];
+              const { status, stderr } = await runCommand(all, { cwd });
+              return status === 0 || stderr.includes('there is no pet');
+            });
+          const before = await ask(service, `/v1/pets?limit=${id - 1}`, key);
+          const next = /<(.+)>; rel="next"/.exec(before.headers.link ?? '')?.[1] ?? '';
+          // More than there are workers, so that each has answered, and has the page in its cache.
+          const listAll = async () => {
+            const bodies = new Set<string>();
+            await until(async () => {
+              const answers = Array.from({ length: 12 }, () => ask(service, next, key));
+              const all = await Promise.all(answers);
+              for (const { status, body } of all) if (status !== 503) bodies.add(body);
+              return all.every(({ status }) => status === 200);
+            });
+            return [...bodies];
           };
-          assert.deepEqual(await askAll(), [200]);
-          await runCommand(['keys', 'revoke', '2', ...from], { cwd });
-          await setTimeout(1_000);
-          assert.deepEqual(await askAll(), [401]);
-        });
+          assert.deepEqual(await listAll(), [`[${rex}]`]);
+          await correct('update', String(id), '--name', 'Mia', '--status', 'sold');
+          const mia = rex.replace('Rex', 'Mia').replace('}', ',"status":"sold"}');
+          assert.deepEqual(await listAll(), [`[${mia}]`]);
+          assert.equal(await add(service, again), mia);
+          await correct('remove', String(id));
+          assert.deepEqual(await listAll(), ['[]']);
+          await until(async () => (await post(service, again)).status === 410);
+          assert.ok(toId(await add(service)) > id);
+        },
+      );
 
-        await t.test(
-          'a worker that is killed › is logged and replaced, while the others answer',
-          async () => {
-            // The second one is the replacement of the first.
-            for (const round of [1, 2]) {
-              const victim = (round === 1 ? workers[0] : listPids(service).at(-1)) ?? 0;
-              process.kill(victim, 'SIGKILL');
-              await until(() => !isRunning(victim));
-              for (let count = 0; count < 10; count += 1) {
-                assert.equal((await ask(service, '/readyz')).status, 200);
-                await add(service);
-              }
-              assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
-              const lines = listReplaced(service);
-              assert.equal(lines.length, round);
-              assert.match(
-                lines.at(-1) ?? '',
-                new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`),
-              );
-            }
-          },
-        );
+      await t.test('a key that is revoked › is refused by all within a second', async () => {
+        const from = ['--database', database];
+        const made = await runCommand(['keys', 'create', '--name', 'ci', ...from], { cwd });
+        const other = made.stdout.trim();
+        const askAll = async () => {
+          const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
+          return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+        };
+        assert.deepEqual(await askAll(), [200]);
+        await runCommand(['keys', 'revoke', '2', ...from], { cwd });
+        await setTimeout(1_000);
+        assert.deepEqual(await askAll(), [401]);
+      });
 
-        await t.test(
-          'SIGTERM › answers what was begun, is not ready, and leaves no process',
-          async () => {
-            const begun = await Promise.all(
-              Array.from({ length: WORKERS }, () =>
-                open(service.port, toCreate(key) + BODY.slice(0, 9)),
-              ),
-            );
-            const probe = await open(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n');
-            await setTimeout(300);
-            service.process.kill('SIGTERM');
-            await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
-            await setTimeout(100);
-            await assert.rejects(ask(service, '/livez'));
-            probe.socket.write('\r\n');
-            assert.match(await probe.closed, /^HTTP\/1\.1 503 /);
-            for (const { socket, closed } of begun) {
-              socket.write(BODY.slice(9));
-              assert.match(await closed, /^HTTP\/1\.1 201 /);
+      await t.test(
+        'a worker that is killed › is logged and replaced, while the others answer',
+        async () => {
+          // The second one is the replacement of the first.
+          for (const round of [1, 2]) {
+            const victim = (round === 1 ? workers[0] : listPids(service).at(-1)) ?? 0;
+            process.kill(victim, 'SIGKILL');
+            await until(() => !isRunning(victim));
+            for (let count = 0; count < 10; count += 1) {
+              assert.equal((await ask(service, '/readyz')).status, 200);
+              await add(service);
             }
-            const { status, signal } = await service.finished;
-            assert.deepEqual({ status, signal }, { status: 0, signal: null });
-            assert.deepEqual(listPids(service).filter(isRunning), []);
-            assert.equal(listReplaced(service).length, 2);
-          },
-        );
-      } finally {
-        await service[Symbol.asyncDispose]();
-        await place?.drop();
-      }
+            assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
+            const lines = listReplaced(service);
+            assert.equal(lines.length, round);
+            assert.match(lines.at(-1) ?? '', new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
+          }
+        },
+      );
+
+      await t.test(
+        'SIGTERM › answers what was begun, is not ready, and leaves no process',
+        async () => {
+          const begun = await Promise.all(
+            Array.from({ length: WORKERS }, () =>
+              open(service.port, toCreate(key) + BODY.slice(0, 9)),
+            ),
+          );
+          const probe = await open(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n');
+          await setTimeout(300);
+          service.process.kill('SIGTERM');
+          await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
+          await setTimeout(100);
+          await assert.rejects(ask(service, '/livez'));
+          probe.socket.write('\r\n');
+          assert.match(await probe.closed, /^HTTP\/1\.1 503 /);
+          for (const { socket, closed } of begun) {
+            socket.write(BODY.slice(9));
+            assert.match(await closed, /^HTTP\/1\.1 201 /);
+          }
+          const { status, signal } = await service.finished;
+          assert.deepEqual({ status, signal }, { status: 0, signal: null });
+          assert.deepEqual(listPids(service).filter(isRunning), []);
+          assert.equal(listReplaced(service).length, 2);
+        },
+      );
     });
   }
 

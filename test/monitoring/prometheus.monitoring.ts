@@ -39,8 +39,7 @@ test('promtool › the alert rules and the configuration › are valid', async (
 test('Prometheus › two workers under load › has data for every panel and every alert', async (t) => {
   await using folder = await createFolder();
   const cwd = folder.path;
-  const database = await createTestDatabase();
-  t.after(() => database.drop());
+  await using database = await createTestDatabase();
   await using service = await startService(
     ['--database', database.address, '--workers', '2', '--admin-port', '0'],
     { cwd },

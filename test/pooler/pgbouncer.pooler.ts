@@ -29,8 +29,9 @@ async function createPlace(
   t: TestContext,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Place> {
-  const { address: direct, drop } = await createTestDatabase();
-  t.after(drop);
+  const database = await createTestDatabase();
+  t.after(() => database[Symbol.asyncDispose]());
+  const { address: direct } = database;
   const pgbouncer = await startPgbouncer(direct, settings);
   t.after(() => pgbouncer[Symbol.asyncDispose]());
   return { direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };

@@ -69,8 +69,9 @@ interface Counted extends AsyncDisposable {
 }
 
 async function openCounted(): Promise<Counted> {
-  const { address, drop } = await createTestDatabase();
-  const engine = await openPostgres(address, { create: true, ...PATIENT });
+  const stack = new AsyncDisposableStack();
+  const { address } = stack.use(await createTestDatabase());
+  const engine = stack.use(disposable(await openPostgres(address, { create: true, ...PATIENT })));
   const reads: string[] = [];
   const petQueries = createPetQueries((sql, ...values) => {
     reads.push(sql);
@@ -84,10 +85,7 @@ async function openCounted(): Promise<Counted> {
     address,
     pets: createPetStore(counted as Engine),
     reads,
-    async [Symbol.asyncDispose]() {
-      await engine.close();
-      await drop();
-    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

@@ -85,7 +85,7 @@ async function open(engine: EngineName): Promise<TestEngine> {
     },
     async [Symbol.asyncDispose]() {
       await database.close();
-      await place?.drop();
+      await place?.[Symbol.asyncDispose]();
     },
   };
 }

@@ -29,7 +29,8 @@ interface Watched extends AsyncDisposable {
 
 /** A new store that reaches its database through a proxy; `await using` closes and removes it. */
 async function openWatched(query = '', limits = PATIENT): Promise<Watched> {
-  const { address, drop } = await createTestDatabase();
+  const database = await createTestDatabase();
+  const { address } = database;
   const proxy = await startProxy(address);
   const store = await openStore(proxy.address + query, {
     create: true,
@@ -47,7 +48,7 @@ async function openWatched(query = '', limits = PATIENT): Promise<Watched> {
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
       await close();
-      await drop();
+      await database[Symbol.asyncDispose]();
     },
   };
 }
@@ -134,8 +135,8 @@ describe('connections', () => {
     test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
       skip: NO_SESSIONS,
     }, async (t) => {
-      const { address, drop } = await createTestDatabase();
-      t.after(drop);
+      await using database = await createTestDatabase();
+      const { address } = database;
       const latin1 = new URL(address);
       latin1.pathname += '_latin1';
       const name = latin1.pathname.slice(1);

@@ -21,9 +21,9 @@ const READS_TOO_MUCH = /Seq Scan|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_cre
 // Without sessions there are no settings of one.
 test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
   skip: NO_SESSIONS,
-}, async (t) => {
-  const { address, drop } = await createTestDatabase();
-  t.after(drop);
+}, async () => {
+  await using database = await createTestDatabase();
+  const { address } = database;
   const query = (sql: string) => queryOnce(address, sql);
   await using engine = disposable(
     await openPostgres(address, { create: true, databaseConnections: 1 }),

@@ -27,9 +27,9 @@ const BREAKING = { breaking: true, sqlite: '', postgres: RENAME };
 
 /** Of an empty database, which is dropped at the end. */
 async function createAddress(t: TestContext): Promise<string> {
-  const { address, drop } = await createTestDatabase();
-  t.after(drop);
-  return address;
+  const database = await createTestDatabase();
+  t.after(() => database[Symbol.asyncDispose]());
+  return database.address;
 }
 
 /** Does what the start of a later release does. */

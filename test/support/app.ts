@@ -26,9 +26,8 @@ export interface TestApp extends AsyncDisposable {
 /** Starts it; `await using` stops it and removes its database. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   await using stack = new AsyncDisposableStack();
-  const place = await createPlace();
-  stack.defer(() => place.drop());
-  const store = options.store ?? (await openStore(place.address, { create: true, ...PATIENT }));
+  const { address } = stack.use(await createPlace());
+  const store = options.store ?? (await openStore(address, { create: true, ...PATIENT }));
   stack.defer(() => store.close());
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
@@ -51,7 +50,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     app,
     store,
     key,
-    address: place.address,
+    address,
     authorization: { authorization: `Bearer ${key}` },
     port: (app.server.address() as AddressInfo).port,
     log,
@@ -63,10 +62,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
 async function createPlace(): Promise<TestDatabase> {
   if (process.env.TEST_ENGINE === 'postgresql') return createTestDatabase();
   const folder = await createFolder();
-  return {
-    address: `sqlite:${folder.path}/test.db`,
-    drop: async () => folder[Symbol.asyncDispose](),
-  };
+  return { ...folder, address: `sqlite:${folder.path}/test.db` };
 }
 
 /** Adds a new key to the store, and returns its text. */

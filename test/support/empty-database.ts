@@ -21,9 +21,8 @@ export interface EmptyDatabase extends AsyncDisposable {
 
 /** An empty database; its stores are closed at the end. */
 export async function createEmptyDatabase(): Promise<EmptyDatabase> {
-  const { address, drop } = await createTestDatabase();
   const stack = new AsyncDisposableStack();
-  stack.defer(drop);
+  const { address } = stack.use(await createTestDatabase());
   return {
     address,
     query: async (sql) => (await queryOnce(address, sql)).rows,

@@ -3,10 +3,9 @@
 import { PGLITE_DATABASE, startPglite } from './pglite.ts';
 import { findPostgresBin, queryOnce, startCluster } from './postgres-cluster.ts';
 
-export interface TestDatabase {
+/** `await using` ends the connections that are left, and empties it. */
+export interface TestDatabase extends AsyncDisposable {
   readonly address: string;
-  /** Ends the connections that are left, and empties it. */
-  drop(): Promise<void>;
 }
 
 export interface TestServer {
@@ -54,7 +53,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const pooler = process.env.TEST_PGBOUNCER;
   return {
     address: pooler ? `${withDatabase(pooler, name)}?pgbouncer=true` : direct,
-    async drop() {
+    async [Symbol.asyncDispose]() {
       // The pooler may still take the sessions that this ends for good ones, so the name is not used again.
       if (pooler) return dropDatabase(url, name);
       await queryOnce(direct, EMPTY);
@@ -116,7 +115,7 @@ function createSchema(url: string): TestDatabase {
   const name = nameNext();
   return {
     address: withDatabase(url, name),
-    async drop() {
+    async [Symbol.asyncDispose]() {
       await queryOnce(url, `DROP SCHEMA IF EXISTS ${name} CASCADE`);
     },
   };

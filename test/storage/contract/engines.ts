@@ -17,9 +17,8 @@ interface EngineCase {
   readonly create: (folder: string) => Promise<StorePlace>;
 }
 
-interface StorePlace {
+interface StorePlace extends Partial<AsyncDisposable> {
   readonly address: string;
-  readonly drop?: () => Promise<void>;
 }
 
 const ALL: readonly EngineCase[] = [
@@ -51,8 +50,9 @@ interface TestStore extends AsyncDisposable {
 export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(await createFolder());
-  const { address, drop } = await engine.create(folder.path);
-  stack.defer(async () => drop?.());
+  const place = await engine.create(folder.path);
+  stack.defer(async () => place[Symbol.asyncDispose]?.());
+  const { address } = place;
   let opened = stack;
   const openAgain = async () =>
     opened.use(disposable(await openStore(address, { create: true, ...PATIENT })));
