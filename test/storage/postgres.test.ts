@@ -1,19 +1,17 @@
-/** What only PostgreSQL has: opening, conflicts, deadlines. */
+/** What only PostgreSQL has: opening and conflicts. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { NewApiKey } from '../../src/api-key.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
-import { copyStore, openStore } from '../../src/storage/open.ts';
+import { openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { IDEMPOTENCY_MS, type PetStore } from '../../src/store.ts';
+import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { name } from '../arbitraries.ts';
 import { disposable } from '../support/disposable.ts';
 import {
@@ -22,18 +20,10 @@ import {
   holdInSession,
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
-import { endSessions, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
-import { until } from '../support/until.ts';
-import { addOnce } from './contract/data.ts';
-
-const REX = { name: 'Rex', categoryId: 1n };
+import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { addOnce, createNewKey, REX } from './contract/data.ts';
 
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
-
-/** Longer than a call of a store with LIMITED may take. */
-const LONG_MS = 1_000;
-/** For such a call to fail, on a machine that is busy. */
-const FAILED_MS_MAX = 15_000;
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -41,10 +31,6 @@ function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]
   return query(
     'select table_name, column_name from information_schema.columns where table_schema = current_schema() order by 1, 2',
   );
-}
-
-function createNewKey(): NewApiKey {
-  return { digest: randomBytes(32), name: 'ci', environment: 'staging', createdAt: 1 };
 }
 
 describe('openStore on postgresql', { concurrency: 4 }, () => {
@@ -353,178 +339,5 @@ describe('conflicts', () => {
     assert.deepEqual(await listNames(), [{ name: 'nightly' }]);
     await other.end('commit');
     assert.equal((await addOnce(pets, REX, { ...request, at })).id, 1n);
-  });
-});
-
-const lockPets = (database: EmptyDatabase) =>
-  holdInSession(database, 'lock table pets in access exclusive mode');
-
-async function assertUnavailable(calls: readonly Promise<unknown>[]): Promise<void> {
-  const start = performance.now();
-  const settled = await Promise.all(
-    calls.map((call) => assert.rejects(call, UNAVAILABLE).then(() => performance.now() - start)),
-  );
-  for (const ms of settled) assert.ok(ms < FAILED_MS_MAX, `after ${ms} ms`);
-}
-
-async function assertWorks(pets: PetStore): Promise<void> {
-  const added = await pets.add(REX);
-  assert.deepEqual(await pets.find(added.id), added);
-}
-
-describe('limits of time', () => {
-  test('limits of time › pets that another session locks › are unavailable, and then there', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open(LIMITED);
-    await using other = await lockPets(database);
-    await assertUnavailable([
-      pets.add(REX),
-      pets.find(1n),
-      Promise.resolve(pets.listAsJson({ limit: 1 })),
-    ]);
-    await other.end('rollback');
-    await assertWorks(pets);
-  });
-
-  test('limits of time › more calls than connections, all blocked › are unavailable', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets, keys } = await database.open({ databaseConnections: 2, ...LIMITED });
-    const sql = 'lock table pets, api_keys in access exclusive mode';
-    await using other = await holdInSession(database, sql);
-    await assertUnavailable([
-      ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
-      ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),
-    ]);
-    await other.end('rollback');
-    await assertWorks(pets);
-  });
-
-  test('limits of time › calls that waited for a connection, all blocked › do not go on in the server', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { keys } = await database.open({ databaseConnections: 2, ...LIMITED });
-    await using _other = await holdInSession(database, 'lock table api_keys');
-    const calls = Array.from({ length: 4 }, () => keys.find(randomBytes(32)));
-    const settled = await Promise.allSettled([...calls, keys.touch(1, 1), keys.touch(1, 2)]);
-    assert.ok(settled.every(({ status }) => status === 'rejected'));
-    const blocked = `select query from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    await until(async () => (await database.query(blocked)).length === 0);
-  });
-
-  test('limits of time › more creates than connections, all blocked › leave reads as they were', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets, keys } = await database.open({ databaseConnections: 2 });
-    const { id } = await keys.add(createNewKey());
-    await pets.add(REX);
-    await using other = await holdInSession(
-      database,
-      `select from counters for update; update api_keys set name = 'x'`,
-    );
-    const request = { keyId: id, at: 1 };
-    const writing = Array.from({ length: 20 }, (_, index) => [
-      addOnce(pets, REX, { ...request, key: `${index}` }),
-      pets.add(REX),
-      keys.touch(id, 1),
-    ]).flat();
-    const blocked = Promise.allSettled(writing);
-    await setTimeout(100);
-    for (let count = 0; count < 20; count += 1) assert.ok(await pets.find(1n));
-    await other.end('rollback');
-    await blocked;
-    await assertWorks(pets);
-  });
-
-  test('limits of time › connections that the server ends › fail the calls under way at most', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
-    const isUnavailable = (error: { code: unknown }) => assert.equal(error.code, 'unavailable');
-    for (let round = 0; round < 5; round += 1) {
-      const calls = Array.from({ length: 20 }, () => pets.add(REX).then(() => {}, isUnavailable));
-      await endSessions(database.address);
-      await Promise.all([...calls, pets.find(1n).then(() => {}, isUnavailable)]);
-    }
-    await assertWorks(pets);
-  });
-});
-
-/** SQL that makes the insert of any number of pets take longer than a call of a store may. */
-const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(${LONG_MS / 1_000}); return null; end $$;
-  create trigger wait before insert on pets for each statement execute function wait()`;
-
-describe('long work', { concurrency: true }, () => {
-  test('long work › an import whose insert takes more than a second › is done', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open(LIMITED);
-    await database.query(SLOW_INSERTS);
-    assert.equal(await pets.addAll(ReadableStream.from([REX, REX])), 2);
-    assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
-    const staged = "select relname from pg_class where relname like 'staged%'";
-    assert.deepEqual(await database.query(staged), []);
-  });
-
-  test('long work › an import while another locks the table for more than a second › waits for it', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open(LIMITED);
-    await using other = await lockPets(database);
-    const adding = pets.addAll(ReadableStream.from([REX, REX]));
-    await setTimeout(LONG_MS + 100);
-    await other.end('rollback');
-    assert.equal(await adding, 2);
-  });
-
-  test('long work › a copy whose insert takes more than a second › is done', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using source = await createEmptyDatabase();
-    await using target = await createEmptyDatabase();
-    await (await source.open()).pets.add(REX);
-    const { pets } = await target.open();
-    await target.query(SLOW_INSERTS);
-    await copyStore({ from: source.address, to: target.address }, () => undefined);
-    assert.deepEqual(await pets.find(1n), { id: 1n, ...REX });
-  });
-
-  test('long work › a first start while another migrates for more than a second › waits for it', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    await using other = await holdInSession(
-      database,
-      "select pg_advisory_xact_lock(x'50657473'::int)",
-    );
-    const opening = database.open(LIMITED);
-    await setTimeout(LONG_MS + 100);
-    await other.end('rollback');
-    await assertWorks((await opening).pets);
-  });
-
-  test('long work › a connection that is lost between two batches of an import › fails it, and adds none', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
-    async function* loseConnection() {
-      for (let count = 0; count < 1_500; count += 1) yield REX;
-      await endSessions(database.address);
-      // Nothing is sent meanwhile, so that the client learns it by an event.
-      await setTimeout(50);
-      for (let count = 0; count < 1_500; count += 1) yield REX;
-    }
-    await assert.rejects(pets.addAll(loseConnection()), UNAVAILABLE);
-    assert.deepEqual(await pets.list({ limit: 1 }), { pets: [] });
-    await assertWorks(pets);
   });
 });
