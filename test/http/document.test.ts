@@ -36,8 +36,6 @@ interface DocumentOperation {
 
 interface DocumentResponse {
   readonly description: string;
-  readonly headers?: object;
-  readonly links?: object;
   readonly content: {
     readonly 'application/json': {
       readonly schema: object;
@@ -301,34 +299,6 @@ for (const [name, members, required] of [
     assert.deepEqual(schemas[name]?.required, required);
   });
 }
-
-test('document › the headers and links of the answers › are documented', () => {
-  const list = getResponses('get', '/pets')['200'];
-  const created = getResponses('post', '/pets')['201'];
-  const got = getResponses('get', '/pets/{petId}')['200'];
-  const limits = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
-  assert.deepEqual(Object.keys(list?.headers ?? {}), ['Link', ...limits]);
-  const creation = ['Location', 'Idempotency-Replayed'];
-  assert.deepEqual(Object.keys(created?.headers ?? {}), [...creation, ...limits]);
-  const deprecation = ['Deprecation', 'Sunset', 'Link'];
-  assert.deepEqual(Object.keys(got?.headers ?? {}), [...deprecation, ...limits]);
-  assert.match(JSON.stringify(created?.links), /"operationId":"getPet"/);
-  assert.match(JSON.stringify(created?.links), /"petId":"\$response\.body#\/id"/);
-  for (const [method, path] of [
-    ['get', '/pets'],
-    ['post', '/pets'],
-    ['get', '/pets/{petId}'],
-  ] as const) {
-    for (const [status, { headers }] of Object.entries(getResponses(method, path))) {
-      if (!/^(?:400|404|401|default)$/.test(status)) continue;
-      const expected = {
-        401: ['WWW-Authenticate', 'X-Request-Id'],
-        default: ['Retry-After', ...limits],
-      }[status];
-      assert.deepEqual(Object.keys(headers ?? {}), expected ?? limits, status);
-    }
-  }
-});
 
 for (const [what, options, sent, server] of [
   [
