@@ -1,4 +1,4 @@
-/** kill -9 at random moments during creates: every acknowledged pet is stored once, as it was sent. */
+/** kill -9 at random moments during requests: every acknowledged pet is stored once, as it was sent, and every read is right. */
 
 import { test } from 'node:test';
 import { createRandom } from '../../src/cli/pet-file/sample.ts';
@@ -9,18 +9,22 @@ import { startOnSqlite } from './subject-sqlite.ts';
 
 const KILLS = Number(process.env.TEST_CRASH_KILLS ?? 50);
 const CREATES = Number(process.env.TEST_CRASH_CREATES ?? 10_000);
-const CLIENTS = 32;
 
-const SUBJECTS = {
-  'a service on SQLite': () => startOnSqlite(1, createRandom(SEED)),
-  'two workers on SQLite': () => startOnSqlite(2, createRandom(SEED)),
-  'a PostgreSQL under a service': () => startOnPostgres(1, createRandom(SEED)),
-};
+const MANY_CREATES = { kills: KILLS, creates: CREATES, clients: 32, reads: 0 };
+const MIXED = { kills: Math.ceil(KILLS / 6), creates: CREATES / 5, clients: 20, reads: 0.55 };
 
-for (const [name, start] of Object.entries(SUBJECTS)) {
-  test(`kill -9 of ${name} › ${KILLS} times during creates › loses, doubles and renumbers none`, async (t) => {
+for (const [what, start, options] of [
+  ['a service on SQLite', () => startOnSqlite(1, createRandom(SEED)), MANY_CREATES],
+  ['two workers on SQLite', () => startOnSqlite(2, createRandom(SEED)), MANY_CREATES],
+  ['a PostgreSQL under a service', () => startOnPostgres(1, createRandom(SEED)), MANY_CREATES],
+  ['a service on SQLite', () => startOnSqlite(1, createRandom(SEED)), MIXED],
+  ['two workers on SQLite', () => startOnSqlite(2, createRandom(SEED)), MIXED],
+  ['two replicas on PostgreSQL', () => startOnPostgres(2, createRandom(SEED)), MIXED],
+] as const) {
+  const during = options.reads > 0 ? 'creates and reads' : 'creates';
+  test(`kill -9 of ${what} › ${options.kills} times during ${during} › loses, doubles and renumbers none`, async (t) => {
     t.diagnostic(`TEST_CRASH_SEED=${SEED}`);
     await using subject = await start();
-    await crash(t, subject, { kills: KILLS, creates: CREATES, clients: CLIENTS });
+    await crash(t, subject, options);
   });
 }

@@ -1,10 +1,12 @@
-/** Runs creates of many clients while processes are killed, and checks the history against the database. */
+/** Runs requests of many clients while processes are killed, and checks their history and the database. */
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient } from './client.ts';
-import { type Create, createHistory } from './history.ts';
+import { PET_STATUSES } from '../../src/pet.ts';
+import { until } from '../support/until.ts';
+import { type Client, createClient, type PageLocation } from './client.ts';
+import { createHistory, type History } from './history.ts';
 import { findViolations } from './history-checker.ts';
 import type { Revival, Subject } from './subject.ts';
 
@@ -12,10 +14,12 @@ import type { Revival, Subject } from './subject.ts';
 const STRIKE_MS_MAX = 20;
 /** A service that is slower counts as stuck. */
 const ROUND_MS_MAX = 60_000;
-const PAUSE_MS = 5;
+const PAUSE_MS = 20;
 
-/** One client in so many sends an Idempotency-Key, and repeats a create whose answer was lost. */
-const REPEATING_CLIENTS = 4;
+/** A get is for one of so many pets that were added last. */
+const RECENT = 20;
+const LIMITS = [1, 7, 20, 100] as const;
+const STATUSES = [undefined, ...PET_STATUSES] as const;
 
 /** The goal is 1 s; the rest is for a machine that does other work at the same time. */
 const READY_MS_BAR = 1_000;
@@ -26,61 +30,30 @@ export interface CrashOptions {
   /** The least number of acknowledged creates. */
   readonly creates: number;
   readonly clients: number;
+  /** The part of the requests that are reads, from 0 to 1. */
+  readonly reads: number;
 }
 
-/** Creates, kills, and compares what was acknowledged with what is stored, `rounds` times. */
+/** Creates and reads, kills, and compares what was acknowledged with what is stored, `kills` times. */
 export async function crash(
   t: TestContext,
   subject: Subject,
-  { kills, creates, clients }: CrashOptions,
+  { kills, creates, clients: count, reads }: CrashOptions,
 ): Promise<void> {
   const history = createHistory();
   const wrong: string[] = [];
   const client = createClient(subject, history, wrong);
-  const repeatable: (Create | undefined)[] = [];
   const revivals: Revival[] = [];
-  let acknowledged = 0;
-  let repetitions = 0;
   let last = 0;
 
-  /** Resolves once processes were killed and every client has an answer or a broken connection. */
-  async function createUntilStruck(round: number, quota: number) {
-    const reached = Promise.withResolvers<void>();
-    const until = acknowledged + quota;
-    let isStruck = false;
-
-    async function run(place: number): Promise<void> {
-      const isRepeatable = place % REPEATING_CLIENTS === 0;
-      for (let count = 0; !isStruck; count += 1) {
-        const earlier = count === 0 ? repeatable[place] : undefined;
-        const create = earlier ?? client.plan(`round ${round} client ${place} ${count}`);
-        if (earlier !== undefined) repetitions += 1;
-        if (isRepeatable) repeatable[place] = create;
-        do {
-          const isNew = create.id === undefined;
-          if (await client.create(create, isRepeatable)) {
-            if (isNew) acknowledged += 1;
-            if (acknowledged >= until) reached.resolve();
-            break;
-          }
-          await sleep(PAUSE_MS);
-        } while (isRepeatable && !isStruck);
-      }
-    }
-
-    const running = Array.from({ length: clients }, (_, place) => run(place));
-    try {
-      const isReached = await Promise.race([
-        reached.promise.then(() => true),
-        sleep(ROUND_MS_MAX, false, { ref: false }),
-      ]);
-      assert.ok(isReached, `${acknowledged} of ${until} creates: ${JSON.stringify(wrong)}`);
-      await sleep(subject.random() * STRIKE_MS_MAX);
-      return await subject.strike();
-    } finally {
-      isStruck = true;
-      await Promise.all(running);
-    }
+  /** Resolves after so many more acknowledged creates, and a moment. */
+  async function waitForCreates(quota: number): Promise<void> {
+    const goal = countAnswered(history) + quota;
+    await until(() => {
+      assert.deepEqual(wrong, []);
+      return countAnswered(history) >= goal;
+    }, ROUND_MS_MAX);
+    await sleep(subject.random() * STRIKE_MS_MAX);
   }
 
   async function readStored(after: number): Promise<void> {
@@ -91,43 +64,100 @@ export async function crash(
     last = pets.at(-1)?.id ?? last;
   }
 
-  for (let round = 1; round <= kills; round += 1) {
-    const share = Math.max(0, creates - acknowledged) / (kills - round + 1);
-    // A different moment in each round.
-    const quota = round === kills ? share : share * 2 * subject.random();
-    const revive = await createUntilStruck(round, Math.ceil(quota));
-    revivals.push(await revive());
-    await readStored(last);
-    subject.assertSound();
+  const clients = startClients(subject, client, count, reads);
+  try {
+    for (let round = 1; round <= kills; round += 1) {
+      const share = Math.max(0, creates - countAnswered(history)) / (kills - round + 1);
+      // A different moment in each round.
+      await waitForCreates(Math.ceil(round === kills ? share : share * 2 * subject.random()));
+      const revive = await subject.strike();
+      revivals.push(await revive());
+      await readStored(last);
+      subject.assertSound();
+    }
+  } finally {
+    await clients.stop();
   }
-  for (const create of repeatable.filter((each) => each !== undefined)) {
-    await client.create(create, true);
-    assert.ok(create.id !== undefined, `${create.name}: ${JSON.stringify(wrong)}`);
-  }
+  for (const status of STATUSES) await client.walk(client.toFirst(100, status));
   await readStored(0);
-  await client.walk(client.toFirst(100));
-
-  const stored = history.pages.at(-1)?.pets.length ?? 0;
-  const answered = history.creates.filter(({ id }) => id !== undefined).length;
-  const unanswered = history.creates.length - answered;
-  t.diagnostic(
-    `${kills} kills (${tally(revivals)}), ${answered} creates acknowledged and kept, ${unanswered} not answered, of which ${stored - answered} are kept; ${repetitions} repeated`,
-  );
-  t.diagnostic(describeReady(revivals));
+  report(t, history, revivals);
   assert.deepEqual(wrong, []);
   assert.deepEqual(findViolations(history), []);
-  assert.ok(answered >= creates, `${answered} creates`);
-  assert.ok(unanswered > 0, 'no kill came during the creates');
+  assertBusy(history, creates, reads > 0 ? kills : 0);
   assert.ok(revivals.every(({ readyMs }) => readyMs < READY_MS_MAX));
 }
 
-export function tally(revivals: readonly Revival[]): string {
-  const groups = Object.entries(Object.groupBy(revivals, ({ struck }) => struck));
-  return groups.map(([struck, all = []]) => `${struck} ${all.length}`).join(', ');
+/** Starts clients, each of which sends random requests, one after the other, until it is stopped. */
+function startClients(subject: Subject, client: Client, count: number, reads: number) {
+  const { random } = subject;
+  const recent: number[] = [];
+  let isStopped = false;
+
+  const pick = <T>(all: readonly T[]) => all[Math.floor(random() * all.length)] as T;
+
+  async function create(name: string): Promise<void> {
+    const planned = client.plan(name, pick(STATUSES));
+    const isRepeatable = random() < 1 / 2;
+    while (!(await client.create(planned, isRepeatable))) {
+      await sleep(PAUSE_MS);
+      if (!isRepeatable || isStopped) return;
+    }
+    recent.push(planned.id ?? 0);
+  }
+
+  async function run(place: number): Promise<void> {
+    // The last page, which changes with each create.
+    let tail: PageLocation = client.toFirst(20);
+    const read = async (chance: number): Promise<void> => {
+      if (chance < 0.36) await client.get(pick(recent.slice(-RECENT)) ?? 1);
+      else if (chance < 0.82) tail = (await client.list(tail)) ?? tail;
+      else if (chance < 0.95) await client.list(client.toFirst(pick(LIMITS), pick(STATUSES)));
+      else tail = await client.walk(client.toFirst(100, pick(STATUSES)));
+    };
+    for (let count = 0; !isStopped; count += 1) {
+      if (random() < reads) await read(random());
+      else await create(`client ${place} ${count}`);
+    }
+  }
+
+  const running = Array.from({ length: count }, (_, place) => run(place));
+  return {
+    /** Resolves when the last answer is recorded. */
+    async stop() {
+      isStopped = true;
+      await Promise.all(running);
+    },
+  };
 }
 
-export function describeReady(revivals: readonly Revival[]): string {
+function countAnswered({ creates }: History): number {
+  return creates.filter(({ id }) => id !== undefined).length;
+}
+
+/** A history of hardly an answer would have no violation, whatever the store does. */
+function assertBusy(history: History, creates: number, reads: number): void {
+  const answered = countAnswered(history);
+  assert.ok(answered >= creates, `${answered} creates`);
+  assert.ok(answered < history.creates.length, 'no kill came during the creates');
+  const { gets, pages, walks } = history;
+  for (const read of [gets, pages, walks]) assert.ok(read.length >= reads, `${read.length} reads`);
+}
+
+function report(t: TestContext, history: History, revivals: readonly Revival[]): void {
+  const { creates, gets, pages, walks } = history;
+  const answered = countAnswered(history);
+  const stored = pages.at(-1)?.pets.length ?? 0;
+  t.diagnostic(
+    `${revivals.length} kills (${tally(revivals)}), ${answered} creates acknowledged and kept, ${creates.length - answered} not answered, of which ${stored - answered} are kept; ${gets.length} gets, ${pages.length} pages, ${walks.length} walks`,
+  );
   const sorted = revivals.map(({ readyMs }) => Math.round(readyMs)).sort((a, b) => a - b);
   const late = sorted.filter((ms) => ms >= READY_MS_BAR).length;
-  return `ready again: median ${sorted[sorted.length >> 1]} ms, slowest ${sorted.at(-1)} ms, ${late} of ${sorted.length} later than ${READY_MS_BAR} ms`;
+  t.diagnostic(
+    `ready again: median ${sorted[sorted.length >> 1]} ms, slowest ${sorted.at(-1)} ms, ${late} of ${sorted.length} later than ${READY_MS_BAR} ms`,
+  );
+}
+
+function tally(revivals: readonly Revival[]): string {
+  const groups = Object.entries(Object.groupBy(revivals, ({ struck }) => struck));
+  return groups.map(([struck, all = []]) => `${struck} ${all.length}`).join(', ');
 }
