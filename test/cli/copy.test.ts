@@ -10,7 +10,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
-import { type Finished, runProgram } from '../support/program.ts';
+import { assertRefused, type Finished, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** What is told of a copy with that many keys. */
@@ -61,12 +61,6 @@ describe('copy', () => {
     return stdout;
   };
 
-  const assertRefused = ({ status, stdout, stderr }: Finished, line: string | RegExp): void => {
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    if (typeof line === 'string') assert.equal(stderr, `petstore: ${line}\n`);
-    else assert.match(stderr, line);
-  };
-
   test('copy › to PostgreSQL by flags and back by variables › is the same store', async () => {
     const there = await run(
       ['copy', '--from', 'sqlite:first.db', '--to', postgres],
@@ -89,7 +83,7 @@ describe('copy', () => {
     assert.equal(await exported('sqlite:last.db'), rows);
 
     const again = await run(['copy', '--from', 'sqlite:first.db', '--to', postgres]);
-    assertRefused(again, 'the store to copy to must be empty, and is not; nothing was copied');
+    assertRefused(again, 1, 'the store to copy to must be empty, and is not; nothing was copied');
   });
 
   test('copy › on a terminal › draws over the same line', async () => {
@@ -154,7 +148,7 @@ describe('copy', () => {
   ] as const) {
     test(`copy › ${what} › exits with 1 and one line`, async () => {
       const finished = await run(['copy', '--from', from, '--to', to]);
-      assertRefused(finished, line);
+      assertRefused(finished, 1, line);
       assert.ok(!finished.stderr.includes(SECRET));
       assert.ok(!(await readdir(cwd)).includes('no.db'));
     });
@@ -168,14 +162,10 @@ describe('copy', () => {
     ['--to', ['copy', '--from', 'sqlite:a'], { PETSTORE_TO: bad }],
   ] as const) {
     test(`copy › an address of no kind, ${what} ${Object.keys(env)} › is not shown`, async () => {
-      const { status, stdout, stderr } = await run(args, env);
-      assert.deepEqual(
-        { status, stdout, stderr },
-        {
-          ...{ status: 2, stdout: '' },
-          stderr: `petstore: option '${what} <address>', or PETSTORE_${what.slice(2).toUpperCase()}: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME\n`,
-        },
-      );
+      const variable = `PETSTORE_${what.slice(2).toUpperCase()}`;
+      const rule = 'must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME';
+      const line = `option '${what} <address>', or ${variable}: the database ${rule}`;
+      assertRefused(await run(args, env), 2, line);
     });
   }
 });

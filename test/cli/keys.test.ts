@@ -10,7 +10,13 @@ import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, PATIENT } from '../support/postgres.ts';
-import { type Finished, MAIN, runProgram, startProgram } from '../support/program.ts';
+import {
+  assertRefused,
+  type Finished,
+  MAIN,
+  runProgram,
+  startProgram,
+} from '../support/program.ts';
 import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
@@ -154,9 +160,8 @@ describe('keys', { concurrency: 2 }, () => {
       );
     }
     assert.equal((await folder.list())[0]?.state, 'revoked');
-    const { stdout, stderr } = await folder.keys(1, 'rotate', '1');
-    assert.equal(stdout, '');
-    assert.equal(stderr, 'petstore: key 1 is revoked: make a new one with keys create\n');
+    const again = await folder.keys(1, 'rotate', '1');
+    assertRefused(again, 1, 'key 1 is revoked: make a new one with keys create');
   });
 
   test('keys create › nowhere to print the key › makes none', async () => {
@@ -216,8 +221,7 @@ describe('keys', { concurrency: 2 }, () => {
     await using folder = await createKeyFolder();
     await folder.keys(0, 'create', '--name', 'ci');
     for (const command of ['revoke', 'rotate']) {
-      const { stdout, stderr } = await folder.keys(1, command, '7');
-      assert.deepEqual({ stdout, stderr }, { stdout: '', stderr: 'petstore: there is no key 7\n' });
+      assertRefused(await folder.keys(1, command, '7'), 1, 'there is no key 7');
     }
     assert.equal((await folder.list()).length, 1);
   });
@@ -227,8 +231,7 @@ describe('keys', { concurrency: 2 }, () => {
     await using database = await createTestDatabase();
     await (await openStore(database.address, { create: true, ...PATIENT })).close();
     const args = ['keys', 'revoke', '7', '--database', database.address];
-    const { status, stderr } = await runProgram(args, { cwd: folder.path });
-    assert.deepEqual({ status, stderr }, { status: 1, stderr: 'petstore: there is no key 7\n' });
+    assertRefused(await runProgram(args, { cwd: folder.path }), 1, 'there is no key 7');
   });
 
   test('keys list › no key yet › says how to make one', async () => {
@@ -265,9 +268,8 @@ describe('keys', { concurrency: 2 }, () => {
   ]) {
     test(`${args.join(' ')} › a database that is not there › exits with 1 and makes no file`, async () => {
       await using folder = await createKeyFolder();
-      const { status, stdout, stderr } = await runCommand(args, { cwd: folder.path });
-      const expected = 'petstore: there is no database petstore.db\n';
-      assert.deepEqual({ status, stdout, stderr }, { status: 1, stdout: '', stderr: expected });
+      const finished = await runCommand(args, { cwd: folder.path });
+      assertRefused(finished, 1, 'there is no database petstore.db');
       assert.deepEqual(await readdir(folder.path), []);
     });
   }

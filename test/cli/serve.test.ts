@@ -7,7 +7,12 @@ import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import {
+  assertRefused,
+  type RunningService,
+  runProgram,
+  startService,
+} from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
@@ -78,26 +83,28 @@ describe('serve', { concurrency: 2 }, () => {
     });
   }
 
-  for (const [engine, workers] of [
-    ['sqlite', '1'],
-    ['sqlite', '2'],
-    ['postgresql', '1'],
+  for (const [option, engine, workers] of [
+    ['--port', 'sqlite', '1'],
+    ['--port', 'sqlite', '2'],
+    ['--port', 'postgresql', '1'],
+    ['--admin-port', 'sqlite', '1'],
+    ['--admin-port', 'sqlite', '2'],
   ] as const) {
-    test(`serve › a port that is busy, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
+    test(`serve › a busy ${option}, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
       await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       await using other = createServer().listen(0, '127.0.0.1');
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
       const database = place?.address ?? 'sqlite:busy.db';
       const args = ['serve', '--database', database, '--workers', workers];
-      const { status, stdout, stderr } = await runProgram(args, {
-        cwd: createProcessFolder(),
-        env: { PETSTORE_PORT: String(port) },
-      });
-      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-      assert.equal(
-        stderr,
-        `petstore: 127.0.0.1:${port} is in use: choose another --port, or 0 for any free one\n`,
+      const variable = `PETSTORE_${option.slice(2).replace('-', '_').toUpperCase()}`;
+      assertRefused(
+        await runProgram([...args, '--log-level', 'silent'], {
+          cwd: createProcessFolder(),
+          env: { PETSTORE_PORT: '0', [variable]: String(port) },
+        }),
+        1,
+        `127.0.0.1:${port} is in use: choose another ${option}, or 0 for any free one`,
       );
     });
   }
@@ -108,19 +115,17 @@ describe('serve', { concurrency: 2 }, () => {
   ] as const) {
     test(`serve › a host that ${what} › exits with 1 and one line`, async () => {
       const args = ['serve', '--port', '0', '--host', host, ...inMemory];
-      const { status, stdout, stderr } = await runProgram(args, { cwd });
-      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-      assert.equal(stderr, `petstore: ${host}:0 ${reason}: choose another --host\n`);
+      const line = `${host}:0 ${reason}: choose another --host`;
+      assertRefused(await runProgram(args, { cwd }), 1, line);
     });
   }
 
   test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
     const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];
-    const { status, stdout, stderr } = await runProgram(args, { cwd });
-    assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-    assert.equal(
-      stderr,
-      'petstore: the database no/store.db cannot be opened: its folder must exist and be writable\n',
+    assertRefused(
+      await runProgram(args, { cwd }),
+      1,
+      'the database no/store.db cannot be opened: its folder must exist and be writable',
     );
   });
 });

@@ -1,8 +1,6 @@
 /** The admin listener of the real program: what it counts, over all processes, and who may see it. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import pg from 'pg';
 import { runCommand } from '../support/command.ts';
@@ -100,23 +98,4 @@ describe('the admin listener', { concurrency: 2 }, () => {
     const args = ['serve', '--port', '0', '--admin-port', '0', '--log-level', 'silent'];
     assert.equal((await runProgram([...args, ...address], { cwd })).status, 1);
   });
-
-  for (const workers of ['1', '2']) {
-    test(`serve › an admin port that is busy, ${workers} of --workers › exits with 1 and one line`, async () => {
-      const other = createServer().listen(0, '127.0.0.1');
-      await once(other, 'listening');
-      const { port } = other.address() as AddressInfo;
-      const args = ['serve', '--port', '0', '--admin-port', String(port), '--workers', workers];
-      const { status, stdout, stderr } = await runProgram(
-        [...args, '--database', 'sqlite:busy.db', '--log-level', 'silent'],
-        { cwd },
-      );
-      other.close();
-      assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
-      assert.equal(
-        stderr,
-        `petstore: 127.0.0.1:${port} is in use: choose another --admin-port, or 0 for any free one\n`,
-      );
-    });
-  }
 });

@@ -1,5 +1,6 @@
 /** The real program in a process of its own; it knows nothing of the source but where it starts. */
 
+import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,18 @@ export interface Finished {
   readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** That a command ended with this status, told why in one line, and printed nothing. */
+export function assertRefused(
+  { status, stdout, stderr }: Finished,
+  expected: number,
+  line: string,
+): void {
+  assert.deepEqual(
+    { status, stdout, stderr },
+    { status: expected, stdout: '', stderr: `petstore: ${line}\n` },
+  );
 }
 
 /** Runs a command to its end; one that takes too long is killed, and fails. */
