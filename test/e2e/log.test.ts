@@ -6,6 +6,7 @@ import { describe, test } from 'node:test';
 import { runProgram, startProgram, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 async function isLive(url: string): Promise<boolean> {
   return fetch(`${url}/livez`).then(
@@ -130,11 +131,7 @@ describe('log', { concurrency: 2 }, () => {
       const line = new RegExp(
         `\\d\\d:\\d\\d:\\d\\d GET /v1/pets ${colour} \\d+\\.\\d ms key 1\\r\\n`,
       );
-      const end = performance.now() + 10_000;
-      while (!line.test(service.output.stdout) && performance.now() < end) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      assert.match(service.output.stdout, line);
+      await until(() => line.test(service.output.stdout));
     });
   }
 

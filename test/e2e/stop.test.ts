@@ -45,7 +45,7 @@ async function sendHalf(service: RunningService, socket: Socket): Promise<void> 
 }
 
 async function finish(service: RunningService): Promise<unknown> {
-  const { status, signal } = await within(service.finished, CUT_MS + 5_000);
+  const { status, signal } = await within(service.finished);
   return { status, signal };
 }
 

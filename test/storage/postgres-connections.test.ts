@@ -16,7 +16,7 @@ const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 /** A connection that nobody uses is closed after this time. */
 const IDLE_MS_MAX = 60_000;
 /** For a close that waits for a call which a silent server does not answer. */
-const CLOSE_MS_MAX = 5_000;
+const CLOSE_MS_MAX = 20_000;
 
 interface Watched extends AsyncDisposable {
   readonly store: Store;

@@ -19,7 +19,7 @@ export async function until(
 }
 
 /** What the promise resolves to; fails when it takes too long, so that a test says which wait was in vain. */
-export function within<T>(promise: Promise<T>, msMax = 10_000): Promise<T> {
+export function within<T>(promise: Promise<T>, msMax = WAIT_MS_MAX): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = globalThis.setTimeout(
     () => reject(new Error(`nothing came within ${msMax} ms`)),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { getKeyState } from '../../../src/api-key.ts';
+import { until } from '../../support/until.ts';
 import { createNewKey } from './data.ts';
 import { ENGINES, openNewStore } from './engines.ts';
 
@@ -150,13 +151,7 @@ for (const engine of ENGINES) {
       const { id } = await opened.store.keys.add(newKey);
       assert.equal((await other.keys.find(newKey.digest))?.revokedAt, undefined);
       await opened.store.keys.revoke(id, 5);
-      const deadline = performance.now() + 5_000;
-      let found = await other.keys.find(newKey.digest);
-      while (found?.revokedAt === undefined && performance.now() < deadline) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        found = await other.keys.find(newKey.digest);
-      }
-      assert.equal(found?.revokedAt, 5);
+      await until(async () => (await other.keys.find(newKey.digest))?.revokedAt === 5);
     });
   });
 }
