@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { stripTypes } from '../../src/http/routes/console.ts';
 import { startTestApp } from '../support/app.ts';
 import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
+import { listen } from '../support/socket.ts';
 
 const SOURCE = new URL('../../src/', import.meta.url);
 
@@ -43,7 +43,7 @@ test('client › in a browser, from another origin › creates, lists all pages 
         : '<!doctype html><link rel="icon" href="data:,"><title>shop</title>',
     );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const serverPort = await listen(server);
   t.after(() => {
     server.closeAllConnections();
     server.close();
@@ -51,7 +51,7 @@ test('client › in a browser, from another origin › creates, lists all pages 
   await using browser = await launchBrowser();
   await using opened = await openPage(browser);
   const { page, complaints } = opened;
-  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  await page.goto(`http://127.0.0.1:${serverPort}/`);
   const baseUrl = `http://127.0.0.1:${service.port}/v1`;
   const seen = await page.evaluate(
     `(${SCENARIO})(${JSON.stringify({ baseUrl, apiKey: service.key })})`,

@@ -1,9 +1,8 @@
 /** What the options of `petstore serve` change in the real program. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -13,6 +12,7 @@ import {
   runProgram,
   startService,
 } from '../support/program.ts';
+import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
@@ -92,9 +92,8 @@ describe('serve', { concurrency: 2 }, () => {
   ] as const) {
     test(`serve › a busy ${option}, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
       await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
-      await using other = createServer().listen(0, '127.0.0.1');
-      await once(other, 'listening');
-      const { port } = other.address() as AddressInfo;
+      await using other = createServer();
+      const port = await listen(other);
       const database = place?.address ?? 'sqlite:busy.db';
       const args = ['serve', '--database', database, '--workers', workers];
       const variable = `PETSTORE_${option.slice(2).replace('-', '_').toUpperCase()}`;

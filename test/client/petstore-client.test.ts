@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, type TestContext, test } from 'node:test';
 import {
   type Pet,
@@ -14,6 +13,7 @@ import {
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import { startTestApp } from '../support/app.ts';
 import { disposable } from '../support/disposable.ts';
+import { listen } from '../support/socket.ts';
 import { within } from '../support/until.ts';
 
 const service = await startTestApp();
@@ -128,8 +128,7 @@ async function startServer(listener: Listener, options: Partial<PetstoreClientOp
     count += 1;
     listener(request, response, count);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   return disposable({
     client: new PetstoreClient({
       baseUrl: `http://127.0.0.1:${port}/v1`,

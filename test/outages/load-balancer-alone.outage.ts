@@ -1,12 +1,11 @@
 /** nginx, configured as in deploy/, without a replica that answers: its own errors have the Error shape, and one address has its bounds. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { send } from '../support/request.ts';
-import { exchange, getFreePort, parseAnswer } from '../support/socket.ts';
+import { exchange, getFreePort, listen, parseAnswer } from '../support/socket.ts';
 import { assertOwnError, PetClient, RATE, startBalancer } from './balancer.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -24,9 +23,8 @@ describe('load balancer without replicas', { concurrency: true }, () => {
         requests += 1;
         socket.destroy();
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    });
+    const port = await listen(server);
     return { port, count: () => requests, close: () => server.close() };
   }
 
@@ -104,9 +102,8 @@ describe('load balancer without replicas', { concurrency: true }, () => {
       socket.once('data', () => {
         begun += 1;
       });
-    }).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
+    });
+    const port = await listen(silent);
     await using balancer = await startBalancer([port, port]);
     const get = `GET /v1/pets HTTP/1.1\r\n${head}\r\n`;
     for (let count = 0; count < CONNECTIONS_MAX; count += 1) void exchange(balancer.port, get);

@@ -1,8 +1,7 @@
 /** What only PostgreSQL has: opening and conflicts. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -21,6 +20,7 @@ import {
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { listen } from '../support/socket.ts';
 import { addOnce, createNewKey, REX } from './contract/data.ts';
 
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
@@ -152,9 +152,8 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
         if (answer === undefined) socket.destroy();
         else socket.write(answer);
       });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const port = await listen(server);
       try {
-        const { port } = server.address() as AddressInfo;
         await assertOneLine(`${LOGIN}127.0.0.1:${port}/pets${query}`, new RegExp(message));
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
       } finally {

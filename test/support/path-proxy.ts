@@ -1,8 +1,8 @@
 /** A proxy that serves the service under a path. */
 
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { startService } from './program.ts';
+import { listen } from './socket.ts';
 import { createProcessFolder } from './temporary-folder.ts';
 
 export interface ServiceTarget {
@@ -33,8 +33,7 @@ export async function startProxied(
   await using stack = new AsyncDisposableStack();
   stack.use(proxy);
   stack.defer(() => proxy.closeAllConnections());
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
+  const url = `http://127.0.0.1:${await listen(proxy)}${path}`;
   const cwd = createProcessFolder();
   const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
   port = behind.port;

@@ -1,8 +1,9 @@
 /** A proxy between a store and its PostgreSQL server: counts the connections, can delay what it passes, and fall silent. */
 
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
+import { listen } from './socket.ts';
 
 export interface TestProxy extends AsyncDisposable {
   /** That of the database, through the proxy. */
@@ -46,9 +47,8 @@ export async function startProxy(address: string, delayMs = 0): Promise<TestProx
       from.on('close', () => to.destroy());
     }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   const through = new URL(address);
-  through.port = String((server.address() as AddressInfo).port);
+  through.port = String(await listen(server));
   return {
     address: through.href,
     get opened() {

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createServer, type RequestListener, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createRateLimiter } from '../../src/service/rate-limiter.ts';
 import { startTestApp } from './app.ts';
+import { listen } from './socket.ts';
 
 /** Where the recipes are. */
 export const RECIPES = fileURLToPath(new URL('../../docs/recipes/', import.meta.url));
@@ -73,8 +73,7 @@ export async function runRecipe(command: string, args: readonly string[]): Promi
   });
   stack.use(proxy);
   stack.defer(() => proxy.closeAllConnections());
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-  const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/v1`;
+  const base = `http://127.0.0.1:${await listen(proxy)}/v1`;
 
   const ran = await promisify(execFile)(command, [...args, base], {
     cwd: RECIPES,
@@ -145,8 +144,7 @@ export async function assertFailures(command: string, args: readonly string[]): 
   for (const { says, requests, answer } of FAILURES) {
     await using server = createServer();
     let count = 0;
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     server.on('request', () => {
       count += 1;
     });

@@ -5,6 +5,7 @@ import {
   type AddressInfo,
   connect,
   createServer,
+  type Server,
   type Socket,
   type TcpNetConnectOpts,
 } from 'node:net';
@@ -81,11 +82,16 @@ export function parseAnswer(text: string): Answer {
   return { status: Number(statusLine.split(' ')[1]), headers, body };
 }
 
+/** Listens on a free port of 127.0.0.1, and resolves to it. */
+export async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 /** A port of 127.0.0.1 that is free now. */
 export async function getFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listen(server);
   server.close();
   await once(server, 'close');
   return port;
