@@ -1,4 +1,4 @@
-/** Databases that cannot be opened, on a server with encodings, logins and rights, which PGlite lacks. */
+/** Databases that cannot be opened, on a server with logins and rights, which PGlite lacks. */
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -17,7 +17,6 @@ before(async () => {
   await queryOnce(cluster.url(), 'create database pets');
   await queryOnce(cluster.url(), `create role rex login password '${PASSWORD}'`);
   await queryOnce(cluster.url(), 'create role barred login');
-  await queryOnce(cluster.url(), `create database ascii encoding 'SQL_ASCII' template template0`);
   const file = join(cluster.folder, 'data/pg_hba.conf');
   const rules = 'host all rex all scram-sha-256\nhost all barred all reject\n';
   await writeFile(file, rules + (await readFile(file, 'utf8')));
@@ -32,12 +31,6 @@ for (const [what, login, database, message] of [
   ['a user that is not known', `tom:${PASSWORD}`, 'pets', 'refuses this user'],
   ['a user that is barred', `barred:${PASSWORD}`, 'pets', 'refuses this user'],
   ['a database that is not there', 'postgres', 'cats', 'is not there: make it with createdb'],
-  [
-    'an encoding that keeps not every name',
-    'postgres',
-    'ascii',
-    'has the encoding SQL_ASCII: it must be UTF8',
-  ],
   [
     'a user who may not make tables',
     `rex:${PASSWORD}`,

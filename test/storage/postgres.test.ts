@@ -97,8 +97,6 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     ['a host that is not known', 'db.invalid/pets', '(?:its host|does not answer)'],
     ['a folder without a socket', '/pets?host=/nowhere', 'does not answer in time'],
     ['no certificate', '127.0.0.1/pets?sslrootcert=/no', 'sslrootcert to be files that can be'],
-    ['a port that there cannot be', '127.0.0.1/pets?port=99999999', 'HOST:PORT/NAME'],
-    ['an escape that is none', '127.0.0.1/%zz', 'with % escapes'],
   ] as const) {
     test(`openStore on postgresql › ${what} › is one line without the login`, async () => {
       await assertOneLine(LOGIN + rest, new RegExp(message));
@@ -115,16 +113,6 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       });
     });
   }
-
-  test('openStore on postgresql › a mistyped sslmode › does not connect unencrypted', async () => {
-    await using database = await createEmptyDatabase();
-    const separator = database.address.includes('?') ? '&' : '?';
-    await assert.rejects(database.open({ query: `${separator}sslmod=verify-full` }), {
-      ...{ name: 'PetstoreError', code: 'bad_request' },
-      message: /^the database has an unknown parameter: it may have .*, sslmode, /,
-    });
-    assert.deepEqual(await listTables(database), []);
-  });
 
   const NOT_REACHED = '^the database cannot be reached';
   const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
