@@ -36,19 +36,12 @@ export type MetricRow =
   | (MetricHead & { readonly kind: 'counter' | 'gauge'; readonly read: Read })
   | (MetricHead & { readonly kind: 'histogram'; read(from: Readings): Durations });
 
-const counter = (help: string, read: Read, ...labels: string[]): MetricRow => ({
-  kind: 'counter',
-  help,
-  labels,
-  read,
-});
+const rowOf =
+  (kind: 'counter' | 'gauge') =>
+  (help: string, read: Read, ...labels: string[]): MetricRow => ({ kind, help, labels, read });
 
-const gauge = (help: string, read: Read, ...labels: string[]): MetricRow => ({
-  kind: 'gauge',
-  help,
-  labels,
-  read,
-});
+const counter = rowOf('counter');
+const gauge = rowOf('gauge');
 
 /** By name. */
 export const METRICS: Readonly<Record<string, MetricRow>> = {
@@ -104,18 +97,19 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'from',
   ),
   petstore_database_connections: {
-    kind: 'gauge',
-    help: 'Connections to PostgreSQL that are used or idle, and work that waits for one.',
-    labels: ['state'],
+    ...gauge(
+      'Connections to PostgreSQL that are used or idle, and work that waits for one.',
+      ({ store }) => readConnections(store()),
+      'state',
+    ),
     isOfPostgres: true,
-    read: ({ store }) => readConnections(store()),
   },
   petstore_database_broken_connections_total: {
-    kind: 'counter',
-    help: 'Connections to PostgreSQL that broke or did not answer in time.',
-    labels: [],
+    ...counter(
+      'Connections to PostgreSQL that broke or did not answer in time.',
+      ({ store }) => store().connections?.broken ?? 0,
+    ),
     isOfPostgres: true,
-    read: ({ store }) => store().connections?.broken ?? 0,
   },
 };
 
