@@ -114,14 +114,8 @@ async function writeFile(file: string, text: AsyncIterable<string>): Promise<voi
 }
 
 async function writeStream(stream: Writable, text: AsyncIterable<string>): Promise<void> {
-  // The callback of each write gets its error; an `error` event without a listener ends the process.
-  stream.on('error', () => {});
   try {
-    for await (const piece of text) {
-      await new Promise<void>((resolve, reject) => {
-        stream.write(piece, (error) => (error ? reject(error) : resolve()));
-      });
-    }
+    await pipeline(text, stream, { end: false });
   } catch (cause) {
     // The reader has closed its end, as `head` does when it has enough.
     if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') return;
