@@ -9,10 +9,8 @@ import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { DRAIN_MS_MAX } from './limits.ts';
 import type { OpenLog } from './log.ts';
-import type { Sources } from './metrics.ts';
 import type { ServeOptions } from './options.ts';
 import { createRateLimiter } from './rate-limiter.ts';
-import type { Metrics } from './registry.ts';
 import { type Service, toUrlHost } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
@@ -33,7 +31,9 @@ export async function startListener(
 ): Promise<Service> {
   warmUpNextTick();
   const rateLimiter = createRateLimiter(options);
-  const metrics = await openMetrics(options, {
+  // Loaded only with an admin port, since the library takes memory and time to start.
+  const registry = options.adminPort === undefined ? undefined : await import('./registry.ts');
+  const metrics = registry?.createMetrics({
     connections: () => app.readConnections(),
     store: () => store.readStatistics(),
     droppedLogLines: countDropped,
@@ -83,16 +83,6 @@ export async function startAdmin(
       await app.close();
     },
   };
-}
-
-/** Loaded only with an admin port, since the library takes memory and time to start. */
-async function openMetrics(
-  { adminPort }: ServeOptions,
-  sources: Sources,
-): Promise<Metrics | undefined> {
-  if (adminPort === undefined) return undefined;
-  const { createMetrics } = await import('./registry.ts');
-  return createMetrics(sources);
 }
 
 /** @param flag how the names of its options begin. */

@@ -14,7 +14,7 @@ export interface Metrics {
   read(): Promise<string>;
 }
 
-/** Starts to count in this process. The primary reads those of a worker, by createClusterMetrics. */
+/** Starts to count in this process. The primary of several workers asks each for its metrics. */
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -27,12 +27,6 @@ export function createMetrics(sources: Sources): Metrics {
     new AggregatorRegistry();
   }
   return { count: (line) => countRequest(readings, line), read: () => registry.metrics() };
-}
-
-/** For the primary: what reads the metrics of all workers as one; it throws when a worker is silent for 5 s. */
-export function createClusterMetrics(): () => Promise<string> {
-  const workers = new AggregatorRegistry();
-  return () => workers.clusterMetrics();
 }
 
 function register(registry: Registry, name: string, row: MetricRow, readings: Readings): void {

@@ -51,8 +51,12 @@ export class Workers {
     // The first one alone: what is wrong with the port is wrong for all, and is printed once.
     await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
-    const readMetrics = adminPort === undefined ? undefined : await openClusterMetrics();
-    return { port, stop: () => this.stop(), readMetrics };
+    const service = { port, stop: () => this.stop() };
+    if (adminPort === undefined) return service;
+    const { AggregatorRegistry } = await import('prom-client');
+    const registry = new AggregatorRegistry();
+    // It throws when a worker is silent for 5 s.
+    return { ...service, readMetrics: () => registry.clusterMetrics() };
   }
 
   /** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */
@@ -84,11 +88,6 @@ export class Workers {
       if (!this.#isStopping) this.#replaceOnExit(cluster.fork());
     });
   }
-}
-
-async function openClusterMetrics(): Promise<() => Promise<string>> {
-  const { createClusterMetrics } = await import('./registry.ts');
-  return createClusterMetrics();
 }
 
 /** Resolves when the worker listens. */
