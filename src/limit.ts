@@ -1,5 +1,8 @@
 /** A limit: a row of a table that the code and docs/limits.md read. Its name has the unit before `MAX`. */
 
+export const KIB = 1_024;
+export const MIB = 1_024 * KIB;
+
 export interface Limit {
   readonly value: number;
   /** What it bounds. */

@@ -3,7 +3,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { createApp } from '../../src/http/app.ts';
 import { type Pet, type PetStatus, toPetJson } from '../../src/pet.ts';
-import { openLog } from '../../src/service/log.ts';
+import { openLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { PetStore } from '../../src/store.ts';
 

@@ -11,7 +11,7 @@ import {
   parseFieldText,
 } from '../pet.ts';
 import { count, DATABASE, SWITCH } from '../service/option-kinds.ts';
-import { type OptionRow, SERVE_OPTIONS } from '../service/options.ts';
+import { type OptionRow, SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
 

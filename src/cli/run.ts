@@ -3,14 +3,14 @@
 import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { VERSION } from '../service/version.ts';
-import { addBackup } from './commands/backup.ts';
-import { addCopy } from './commands/copy.ts';
+import { addBackup } from './commands/back-up-store.ts';
+import { addCopy } from './commands/copy-store.ts';
 import { addExportPets } from './commands/export-pets.ts';
 import { addImportPets } from './commands/import-pets.ts';
 import { addKeys } from './commands/keys.ts';
-import { addOpenApi } from './commands/openapi.ts';
 import { addPets } from './commands/pets.ts';
-import { addServe } from './commands/serve.ts';
+import { addOpenApi } from './commands/print-openapi.ts';
+import { addServe } from './commands/run-service.ts';
 import { envFileOption, UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
 import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';

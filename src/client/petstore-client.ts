@@ -75,8 +75,8 @@ export class PetstoreClientError extends Error {
 const TIMEOUT_MS = 10_000;
 const RETRIES = 4;
 /** The first pause without a Retry-After; each further one is twice as long, up to the longest. */
-const PAUSE_MS = 200;
-const PAUSE_MS_MAX = 5_000;
+const RETRY_PAUSE_MS = 200;
+const RETRY_PAUSE_MS_MAX = 5_000;
 /** After a longer Retry-After the call fails, and the caller decides. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 /** What may be sent again: a GET changes nothing, and a create always has an Idempotency-Key. */
@@ -191,7 +191,7 @@ function findPauseMs(error: PetstoreClientError, tries: number): number | undefi
   const { status, retryAfterSeconds: seconds } = error;
   if (!RETRIED_STATUSES.includes(status)) return undefined;
   if (seconds !== undefined && seconds > RETRY_AFTER_SECONDS_MAX) return undefined;
-  const ms = Math.min(PAUSE_MS * 2 ** tries, PAUSE_MS_MAX);
+  const ms = Math.min(RETRY_PAUSE_MS * 2 ** tries, RETRY_PAUSE_MS_MAX);
   // The random part keeps clients that were refused together from coming back together.
   return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
 }

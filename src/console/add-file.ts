@@ -3,8 +3,8 @@
 import { readCsv } from '../csv.ts';
 import type { NewPet } from '../pet.ts';
 import { type PetRow, RowError } from '../rows.ts';
-import { getElement, say } from './page.ts';
-import { createClient, findKey } from './service.ts';
+import { getElement, say } from './elements.ts';
+import { createClient, findKey } from './session.ts';
 
 const FILE_MIB_MAX = 4;
 /** Creates that are sent at a time, which share a sync of the disk. */

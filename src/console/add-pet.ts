@@ -2,8 +2,8 @@
 
 import type { NewPet } from '../client/petstore-client.ts';
 import { NEW_PET_FIELDS } from '../pet.ts';
-import { getElement, readField, readFields, say } from './page.ts';
-import { createClient, findKey } from './service.ts';
+import { getElement, readField, readFields, say } from './elements.ts';
+import { createClient, findKey } from './session.ts';
 
 export class PetAdder {
   readonly #form = getElement('add-form', HTMLFormElement);

@@ -3,9 +3,9 @@
 import { PetstoreClientError } from '../client/petstore-client.ts';
 import { FileAdder } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
-import { getElement, readField, showMessage } from './page.ts';
+import { getElement, readField, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
-import { findKey, forgetKey, keepKey } from './service.ts';
+import { findKey, forgetKey, keepKey } from './session.ts';
 
 /** What tells that a field is wrong, and not that the service could not look at it. */
 const FIELD_STATUSES = [400, 401];

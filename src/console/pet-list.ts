@@ -3,8 +3,8 @@
 import type { Pet } from '../client/petstore-client.ts';
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
 import { NEW_PET_FIELDS, PET_FILTERS } from '../pet.ts';
-import { createElement, getElement, readField, readFields, say } from './page.ts';
-import { createClient, findKey } from './service.ts';
+import { createElement, getElement, readField, readFields, say } from './elements.ts';
+import { createClient, findKey } from './session.ts';
 
 export class PetList {
   readonly #listForm = getElement('list-form', HTMLFormElement);

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 // biome-ignore lint/style/noRestrictedImports: only a type, of the table of all options
-import type { ServeOptions } from '../service/options.ts';
+import type { ServeOptions } from '../service/serve-options.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';

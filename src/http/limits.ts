@@ -1,12 +1,9 @@
 /** The limits of a request, of a connection, and of what waits: sizes, times and numbers. */
 
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from '../json.ts';
-import { limit, toValues } from '../limit.ts';
+import { KIB, limit, MIB, toValues } from '../limit.ts';
 import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_MAX } from '../pet.ts';
 import { IDEMPOTENCY_MS } from '../store.ts';
-
-const KIB = 1_024;
-const MIB = 1_024 * KIB;
 
 const CONNECTIONS = 'petstore_http_connections';
 const REFUSALS = 'petstore_http_refusals_total';

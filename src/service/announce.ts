@@ -1,6 +1,6 @@
 /** What a start says: where it listens, and what to do about keys. */
 
-import type { OpenLog } from './log.ts';
+import type { OpenLog } from './open-log.ts';
 
 export interface Announcement {
   /** Each is one line of the log; its text may have several. */

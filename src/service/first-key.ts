@@ -4,7 +4,7 @@ import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import type { Announcement } from './announce.ts';
-import type { ServeOptions } from './options.ts';
+import type { ServeOptions } from './serve-options.ts';
 import { toUrlHost } from './service.ts';
 
 /** What the start says of it. In staging the first start makes a key; in production no key is ever printed. */

@@ -1,8 +1,6 @@
 /** The limits of a running service: its log, its metrics, its rate limiter and its stop. */
 
-import { limit, toValues } from '../limit.ts';
-
-const MIB = 1_024 * 1_024;
+import { limit, MIB, toValues } from '../limit.ts';
 
 export const SERVICE_LIMITS = {
   LOG_UNITS_MAX: limit(

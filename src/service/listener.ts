@@ -8,9 +8,9 @@ import { createApp } from '../http/app.ts';
 import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { DRAIN_MS_MAX } from './limits.ts';
-import type { OpenLog } from './log.ts';
-import type { ServeOptions } from './options.ts';
+import type { OpenLog } from './open-log.ts';
 import { createRateLimiter } from './rate-limiter.ts';
+import type { ServeOptions } from './serve-options.ts';
 import { type Service, toUrlHost } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */

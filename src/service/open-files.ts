@@ -2,7 +2,7 @@
 
 import cluster from 'node:cluster';
 import type { Log } from '../log.ts';
-import type { ServeOptions } from './options.ts';
+import type { ServeOptions } from './serve-options.ts';
 
 /** What a process opens beside its connections: 30 to 40, and those to PostgreSQL. */
 const OTHER_FILES = 64;

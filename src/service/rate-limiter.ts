@@ -2,7 +2,7 @@
 
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
 import { BUCKETS_MIN } from './limits.ts';
-import type { ServeOptions } from './options.ts';
+import type { ServeOptions } from './serve-options.ts';
 
 /** A token bucket for each key: it fills at the rate, up to the burst, and each request takes a token. */
 export class TokenBuckets implements RateLimiter {

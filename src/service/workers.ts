@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import type { ServeOptions } from './options.ts';
+import type { ServeOptions } from './serve-options.ts';
 import type { Service } from './service.ts';
 
 /** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */

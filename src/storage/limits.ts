@@ -1,8 +1,6 @@
 /** The limits of a store: what waits, what is read or written at once, and what is cached. */
 
-import { limit, toValues } from '../limit.ts';
-
-const MIB = 1_024 * 1_024;
+import { limit, MIB, toValues } from '../limit.ts';
 
 const WAITING = 'petstore_waiting_writes';
 const RETRY = '503 with `Retry-After`';

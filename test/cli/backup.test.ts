@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { backUp } from '../../src/cli/commands/backup.ts';
+import { backUp } from '../../src/cli/commands/back-up-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';

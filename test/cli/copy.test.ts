@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { copyPetstore } from '../../src/cli/commands/copy.ts';
+import { copyPetstore } from '../../src/cli/commands/copy-store.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { createAdminApp } from '../../src/http/admin.ts';
 import { ADMIN_CONNECTIONS_MAX } from '../../src/http/limits.ts';
-import { createLog } from '../../src/service/log.ts';
+import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';

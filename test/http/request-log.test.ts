@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { ErrorCode } from '../../src/error.ts';
 import { RequestLog } from '../../src/http/request-log.ts';
 import type { RequestLine } from '../../src/log.ts';
-import { createLog } from '../../src/service/log.ts';
+import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { exchange } from '../support/socket.ts';
 

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { ensureFirstKey } from '../../src/service/first-key.ts';
-import type { ServeOptions } from '../../src/service/options.ts';
+import type { ServeOptions } from '../../src/service/serve-options.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 import { disposable } from '../support/disposable.ts';

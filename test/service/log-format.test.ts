@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
-import { createLog } from '../../src/service/log.ts';
 import { createTextLines, type LogFormat } from '../../src/service/log-format.ts';
+import { createLog } from '../../src/service/open-log.ts';
 
 const DONE: RequestLine = {
   client: '127.0.0.1',

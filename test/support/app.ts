@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
-import { createLog } from '../../src/service/log.ts';
+import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from './postgres.ts';

@@ -11,7 +11,7 @@ import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
-import { readJsonArray, readNdjson } from './json.ts';
+import { readJsonArray, readNdjson } from './read-json.ts';
 import { readText, toFileError } from './text.ts';
 
 /** A format: how it is read, and the head, rows, separators and tail that are written. */

@@ -11,7 +11,7 @@ import {
 } from '../limits.ts';
 
 /** How often it is checked whether a request has waited for too long. */
-const CHECK_MS = 100;
+const POLL_MS = 100;
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
@@ -60,7 +60,7 @@ class FairQueue {
       done(TOO_MANY);
       return;
     }
-    this.#timer ??= setTimeout(() => this.#refuseLate(), CHECK_MS).unref();
+    this.#timer ??= setTimeout(() => this.#refuseLate(), POLL_MS).unref();
     line.push({ request, since: performance.now(), done });
     this.#lines.set(keyId, line);
     this.#waiting += 1;
@@ -106,7 +106,7 @@ class FairQueue {
       for (const { done } of refused) done(TOO_LATE);
     }
     this.#timer = undefined;
-    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#refuseLate(), CHECK_MS).unref();
+    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#refuseLate(), POLL_MS).unref();
   }
 }
 

@@ -6,7 +6,7 @@ import { ConnectionPool, type PoolConnections } from './pool.ts';
 /** Creates need only one connection at a time, for a batch. */
 const CONNECTIONS_PER_WRITE = 5;
 
-const IDLE_MS_MAX = 60_000;
+const POOL_IDLE_MS_MAX = 60_000;
 
 /** For each host, when the work may take any time. */
 const LONG_CONNECT_MS_MAX = 5_000;
@@ -34,7 +34,7 @@ export class Pools {
         connectionTimeoutMillis: ms,
         query_timeout: ms,
         statement_timeout: ms - ENDED_MS_BEFORE,
-        idleTimeoutMillis: IDLE_MS_MAX,
+        idleTimeoutMillis: POOL_IDLE_MS_MAX,
       });
     const writes = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
     this.writes = create(writes);

@@ -1,7 +1,7 @@
 /** `petstore serve`: runs the service. */
 
 import type { Command } from 'commander';
-import type { ServeOptions } from '../../service/options.ts';
+import type { ServeOptions } from '../../service/serve-options.ts';
 import { serveOptions, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
 

@@ -2,13 +2,14 @@
 
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
+import { MIB } from '../../limit.ts';
 import { parseNewPet } from '../../pet.ts';
 import { type PetRow, splitRows, toPetRow } from '../../rows.ts';
 
 /** The import of such a file takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
 /** 64 MiB of pets have fewer. A file of 33 million numbers took 3 GB, and 9 minutes. */
-const JSON_VALUES_MAX = 5_000_000;
+const FILE_VALUES_MAX = 5_000_000;
 
 export async function* readNdjson(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {
   for await (const { line, text } of splitRows(pieces, false)) {
@@ -26,13 +27,13 @@ export async function* readJsonArray(pieces: AsyncIterable<string>): AsyncGenera
   let text = '';
   for await (const piece of pieces) {
     bytes += Buffer.byteLength(piece);
-    if (bytes > JSON_MIB_MAX * 1024 * 1024) {
+    if (bytes > JSON_MIB_MAX * MIB) {
       const reason = `a JSON file may have at most ${JSON_MIB_MAX} MiB; use NDJSON for more pets`;
       throw new PetstoreError('bad_request', reason);
     }
     text += piece;
   }
-  const values = parseJson(text, JSON_VALUES_MAX);
+  const values = parseJson(text, FILE_VALUES_MAX);
   if (!Array.isArray(values)) {
     throw new PetstoreError('bad_request', 'the file must be a JSON array');
   }

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { OpenApiOptions } from '../../http/openapi.ts';
-import { SERVE_OPTIONS } from '../../service/options.ts';
+import { SERVE_OPTIONS } from '../../service/serve-options.ts';
 import { baseUrlOption, environmentOption } from '../options.ts';
 import { examples } from '../output.ts';
 

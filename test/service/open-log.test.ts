@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 
-const LOG = new URL('../../src/service/log.ts', import.meta.url).href;
+const LOG = new URL('../../src/service/open-log.ts', import.meta.url).href;
 const PROGRAM = `import { openLog } from '${LOG}'; openLog('info').log.info('last'); process.exit(3);`;
 
 test('log › of a process that ends at once › has its last line', () => {
