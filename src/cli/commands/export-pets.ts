@@ -6,8 +6,8 @@ import type { Pet } from '../../pet.ts';
 import type { Store } from '../../store.ts';
 import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
 import { examples } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, type TargetFile, writePets } from '../pet-file/pet-file.ts';
-import { generatePets } from '../pet-file/sample.ts';
+import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
+import { generatePets, type SampleOptions } from '../pet-file/sample.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
@@ -18,9 +18,6 @@ Import the file there with the column "name" as text.`;
 /** More than a client may ask for: each page is a query to the database. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
-type FormatOptions = Pick<PetFile, 'format'>;
-
-/** Adds both to the group `pets`. */
 export function addExportPets(pets: Command): void {
   pets
     .command('export')
@@ -32,7 +29,7 @@ export function addExportPets(pets: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', SPREADSHEET_NOTE)
     .addHelpText('after', examples('petstore pets export pets.json'))
-    .action((file: string | undefined, options: StoreOptions & FormatOptions) =>
+    .action((file: string | undefined, options: StoreOptions & TargetFile) =>
       withStore(options, { create: false }, (store) =>
         exportPets(store, { ...options, file }, process.stdout, process.stderr),
       ),
@@ -47,7 +44,7 @@ export function addExportPets(pets: Command): void {
       'after',
       examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
     )
-    .action((options: { count: number; seed: number } & FormatOptions) =>
+    .action((options: SampleOptions & TargetFile) =>
       writePets(options, generatePets(options), process.stdout),
     );
 }
@@ -79,10 +76,7 @@ export async function exportPets(
 async function* listAll(store: Store): AsyncGenerator<Pet> {
   let after: bigint | undefined;
   do {
-    const page = await store.pets.list({
-      limit: EXPORT_PAGE_LIMIT,
-      ...(after === undefined ? {} : { after }),
-    });
+    const page = await store.pets.list({ limit: EXPORT_PAGE_LIMIT, after });
     yield* page.pets;
     after = page.next;
   } while (after !== undefined);

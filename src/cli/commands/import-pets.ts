@@ -8,16 +8,13 @@ import { type PetRow, RowError } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { examples, toOneLine } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, readPets } from '../pet-file/pet-file.ts';
+import { ENDINGS_HELP, type PetFile, readPets, type TargetFile } from '../pet-file/pet-file.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
 /** The wrong rows of a file that are shown; the others are counted. */
 const WRONG_ROWS_MAX = 20;
 
-type FileOptions = StoreOptions & Pick<PetFile, 'format'>;
-
-/** Adds it to the group `pets`. */
 export function addImportPets(pets: Command): void {
   pets
     .command('import')
@@ -29,7 +26,7 @@ export function addImportPets(pets: Command): void {
       'after',
       examples('petstore pets import pets.csv', 'petstore pets import - --format csv < pets.txt'),
     )
-    .action((file: string, options: FileOptions) =>
+    .action((file: string, options: StoreOptions & TargetFile) =>
       withStore(options, { create: true }, (store) =>
         importPets(store, { ...options, file }, process.stderr),
       ),
@@ -107,8 +104,6 @@ async function* refuseWrong(
 
 /** The size of the file; undefined when it is unknown or 0, as for a pipe. Reading it will tell an error. */
 async function findFileBytes(file: string): Promise<number | undefined> {
-  return stat(file).then(
-    ({ size }) => size || undefined,
-    () => undefined,
-  );
+  const found = await stat(file).catch(() => undefined);
+  return found?.size || undefined;
 }

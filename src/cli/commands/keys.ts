@@ -84,7 +84,6 @@ async function rotateKey(
   id: number,
   options: PrintOptions & { overlap: number },
 ): Promise<void> {
-  const { overlap } = options;
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
@@ -96,11 +95,12 @@ async function rotateKey(
     throw new PetstoreError('gone', `key ${id} was rotated already: rotate the one made then`);
   }
   const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
+  const oldExpiresAt = now + options.overlap;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
   await printAndKeep(options, { name, environment, readOnly, ...lifetime }, now, (newKey) =>
-    store.keys.rotate(id, newKey, now + overlap),
+    store.keys.rotate(id, newKey, oldExpiresAt),
   );
-  say(`Key ${id} works until ${toTime(Math.min(now + overlap, expiresAt ?? now + overlap))}.`);
+  say(`Key ${id} works until ${toTime(Math.min(oldExpiresAt, expiresAt ?? oldExpiresAt))}.`);
 }
 
 async function revokeKey(store: Store, id: number): Promise<void> {

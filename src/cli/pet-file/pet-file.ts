@@ -1,8 +1,7 @@
 /** Files of pets, read and written in the format that is named, or else in that of their ending. */
 
 import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -45,7 +44,8 @@ const ENDINGS: Readonly<Record<string, PetFormatName>> = {
   '.csv': 'csv',
 };
 
-export const ENDINGS_HELP = `its ending names the format: ${Object.keys(ENDINGS).join(', ')}`;
+const ENDING_LIST = Object.keys(ENDINGS).join(', ');
+export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
 /** The least that is written at once: each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
@@ -86,25 +86,23 @@ export async function writePets(
   stdout: Writable,
 ): Promise<void> {
   if (file === undefined) await writeStream(stdout, toText(FORMATS[format ?? 'ndjson'], pets));
-  else await writeFile(file, toText(getFormat({ file, format }), pets));
+  else await replaceFile(file, toText(getFormat({ file, format }), pets));
 }
 
 function getFormat({ file, format }: PetFile): PetFormat {
   const name = format ?? ENDINGS[extname(file).toLowerCase()];
   if (name !== undefined) return FORMATS[name];
-  const endings = Object.keys(ENDINGS).join(', ');
   throw new PetstoreError(
     'bad_request',
-    `the name of the file must end with one of ${endings}, or --format name its format`,
+    `the name of the file must end with one of ${ENDING_LIST}, or --format name its format`,
   );
 }
 
-async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {
+async function replaceFile(file: string, text: AsyncIterable<string>): Promise<void> {
   // A name that nobody can foresee, opened only if it is new: a link that stands there is not followed.
   const partial = `${file}.${randomUUID()}.partial`;
   try {
-    const options = { flags: 'wx', mode: PRIVATE_FILE_MODE, flush: true };
-    await pipeline(text, createWriteStream(partial, options));
+    await writeFile(partial, text, { flag: 'wx', mode: PRIVATE_FILE_MODE, flush: true });
     await rename(partial, file);
   } catch (cause) {
     // The first error is the one to report.

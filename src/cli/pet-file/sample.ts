@@ -13,14 +13,13 @@ const NAMES: readonly (readonly string[])[] = [
 
 const STATUSES = ['available', 'available', 'pending', 'sold', undefined] as const;
 
-/** That many pets, with ids from 1, made as they are consumed. */
-export async function* generatePets({
-  count,
-  seed,
-}: {
+export interface SampleOptions {
   readonly count: number;
   readonly seed: number;
-}): AsyncGenerator<Pet> {
+}
+
+/** Pets with ids from 1, made as they are consumed. */
+export async function* generatePets({ count, seed }: SampleOptions): AsyncGenerator<Pet> {
   const random = createRandom(seed);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   for (let id = 1; id <= count; id += 1) {
