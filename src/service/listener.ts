@@ -69,7 +69,6 @@ function warmUpNextTick(): void {
   for (let calls = 0; calls < 1_000; calls += 1) process.nextTick(() => undefined);
 }
 
-/** Starts the admin listener. */
 export async function startAdmin(
   { adminHost: host, adminPort: port = 0 }: ServeOptions,
   options: AdminOptions,
@@ -96,13 +95,8 @@ async function listen(
   } catch (error) {
     const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (reason === undefined) throw error;
-    throw new PetstoreError(
-      'unavailable',
-      `${toUrlHost(host)}:${port} ${reason.replace('--', flag)}`,
-      {
-        cause: error,
-      },
-    );
+    const message = `${toUrlHost(host)}:${port} ${reason.replace('--', flag)}`;
+    throw new PetstoreError('unavailable', message, { cause: error });
   }
 }
 

@@ -3,44 +3,31 @@
 import { styleText } from 'node:util';
 import type { Fields, LogLevel, RequestLine } from '../log.ts';
 
+const { pid } = process;
+
 /** Each gives one line, with its line end; the text of an error may have more. */
 export interface LogFormat {
   request(level: LogLevel, line: RequestLine): string;
   event(level: LogLevel, fields: Fields, message: string): string;
 }
 
-const { pid } = process;
-
-export class JsonLines implements LogFormat {
-  /** The last time that was written, and its text: many lines have the same millisecond. */
-  #ms = 0;
-  #time = '';
-
+export const JSON_LINES: LogFormat = {
   /** Makes the line by hand, in a third of the time of JSON.stringify: the line is a fifth of what a small answer costs. */
-  request(
-    level: LogLevel,
-    { client, method, route, status, ms, requestId, keyId, traceId, refusal }: RequestLine,
-  ): string {
+  request(level, { client, method, route, status, ms, requestId, keyId, traceId, refusal }) {
     const what = method === undefined ? '' : `,"method":"${method}"`;
     const where = route === undefined ? '' : `,"route":"${route}"`;
     const time = ms === undefined ? '' : `,"ms":${Math.round(ms * 1000) / 1000}`;
     const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
     const why = refusal === undefined ? '' : `,${toMembers({ ...refusal })}`;
-    return `${this.#startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
-  }
+    return `${startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
+  },
+  event(level, fields, message) {
+    return `${startLine(level)},${toMembers({ ...fields, msg: message })}}\n`;
+  },
+};
 
-  event(level: LogLevel, fields: Fields, message: string): string {
-    return `${this.#startLine(level)},${toMembers({ ...fields, msg: message })}}\n`;
-  }
-
-  #startLine(level: LogLevel): string {
-    const ms = Date.now();
-    if (ms !== this.#ms) {
-      this.#ms = ms;
-      this.#time = new Date(ms).toISOString();
-    }
-    return `{"time":"${this.#time}","level":"${level}","pid":${pid}`;
-  }
+function startLine(level: LogLevel): string {
+  return `{"time":"${new Date().toISOString()}","level":"${level}","pid":${pid}`;
 }
 
 function toMembers({ err, ...fields }: Fields): string {

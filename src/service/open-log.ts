@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
-import { createTextLines, JsonLines, type LogFormat } from './log-format.ts';
+import { createTextLines, JSON_LINES, type LogFormat } from './log-format.ts';
 import { LogWriter } from './log-writer.ts';
 
 const STDERR = 2;
@@ -17,17 +17,12 @@ function isOn(other: LogLevel, level: LogLevel): boolean {
 export function createLog(
   level: LogLevel,
   write: (line: string) => void,
-  format: LogFormat = new JsonLines(),
+  format: LogFormat = JSON_LINES,
 ): Log {
-  const areOn = {
-    error: isOn('error', level),
-    warn: isOn('warn', level),
-    info: isOn('info', level),
-  };
   const at =
-    (other: keyof typeof areOn) =>
+    (other: LogLevel) =>
     (first: Fields | string, message = '') => {
-      if (!areOn[other]) return;
+      if (!isOn(other, level)) return;
       const [fields, text] = typeof first === 'string' ? [{}, first] : [first, message];
       write(format.event(other, fields, text));
     };
@@ -37,7 +32,7 @@ export function createLog(
     info: at('info'),
     request(line) {
       const other = line.status < 500 ? 'info' : 'error';
-      if (areOn[other]) write(format.request(other, line));
+      if (isOn(other, level)) write(format.request(other, line));
     },
   };
 }
@@ -63,9 +58,8 @@ export function openLog(level: LogLevel): OpenLog {
       close: async () => true,
     };
   }
-  const format = new JsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
-    format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
+    JSON_LINES.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );
   process.on('exit', () => writer.flushSync());
   let isOpen = true;
@@ -78,7 +72,7 @@ export function openLog(level: LogLevel): OpenLog {
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
   return {
-    log: createLog(level, write, format),
+    log: createLog(level, write),
     hasJsonInfo: isOn('info', level),
     countDropped: () => writer.dropped,
     close,
