@@ -19,7 +19,7 @@ const PREFIXES: Readonly<Record<Environment, string>> = {
 
 const API_KEY = /^petstore_(?:prod|stag)_[0-9A-Za-z]{36}$/;
 
-/** What is kept of an API key. Times are in milliseconds since 1970. */
+/** What is kept of an API key. All times are in milliseconds since 1970. */
 export interface ApiKey {
   /** Counts up from 1. Names the key on the command line and in the log. */
   readonly id: number;
@@ -48,7 +48,6 @@ export type NewApiKey = Pick<
   readonly digest: Uint8Array;
 };
 
-/** Only an active key opens the service. */
 export type KeyState = 'active' | 'expired' | 'revoked';
 
 /** The state of a key at that time, in milliseconds since 1970. A revoked key stays revoked when it expires. */

@@ -78,11 +78,8 @@ function parseHeader(line: number, cells: readonly string[]): Columns {
       throw createLineError(line, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
-  for (const { name, optional } of NEW_PET_FIELDS) {
-    if (!optional && !seen.has(name)) {
-      throw createLineError(line, `the header must have the column "${name}"`);
-    }
-  }
+  const missing = NEW_PET_FIELDS.find(({ name, optional }) => !optional && !seen.has(name));
+  if (missing) throw createLineError(line, `the header must have the column "${missing.name}"`);
   const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({
     ...field,
     index: cells.indexOf(field.name),

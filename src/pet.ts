@@ -1,7 +1,7 @@
 /** The pet: the table of its fields, their limits, and the only parser that decides whether a value is one. */
 
 import { PetstoreError } from './error.ts';
-import { findInt64 } from './int64.ts';
+import { findInt64, INT64_MAX, INT64_MIN } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
 /** The values of the interface's PetStatus, in its order. */
@@ -32,7 +32,6 @@ export interface Pet extends NewPet {
   readonly id: bigint;
 }
 
-/** A JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** A field of a NewPet: how it is kept, whether it may be absent, what a person reads of it, and its parser. */
@@ -151,30 +150,20 @@ const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
  * @throws PetstoreError `bad_request`, whose message names the first field that is wrong.
  */
 export function parseNewPet(value: unknown): NewPet {
-  if (!isObject(value)) {
-    throw new PetstoreError('bad_request', 'a pet must be a JSON object');
-  }
-  const members = value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
   for (const { name, optional, parse } of NEW_PET_FIELDS) {
-    const member = members[name];
+    const member = value[name];
     if (member !== undefined) pet[name] = parse(member);
     else if (!optional) throw new PetstoreError('bad_request', `${name} is required`);
   }
   return pet as unknown as NewPet;
 }
 
-/**
- * The status that the value is, spelled exactly.
- *
- * @throws PetstoreError `bad_request` for any other value.
- */
-export function parsePetStatus(value: unknown): PetStatus {
+function parsePetStatus(value: unknown): PetStatus {
   const status = PET_STATUSES.find((known) => known === value);
-  if (status === undefined) {
-    throw new PetstoreError('bad_request', `status must be one of ${PET_STATUSES.join(', ')}`);
-  }
-  return status;
+  if (status !== undefined) return status;
+  throw new PetstoreError('bad_request', `status must be one of ${PET_STATUSES.join(', ')}`);
 }
 
 /** The pet as JSON text. JSON.stringify refuses a bigint, so the digits are written here. */
@@ -191,31 +180,27 @@ function toMembers(pet: NewPet): string {
   let json = '';
   for (const { name, kind } of NEW_PET_FIELDS) {
     const value = pet[name];
-    if (value !== undefined) {
-      json += `,"${name}":${kind === 'int64' ? value : JSON.stringify(value)}`;
-    }
+    if (value === undefined) continue;
+    json += `,"${name}":${kind === 'int64' ? value : JSON.stringify(value)}`;
   }
   return json;
 }
 
-/** The schema of an int64. */
 export function int64(description: string) {
   return { type: 'integer', format: 'int64', description };
 }
 
-function isObject(value: unknown): value is object {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isPlain && !(value instanceof JsonNumber);
 }
 
 function parseName(value: unknown): string {
-  if (typeof value !== 'string' || !isName(value)) {
-    throw new PetstoreError(
-      'bad_request',
-      `name must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
-    );
-  }
-  return value;
+  if (typeof value === 'string' && isName(value)) return value;
+  throw new PetstoreError(
+    'bad_request',
+    `name must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
+  );
 }
 
 function isName(value: string): boolean {
@@ -227,11 +212,7 @@ function isName(value: string): boolean {
 
 function parseCategoryId(value: unknown): bigint {
   const categoryId = value instanceof JsonNumber ? findInt64(value.digits) : undefined;
-  if (categoryId === undefined) {
-    throw new PetstoreError(
-      'bad_request',
-      'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807',
-    );
-  }
-  return categoryId;
+  if (categoryId !== undefined) return categoryId;
+  const message = `categoryId must be a whole number from ${INT64_MIN} to ${INT64_MAX}`;
+  throw new PetstoreError('bad_request', message);
 }

@@ -14,7 +14,6 @@ export interface Store {
   readonly pets: PetStore;
   readonly keys: KeyStore;
 
-  /** What it did so far and does now, for metrics. */
   readStatistics(): StoreStatistics;
 
   /**
@@ -35,7 +34,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Called with what is done to the store, and the share of it that is done, from 0 to 1, when that is known. */
+/** `part` is the share of the phase that is done, from 0 to 1, when it is known. */
 export type OnBackupProgress = (phase: string, part?: number) => void;
 
 /** Counts since the store was opened, by this process alone. The parts of an engine count them up. */
@@ -103,7 +102,6 @@ export interface PetStore {
   /** The number of pets, without a limit of time; on SQLite no other method may be called until it resolves. */
   count(): Promise<number>;
 
-  /** The pet with that id, or undefined. */
   find(id: bigint): Promise<Pet | undefined>;
 
   /**
@@ -149,10 +147,8 @@ export interface PetPage {
   readonly next?: bigint;
 }
 
-export interface JsonPage {
+export interface JsonPage extends Pick<PetPage, 'next'> {
   readonly json: string;
-  /** As in {@link PetPage}. */
-  readonly next?: bigint;
 }
 
 /** Times are in milliseconds since 1970. */
@@ -166,10 +162,10 @@ export interface KeyStore {
    */
   find(digest: Uint8Array): Promise<ApiKey | undefined>;
 
-  /** All keys in any state, by id. */
+  /** In any state, by id. */
   list(): Promise<ApiKey[]>;
 
-  /** Notes when the key was used. Does nothing when there is no such key. */
+  /** Does nothing when there is no such key. */
   touch(id: number, usedAt: number): Promise<void>;
 
   /**
