@@ -22,13 +22,7 @@ const DURATION_DAYS_MAX = 36_500;
 const LISTED_PETS_MAX = 1_000;
 
 const DAY_MS = 86_400_000;
-
-const MS_OF_UNIT: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: DAY_MS,
-};
+const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** A use of the command line that is wrong, told without commander, whose message would repeat the value. */
 export class UsageError extends Error {}
@@ -39,7 +33,6 @@ function option(flags: string, description: string): Option {
   return made.env(`PETSTORE_${made.name().replaceAll('-', '_').toUpperCase()}`);
 }
 
-/** The option of a row, whose name is in camel case. */
 function toOption(name: string, row: OptionRow): Option {
   const { value, description, default: usual, choices, parse, isSecret } = row;
   const made = option(`--${toKebabCase(name)} ${value}`, description);
@@ -75,7 +68,6 @@ export const databaseOption = () => toOption('database', SERVE_OPTIONS.database)
 export const envFileOption = () =>
   option('--env-file <file>', 'a file of variables; one that is set already wins');
 
-/** The options of `copy`. */
 export const copyOptions = () => [
   toOption('from', { ...DATABASE, description: 'the store to copy' }).makeOptionMandatory(),
   toOption('to', {
@@ -105,7 +97,6 @@ export const seedOption = () =>
     default: 1,
   });
 
-/** The options of `serve`, in the order of its help. */
 export const serveOptions = () =>
   Object.entries(SERVE_OPTIONS).map(([name, row]) => toOption(name, row));
 
@@ -142,7 +133,6 @@ export const overlapOption = () =>
     .default(DAY_MS, '24h')
     .argParser((text: string) => parseDuration(text, 0));
 
-/** The options of `pets list`. */
 export const petListOptions = () => [
   ...PET_FILTERS.map((filter) => fieldOption(filter, option, 'only pets of this')),
   toOption('limit', {
@@ -153,11 +143,10 @@ export const petListOptions = () => [
   option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
 ];
 
-/** The options of `pets add`. */
 export const newPetOptions = () =>
   NEW_PET_FIELDS.map((field) => fieldOption(field, option).makeOptionMandatory(!field.optional));
 
-/** The options of `pets update`; a variable that was left over would change a pet unasked, so they have none. */
+/** They have no variables: one that was left over would change a pet unasked. */
 export const petChangeOptions = () =>
   NEW_PET_FIELDS.flatMap((field) => {
     const made = fieldOption(field, (flags, description) => new Option(flags, description));
@@ -165,7 +154,6 @@ export const petChangeOptions = () =>
     return [made, new Option(`--no-${made.name()}`, `no ${field.name} any more`)];
   });
 
-/** The option of a pet's field, with the parser that requests have. */
 function fieldOption(field: NewPetField, create: typeof option, words = "the pet's"): Option {
   const { name, kind, schema } = field;
   const choices = schema.enum === undefined ? '' : `: ${schema.enum.join(', ')}`;
@@ -178,14 +166,12 @@ function fieldOption(field: NewPetField, create: typeof option, words = "the pet
   );
 }
 
-/** A pet's id as an argument. */
 export function parsePetId(text: string): bigint {
   const id = findCanonicalInt64(text);
   if (id === undefined) throw new InvalidArgumentError('It must be the id of a pet, as 7.');
   return id;
 }
 
-/** A key's id as an argument. */
 export const parseKeyId = translate(count(1, Number.MAX_SAFE_INTEGER).parse);
 
 function parseKeyName(text: string): string {

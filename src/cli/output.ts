@@ -3,7 +3,6 @@
 /** Control characters, line ends, and characters that change the direction of the text after them. */
 export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** A line on standard error. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -13,7 +12,6 @@ export function toOneLine(text: string): string {
   return text.trim().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
-/** The examples at the end of a command's help. */
 export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -1,16 +1,14 @@
 /** The progress of a long command: one line of standard error, which is rewritten, on a terminal only. */
 
-/** The part of standard error that is used. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
-const REWRITE_MILLISECONDS = 100;
+const REWRITE_MS = 100;
 const COLUMNS_DEFAULT = 80;
 
-/** Moves a terminal's cursor to the start of its line and erases the line. */
 const CLEAR_LINE = '\r\x1b[K';
 
 export class Progress {
@@ -29,7 +27,7 @@ export class Progress {
   /** Rewrites the line: a new phase at once, and else ten times a second. */
   show(phase: string): void {
     const now = performance.now();
-    if (phase === this.#phase && now - this.#shown < REWRITE_MILLISECONDS) return;
+    if (phase === this.#phase && now - this.#shown < REWRITE_MS) return;
     this.#phase = phase;
     this.#shown = now;
     if (!this.#stream.isTTY) return;
@@ -47,7 +45,7 @@ export class Progress {
     this.#stream.write(`${verb} ${this.#describePets()} in ${seconds} s\n`);
   }
 
-  /** Erases the line, so that another one can be printed. */
+  /** Makes room for another line. */
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
   }

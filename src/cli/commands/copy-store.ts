@@ -10,7 +10,6 @@ import { Progress, type ProgressStream } from '../progress.ts';
 import { refuseMemory } from '../with-store.ts';
 
 export interface CopyOptions {
-  /** The addresses of the two stores. */
   readonly from: string;
   readonly to: string;
 }
@@ -28,11 +27,7 @@ export function addCopy(program: Command): void {
     .action((options: CopyOptions) => copyPetstore(options, process.stderr));
 }
 
-/**
- * Copies the store and prints its progress.
- *
- * @throws PetstoreError whose message says why nothing was copied.
- */
+/** @throws PetstoreError whose message says why nothing was copied. */
 export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
   for (const address of [options.from, options.to]) refuseMemory(address);
   const progress = new Progress(stderr);

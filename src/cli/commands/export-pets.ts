@@ -49,12 +49,7 @@ export function addExportPets(pets: Command): void {
     );
 }
 
-/**
- * Writes all pets of the store to the file and prints its progress; or to standard output, without
- * progress, since both may be the same terminal.
- *
- * @throws PetstoreError when the file cannot be written; an existing one is unchanged then.
- */
+/** Prints no progress beside pets on standard output: both may be the same terminal. */
 export async function exportPets(
   store: Store,
   petFile: TargetFile,

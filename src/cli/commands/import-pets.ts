@@ -33,11 +33,7 @@ export function addImportPets(pets: Command): void {
     );
 }
 
-/**
- * Adds all pets of the file to the store, or none, and prints its progress, or the rows that are wrong.
- *
- * @throws PetstoreError whose message says why nothing was imported.
- */
+/** @throws PetstoreError whose message says why nothing was imported. */
 export async function importPets(
   store: Store,
   petFile: PetFile,

@@ -74,7 +74,6 @@ async function listPets(store: PetStore, options: PrintOptions & PetQuery): Prom
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
 
-/** @throws UsageError when no field is to be changed. */
 function checkChanges(options: PetChanges): void {
   if (NEW_PET_FIELDS.some(({ name }) => options[name] !== undefined)) return;
   const flags = petChangeOptions().map(({ long }) => long);

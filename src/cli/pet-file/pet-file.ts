@@ -11,9 +11,8 @@ import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { readJsonArray, readNdjson } from './read-json.ts';
-import { readText, toFileError } from './text.ts';
+import { type OnRead, readText, toFileError } from './text.ts';
 
-/** A format: how it is read, and the head, rows, separators and tail that are written. */
 interface PetFormat {
   readonly read: (pieces: AsyncIterable<string>) => AsyncIterable<PetRow>;
   readonly head: string;
@@ -60,14 +59,10 @@ export interface PetFile {
 /**
  * The rows of the file, in its order, read as they are consumed.
  *
- * @param onRead called with the number of bytes of each read.
  * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and at a
  *   line behind which no row can be told.
  */
-export function readPets(
-  petFile: PetFile,
-  onRead: (bytes: number) => void = () => {},
-): AsyncIterable<PetRow> {
+export function readPets(petFile: PetFile, onRead?: OnRead): AsyncIterable<PetRow> {
   return getFormat(petFile).read(readText(petFile.file, onRead));
 }
 

@@ -2,7 +2,7 @@
 
 import type { Pet } from '../../pet.ts';
 
-/** The names of the pets of each category. */
+/** By category. */
 const NAMES: readonly (readonly string[])[] = [
   'Rex Bella Max Luna Charlie Daisy Rocky Zoë Bruno Senta Buddy Lassie'.split(' '),
   'Whiskers Mia Simba Minka Oscar Cleo Felix Misty Tiger Nala Žofka 小白'.split(' '),

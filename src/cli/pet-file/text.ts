@@ -7,23 +7,22 @@ import { PetstoreError } from '../../error.ts';
 /** The file that is standard input. */
 const STANDARD_INPUT = '-';
 
+/** Called with the number of bytes of each read. */
+export type OnRead = (bytes: number) => void;
+
 /**
  * The file's text in pieces, without a byte order mark.
  *
- * @param onRead called with the number of bytes of each read.
  * @throws PetstoreError `bad_request` when the file cannot be read, or is not UTF-8.
  */
-export async function* readText(
-  file: string,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<string> {
+export async function* readText(file: string, onRead?: OnRead): AsyncGenerator<string> {
   const name = file === STANDARD_INPUT ? 'standard input' : file;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     const chunks: AsyncIterable<Buffer> =
       file === STANDARD_INPUT ? process.stdin : createReadStream(file);
     for await (const chunk of chunks) {
-      onRead(chunk.length);
+      onRead?.(chunk.length);
       yield decoder.decode(chunk, { stream: true });
     }
     yield decoder.decode();
