@@ -196,7 +196,7 @@ function findPauseMs(error: PetstoreClientError, tries: number): number | undefi
   return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
 }
 
-/** Resolves after that time; rejects with the signal's reason as soon as it ends the call. */
+/** Rejects with the signal's reason as soon as it ends the call. */
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -211,10 +211,9 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Not `randomUUID`, which browsers have on pages of HTTPS alone. */
-function createIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+/** A random key. `randomUUID` is missing in browsers on pages without HTTPS. */
+export function createIdempotencyKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
 /** The `cursor` of the next page. The rest of its address is not needed: the key is sent to `baseUrl` alone. */

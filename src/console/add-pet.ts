@@ -1,6 +1,6 @@
 /** Adds the pet of a form, once, however often its client sends it. */
 
-import type { NewPet } from '../client/petstore-client.ts';
+import { createIdempotencyKey, type NewPet } from '../client/petstore-client.ts';
 import { NEW_PET_FIELDS } from '../pet.ts';
 import { getElement, readField, readFields, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
@@ -33,8 +33,4 @@ export class PetAdder {
     }
     return readFields(this.#form, NEW_PET_FIELDS) as NewPet;
   }
-}
-
-function createIdempotencyKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }

@@ -24,8 +24,7 @@ export function readFields(form: HTMLFormElement, fields: readonly NewPetField[]
   return values;
 }
 
-/** What the label of a field says. */
-export function readLabel(form: HTMLFormElement, name: string): string {
+function readLabel(form: HTMLFormElement, name: string): string {
   const field = form.querySelector<HTMLInputElement>(`[name="${name}"]`);
   return field?.labels?.[0]?.textContent ?? '';
 }

@@ -11,11 +11,7 @@ export const findKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
 export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
-/**
- * A client with that key.
- *
- * @param onAnswer is called with each answer, or without one when none came.
- */
+/** @param onAnswer is called with each answer, or without one when none came. */
 export function createClient(
   apiKey: string,
   onAnswer: (response?: Response) => void = () => {},

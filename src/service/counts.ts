@@ -30,7 +30,6 @@ export interface Counted {
   count: number;
 }
 
-/** Counts by labels. */
 export class Tally {
   readonly #counted = new Map<string, Counted>();
 
@@ -50,7 +49,6 @@ interface Series {
   sum: number;
 }
 
-/** A histogram of the times of requests. */
 export class Durations {
   readonly #series = new Map<string, Series>();
 

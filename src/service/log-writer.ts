@@ -28,7 +28,6 @@ export class LogWriter {
     this.#describe = describe;
   }
 
-  /** All lines that were dropped so far. */
   get dropped(): number {
     return this.#droppedBefore + this.#dropped;
   }
@@ -62,7 +61,6 @@ export class LogWriter {
     }
   }
 
-  /** Empties the buffer. */
   #take(): string {
     const text = this.#buffer + (this.#dropped > 0 ? this.#describe(this.#dropped) : '');
     this.#buffer = '';

@@ -11,7 +11,6 @@ export interface Sources {
     readonly waitingRequests: number;
   };
   store(): StoreStatistics;
-  /** Lines of the log that were dropped so far. */
   droppedLogLines(): number;
 }
 
@@ -43,7 +42,6 @@ const rowOf =
 const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
-/** By name. */
 export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_key_requests_total: counter(
     'Requests of each key, by the id that keys list shows.',

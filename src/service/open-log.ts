@@ -8,9 +8,8 @@ import { LogWriter } from './log-writer.ts';
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
-/** Whether a log of that level has the lines of the other one. */
-function isOn(other: LogLevel, level: LogLevel): boolean {
-  return level !== 'silent' && LOG_LEVELS.indexOf(other) <= LOG_LEVELS.indexOf(level);
+function isOn(lineLevel: LogLevel, logLevel: LogLevel): boolean {
+  return logLevel !== 'silent' && LOG_LEVELS.indexOf(lineLevel) <= LOG_LEVELS.indexOf(logLevel);
 }
 
 /** A log of the lines of that level and above; `write` gets each with its line end. */

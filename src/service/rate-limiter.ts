@@ -19,7 +19,6 @@ export class TokenBuckets implements RateLimiter {
     this.#now = now;
   }
 
-  /** The number of buckets in memory. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -49,7 +48,7 @@ export class TokenBuckets implements RateLimiter {
   }
 }
 
-/** The limiter that the options ask for; undefined when requests are not limited. */
+/** Undefined when requests are not limited. */
 export function createRateLimiter(
   { rateLimit, rateLimitBurst = rateLimit }: Pick<ServeOptions, 'rateLimit' | 'rateLimitBurst'>,
   now = () => performance.now(),

@@ -7,15 +7,8 @@ import type { RequestLine } from '../log.ts';
 import { Durations, Tally } from './counts.ts';
 import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
 
-export interface Metrics {
-  /** Counts a request that is answered. */
-  count(line: RequestLine): void;
-  /** All metrics as text. */
-  read(): Promise<string>;
-}
-
 /** Starts to count in this process. The primary of several workers asks each for its metrics. */
-export function createMetrics(sources: Sources): Metrics {
+export function createMetrics(sources: Sources) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
@@ -26,7 +19,10 @@ export function createMetrics(sources: Sources): Metrics {
     // Its constructor adds the listener that answers the primary.
     new AggregatorRegistry();
   }
-  return { count: (line) => countRequest(readings, line), read: () => registry.metrics() };
+  return {
+    count: (line: RequestLine) => countRequest(readings, line),
+    read: () => registry.metrics(),
+  };
 }
 
 function register(registry: Registry, name: string, row: MetricRow, readings: Readings): void {

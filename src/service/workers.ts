@@ -15,7 +15,6 @@ const LIFETIME_MS_MIN = 1_000;
 /** A signal to all processes, as that of Ctrl-C, may reach the primary so much later than a worker has ended by it. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
-/** The workers of this process, which is then the primary. */
 export class Workers {
   readonly #log: Log;
   /** No worker is forked any more. */
@@ -90,7 +89,6 @@ export class Workers {
   }
 }
 
-/** Resolves when the worker listens. */
 async function listening(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = async (status: number | null, signal: string | null) => {
