@@ -16,7 +16,6 @@ export interface Refusal {
 
 /** What is logged of a request. No text in it needs an escape in JSON, but that of its refusal. */
 export interface RequestLine {
-  /** The address of the client. */
   readonly client: string;
   /** Absent, like the route and the time that it took, when the parser refused it. */
   readonly method?: string;

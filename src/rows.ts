@@ -14,7 +14,7 @@ export class RowError extends PetstoreError {}
 export type PetRow = NewPet | RowError;
 
 /** A row without its line end, and the line where it starts. */
-export interface TextRow {
+interface TextRow {
   readonly line: number;
   readonly text: string;
 }

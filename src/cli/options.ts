@@ -10,8 +10,8 @@ import {
   PET_FILTERS,
   parseFieldText,
 } from '../pet.ts';
-import { count, DATABASE, SWITCH } from '../service/option-kinds.ts';
-import { type OptionRow, SERVE_OPTIONS } from '../service/serve-options.ts';
+import { count, DATABASE, type OptionRow, SWITCH } from '../service/option-kinds.ts';
+import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
 

@@ -5,7 +5,11 @@ import { availableParallelism } from 'node:os';
 import { PetstoreError } from '../error.ts';
 import { parseAddress } from '../storage/address.ts';
 
-export interface OptionKind {
+/** An option, whose flag and variable are made of its name. Its kind is all but its description and default. */
+export interface OptionRow {
+  readonly description: string;
+  /** Without one the option may be absent. */
+  readonly default?: unknown;
   /** The name of the value; in brackets when the flag may stand alone, which means `true`. */
   readonly value: string;
   readonly choices?: readonly string[];

@@ -10,19 +10,12 @@ import {
   DATABASE_SECONDS,
   HOST,
   NETWORKS,
-  type OptionKind,
+  type OptionRow,
   ORIGINS,
   PORT,
   SWITCH,
   WORKERS,
 } from './option-kinds.ts';
-
-/** An option, whose flag and variable are made of its name. */
-export interface OptionRow extends OptionKind {
-  readonly description: string;
-  /** Without one the option may be absent. */
-  readonly default?: unknown;
-}
 
 /** In the order of the help. */
 export const SERVE_OPTIONS = {
