@@ -1,4 +1,7 @@
-/** Bounds how many requests start in a turn of the event loop, since Node accepts one connection in a turn. */
+/**
+ * Bounds how many requests start in a turn of the event loop. Node accepts one connection in a turn, so long turns
+ * keep new clients out. The requests start in the order in which they came: none waits for ever.
+ */
 
 /** The most requests that start in a turn. */
 const STARTED_MAX = 512;
