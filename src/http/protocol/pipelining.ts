@@ -1,11 +1,9 @@
-/**
- * One request of a connection is at work at a time. What its client sends behind it waits as bytes.
- *
- * Node's parser would parse all of it: 64 KB of small requests become objects of many megabytes. Node has one
- * way to stop its parser: a request that asks for an upgrade. So a request that has to wait is marked as an
- * upgrade. Node then gives up the socket, with the bytes behind the head. When the answer before is sent, a new
- * parser gets the head again, written anew, and these bytes.
- */
+/** One request of a connection is at work at a time. What its client sends behind it waits as bytes. */
+
+// Node's parser would parse all of it: 64 KB of small requests become objects of many megabytes. Node has one
+// way to stop its parser: a request that asks for an upgrade. So a request that has to wait is marked as an
+// upgrade. Node then gives up the socket, with the bytes behind the head. When the answer before is sent, a new
+// parser gets the head again, written anew, and these bytes.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

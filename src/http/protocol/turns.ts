@@ -1,7 +1,6 @@
-/**
- * Bounds how many requests start in a turn of the event loop. Node accepts one connection in a turn, so long turns
- * keep new clients out. The requests start in the order in which they came: none waits for ever.
- */
+/** Bounds how many requests start in a turn of the event loop; they start in the order in which they came. */
+
+// Node accepts one connection in a turn, so long turns keep new clients out.
 
 /** The most requests that start in a turn. */
 const STARTED_MAX = 512;
