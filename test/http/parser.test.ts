@@ -167,7 +167,7 @@ for (const [what, text, status] of [
   ],
   ['a Content-Length on GET', `${get(`${HOST}${CLOSE}Content-Length: 2\r\n`)}{}`, 200],
 ] as const) {
-  test(`parser › ${what} › is answered as any request`, async () => {
+  test(`parser › ${what} › is answered like any other request`, async () => {
     const answer = parseAnswer(await exchange(port, text));
     assertJson(answer, status);
     // The list, or the pet that was added.

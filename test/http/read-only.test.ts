@@ -20,7 +20,7 @@ const post = (
     headers: { authorization: `Bearer ${sentKey}`, ...headers },
   });
 
-test('a read-only key › lists and gets › is answered as any key', async () => {
+test('a read-only key › lists and gets › is answered like any other key', async () => {
   const { id } = JSON.parse((await post(key)).body);
   const get = (path: string, sentKey: string) =>
     send(port, { path, headers: { authorization: `Bearer ${sentKey}` } });

@@ -93,7 +93,7 @@ export function migrate(connection: DatabaseSync, file: string): boolean {
   return version === 0;
 }
 
-/** The only value of a query, as any kind of connection gives it; undefined when there is no row. */
+/** The only value of a query; undefined if it has no row. A connection may read rows as arrays or as objects. */
 function readValue(connection: DatabaseSync, sql: string): unknown {
   return Object.values(connection.prepare(sql).get() ?? {})[0];
 }
