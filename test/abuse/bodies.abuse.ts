@@ -1,16 +1,13 @@
 /** Clients whose bodies have no end, or cost much for their bytes. */
 
 import type { Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { assertBears, NEW_P99_MS_MAX, startTarget, writeForEver } from './attack.ts';
-
-const service = await startTarget();
-after(() => service[Symbol.asyncDispose]());
-const { key } = service;
 
 const KIB = 1024;
 const HOST = 'Host: x\r\n';
-const KEY = `Authorization: Bearer ${key}\r\n`;
+/** The test puts the key of its own service in the place of the word. */
+const KEY = 'Authorization: Bearer KEY\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const LONG = 'Content-Length: 100000000000\r\n';
 const BYTES = Buffer.alloc(64 * KIB, '{');
@@ -25,8 +22,10 @@ for (const [what, head, part] of [
   ['a head without an end', `GET / HTTP/1.1\r\n${HOST}X: `, BYTES],
 ] as const) {
   test(`abuse › 50 clients that send without end, with ${what} › is borne`, async (t) => {
+    await using service = await startTarget();
+    const sent = head.replace('KEY', service.key);
     const figures = await assertBears(service, 50, (socket) => {
-      socket.write(head);
+      socket.write(sent);
       socket.resume();
       writeForEver(socket, part);
     });
@@ -43,9 +42,11 @@ for (const [clients, what, request] of [
   [100, 'heads with 4,000 fields and no key', `GET / HTTP/1.1\r\n${'a:\r\n'.repeat(4_000)}\r\n`],
 ] as const) {
   test(`abuse › ${clients} clients that send ${what} › are borne`, async (t) => {
+    await using service = await startTarget();
+    const sent = request.replace('KEY', service.key);
     const figures = await assertBears(service, clients, (socket) => {
-      socket.on('data', () => socket.write(request));
-      socket.write(request);
+      socket.on('data', () => socket.write(sent));
+      socket.write(sent);
     });
     t.diagnostic(figures);
   });
@@ -58,15 +59,15 @@ for (const [clients, what, bytes] of [
   [4_096, 'that never come', 'Content-Length: 29\r\n\r\n'],
 ] as const) {
   test(`abuse › ${clients} clients with bodies ${what} › are borne`, async (t) => {
-    await using fresh = await startTarget();
-    const head = `${POST}Authorization: Bearer ${fresh.key}\r\n`;
+    await using service = await startTarget();
+    const sent = (POST + KEY + bytes).replace('KEY', service.key);
     const attack = (socket: Socket) => {
-      socket.write(head + bytes);
+      socket.write(sent);
       socket.resume();
     };
     // Where all connections are taken, the clients beside the attack may have to connect anew.
     const p99MsMax = clients === 4_096 ? NEW_P99_MS_MAX : undefined;
-    const figures = await assertBears(fresh, clients, attack, p99MsMax);
+    const figures = await assertBears(service, clients, attack, p99MsMax);
     t.diagnostic(figures);
   });
 }
