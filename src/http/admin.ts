@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../store.ts';
-import { ADMIN_CONNECTIONS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addHealthRoutes } from './routes/health.ts';
@@ -21,7 +21,7 @@ export interface AdminOptions extends HttpServerOptions {
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
   const app = createServer(options);
-  boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
+  boundConnections(app.server, log, LIMITS.ADMIN_CONNECTIONS_MAX);
   const routes = collectRoutes(app);
   addHealthRoutes(app, store, isStopping);
   app.get('/metrics', async (_request, reply) =>

@@ -71,39 +71,14 @@ export const HTTP_LIMITS = {
   ),
 };
 
-export const {
-  BODY_BYTES_MAX,
-  BODY_PARTS_MAX,
-  HEADER_BYTES_MAX,
-  HEADER_FIELDS_MAX,
-  HEADER_SECONDS_MAX,
-  REQUEST_SECONDS_MAX,
-  IDEMPOTENCY_KEY_CHARACTERS_MAX,
-  HELD_BYTES_MAX,
-  READS_AT_WORK_MAX,
-  READS_OF_CONNECTION_MAX,
-  CREATES_AT_WORK_MAX,
-  WAITING_MAX,
-  WAIT_MS_MAX,
-  REFUSE_MS,
-  CACHED_KEYS_MAX,
-  CACHED_KEY_MS_MAX,
-  ADMIN_CONNECTIONS_MAX,
-  UNREAD_MS_MAX,
-  IDLE_MS_MAX,
-  KEEP_ALIVE_MS_MAX,
-  LINGER_BYTES_MAX,
-  LINGER_MS_MAX,
-  REFUSALS_LOGGED_MAX,
-  REFUSED_CLIENTS_MAX,
-} = toValues(HTTP_LIMITS);
+export const LIMITS = toValues(HTTP_LIMITS);
 
 const CHECK_MS = 500;
 
 /** Node compares the first two only once in CHECK_MS, so these are shorter by that, and the limits above hold. */
 export const TIMEOUTS = {
-  headersTimeout: HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
-  requestTimeout: REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
+  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
+  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
   connectionsCheckingInterval: CHECK_MS,
-  keepAliveTimeout: KEEP_ALIVE_MS_MAX,
+  keepAliveTimeout: LIMITS.KEEP_ALIVE_MS_MAX,
 } as const;

@@ -4,12 +4,7 @@ import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
 import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
 import { COMPONENTS } from './components.ts';
-import {
-  BODY_BYTES_MAX,
-  HEADER_BYTES_MAX,
-  HEADER_SECONDS_MAX,
-  REQUEST_SECONDS_MAX,
-} from './limits.ts';
+import { LIMITS } from './limits.ts';
 import { describePaths, describeSharedResponses } from './operations/document.ts';
 import { RECIPES } from './recipes.ts';
 
@@ -80,10 +75,10 @@ ${Object.entries(ERRORS)
 | pets on a page | 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when \`limit\` is not given |
 ${TEXTS.map(({ name, schema }) => `| \`${name}\` | ${schema.minLength} to ${schema.maxLength} Unicode code points |`).join('\n')}
 | ${INTEGERS.map((name) => `\`${name}\``).join(', ')} | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
-| body | ${BODY_BYTES_MAX / 1024} KiB |
-| request line and headers | ${HEADER_BYTES_MAX / 1024} KiB |
+| body | ${LIMITS.BODY_BYTES_MAX / 1024} KiB |
+| request line and headers | ${LIMITS.HEADER_BYTES_MAX / 1024} KiB |
 | requests a second with a key | as \`RateLimit-Policy\` says; not limited without that header |
-| time for a request to arrive | ${REQUEST_SECONDS_MAX} s, its headers ${HEADER_SECONDS_MAX} s |
+| time for a request to arrive | ${LIMITS.REQUEST_SECONDS_MAX} s, its headers ${LIMITS.HEADER_SECONDS_MAX} s |
 
 ## Deprecated
 

@@ -2,7 +2,7 @@
 
 import { ERRORS, type ErrorCode } from '../error.ts';
 import type { Log, RequestLine } from '../log.ts';
-import { REFUSALS_LOGGED_MAX, REFUSED_CLIENTS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 const WINDOW_MS = 1_000;
 
@@ -31,7 +31,7 @@ export class RequestLog {
     const isLogged =
       code === undefined ||
       code === 'internal_error' ||
-      this.#countRefused(toNetwork(line.client), code) <= REFUSALS_LOGGED_MAX;
+      this.#countRefused(toNetwork(line.client), code) <= LIMITS.REFUSALS_LOGGED_MAX;
     if (isLogged) this.#log.request(line);
   }
 
@@ -40,7 +40,7 @@ export class RequestLog {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (const { client, code, count } of this.#refused.values()) {
-      const leftOut = count - REFUSALS_LOGGED_MAX;
+      const leftOut = count - LIMITS.REFUSALS_LOGGED_MAX;
       const level = ERRORS[code].status < 500 ? 'info' : 'error';
       if (leftOut > 0)
         this.#log[level]({ client, code, leftOut }, 'more refusals, not logged each');
@@ -53,7 +53,7 @@ export class RequestLog {
     this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
     let found = this.#refused.get(`${client} ${code}`);
     if (found === undefined) {
-      const name = this.#refused.size < REFUSED_CLIENTS_MAX ? client : 'others';
+      const name = this.#refused.size < LIMITS.REFUSED_CLIENTS_MAX ? client : 'others';
       found = this.#refused.get(`${name} ${code}`) ?? { client: name, code, count: 0 };
       this.#refused.set(`${name} ${code}`, found);
     }

@@ -6,7 +6,7 @@ import { findClient } from './client-address.ts';
 import { answerError } from './errors.ts';
 import { createRequestId } from './headers.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
-import { HEADER_BYTES_MAX, HEADER_FIELDS_MAX, IDLE_MS_MAX, TIMEOUTS } from './limits.ts';
+import { LIMITS, TIMEOUTS } from './limits.ts';
 import { addBytesParser } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { CanonicalResponse } from './protocol/header-names.ts';
@@ -29,7 +29,7 @@ declare module 'fastify' {
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
-  maxHeaderSize: HEADER_BYTES_MAX,
+  maxHeaderSize: LIMITS.HEADER_BYTES_MAX,
   requireHostHeader: false,
   ...TIMEOUTS,
 };
@@ -56,7 +56,9 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   const app = fastify({
     serverFactory(handle) {
       const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
-      return createPipeliningServer(serverOptions, heldBytes, handle).setTimeout(IDLE_MS_MAX);
+      return createPipeliningServer(serverOptions, heldBytes, handle).setTimeout(
+        LIMITS.IDLE_MS_MAX,
+      );
     },
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
@@ -66,11 +68,11 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },
     // `escapeTarget` and the router may each make a character longer: `#` becomes `%2523`.
-    routerOptions: { maxParamLength: 5 * HEADER_BYTES_MAX },
+    routerOptions: { maxParamLength: 5 * LIMITS.HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
   // Node refuses or, in some versions, drops the fields above this number; `rejectAmbiguousFraming` refuses the last one.
-  app.server.maxHeadersCount = HEADER_FIELDS_MAX + 1;
+  app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   handleServerEvents(app.server, requestLog);
   app.decorate('petstoreLog', log);
   app.decorate('heldBytes', heldBytes);

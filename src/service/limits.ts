@@ -15,4 +15,4 @@ export const SERVICE_LIMITS = {
   DRAIN_MS_MAX: limit(10_000, 'the time to stop', 'connections are closed'),
 };
 
-export const { LOG_UNITS_MAX, LABELS_MAX, BUCKETS_MIN, DRAIN_MS_MAX } = toValues(SERVICE_LIMITS);
+export const LIMITS = toValues(SERVICE_LIMITS);

@@ -7,7 +7,7 @@ import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
 import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
-import { DRAIN_MS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -53,7 +53,7 @@ export async function startListener(
     port: getPort(app),
     readMetrics: metrics?.read,
     async stop() {
-      setTimeout(() => app.server.closeAllConnections(), DRAIN_MS_MAX).unref();
+      setTimeout(() => app.server.closeAllConnections(), LIMITS.DRAIN_MS_MAX).unref();
       // An answer that was begun before has no `Connection: close`, and leaves its connection open.
       setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS).unref();
       await app.close();

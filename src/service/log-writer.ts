@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { LOG_UNITS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 const write = promisify(fs.write);
 
@@ -35,7 +35,7 @@ export class LogWriter {
   /** Buffers a line, which includes its line end. Lines are written in their order. */
   write(line: string): void {
     // Once one is dropped, so are those behind it, until the line that counts them has its place.
-    if (this.#dropped > 0 || this.#buffer.length + line.length > LOG_UNITS_MAX) {
+    if (this.#dropped > 0 || this.#buffer.length + line.length > LIMITS.LOG_UNITS_MAX) {
       this.#dropped += 1;
       return;
     }

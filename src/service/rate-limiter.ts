@@ -1,7 +1,7 @@
 /** The rate limit of each key, which this process counts for itself, also when it is one of several workers. */
 
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
-import { BUCKETS_MIN } from './limits.ts';
+import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A token bucket for each key: it fills at the rate, up to the burst, and each request takes a token. */
@@ -10,7 +10,7 @@ export class TokenBuckets implements RateLimiter {
   readonly burst: number;
   readonly #now: () => number;
   readonly #buckets = new Map<number, { tokens: number; at: number }>();
-  #forgetAt = BUCKETS_MIN;
+  #forgetAt = LIMITS.BUCKETS_MIN;
 
   /** @param now the time in milliseconds, by a clock that is never set back. */
   constructor(perSecond: number, burst: number, now: () => number) {
@@ -44,7 +44,7 @@ export class TokenBuckets implements RateLimiter {
     for (const [keyId, { tokens, at }] of this.#buckets) {
       if (tokens + ((now - at) * this.perSecond) / 1_000 >= this.burst) this.#buckets.delete(keyId);
     }
-    this.#forgetAt = Math.max(BUCKETS_MIN, 2 * this.#buckets.size);
+    this.#forgetAt = Math.max(LIMITS.BUCKETS_MIN, 2 * this.#buckets.size);
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import { Statistics } from '../store.ts';
 import type { Row } from './engine.ts';
-import { GROUP_MAX, WAITING_WRITE_BYTES_MAX, WAITING_WRITES_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 /**
  * Commits without a pause would take the processor, here and in the database, from the reads. So when this process
@@ -68,8 +68,8 @@ class Queue<Write, Result> {
 
   add(write: Write, bytes: number): Promise<Result> {
     if (
-      this.#waiting.length >= WAITING_WRITES_MAX ||
-      this.#bytes + bytes > WAITING_WRITE_BYTES_MAX
+      this.#waiting.length >= LIMITS.WAITING_WRITES_MAX ||
+      this.#bytes + bytes > LIMITS.WAITING_WRITE_BYTES_MAX
     ) {
       return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
     }
@@ -85,7 +85,7 @@ class Queue<Write, Result> {
 
   async #commitAll(): Promise<void> {
     do {
-      const group = this.#take(GROUP_MAX);
+      const group = this.#take(LIMITS.GROUP_MAX);
       const startedAt = performance.now();
       await this.#commitGroup(group);
       const ms = performance.now() - startedAt;
@@ -109,7 +109,7 @@ class Queue<Write, Result> {
       }
     } catch (error) {
       // The commit of what gathered meanwhile would most likely fail too, one time limit later.
-      for (const { reject } of [...group, ...this.#take(WAITING_WRITES_MAX)]) reject(error);
+      for (const { reject } of [...group, ...this.#take(LIMITS.WAITING_WRITES_MAX)]) reject(error);
     }
   }
 
@@ -123,7 +123,7 @@ class Queue<Write, Result> {
   #rejectLate(pauseMs: number): void {
     const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
-    for (const { reject } of this.#take(late < 0 ? WAITING_WRITES_MAX : late)) {
+    for (const { reject } of this.#take(late < 0 ? LIMITS.WAITING_WRITES_MAX : late)) {
       reject(new PetstoreError('unavailable', 'the database commits too slowly for all that wait'));
     }
   }

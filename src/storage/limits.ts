@@ -33,15 +33,4 @@ export const STORE_LIMITS = {
   PURGED_ROWS_MAX: limit(200, 'expired `Idempotency-Key`s in a step', 'a pause of 20 ms'),
 };
 
-export const {
-  WAITING_WRITES_MAX,
-  WAITING_WRITE_BYTES_MAX,
-  GROUP_MAX,
-  SLICE_MS_MAX,
-  LISTS_AT_ONCE_MAX,
-  CACHED_UNITS_MAX,
-  BUSY_MS_MAX,
-  TABLE_LOCK_MS_MAX,
-  MIGRATION_LOCK_SECONDS_MAX,
-  PURGED_ROWS_MAX,
-} = toValues(STORE_LIMITS);
+export const LIMITS = toValues(STORE_LIMITS);

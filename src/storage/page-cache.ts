@@ -2,7 +2,7 @@
 
 import { toFilterQuery } from '../pet.ts';
 import { type JsonPage, type PetQuery, Statistics } from '../store.ts';
-import { CACHED_UNITS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
 const RESULT_UNITS = 128;
@@ -41,7 +41,7 @@ export function createCache<Query, Result>(
     // After a commit meanwhile, the result is right for this reader, and too old for any later one.
     if (askedAt === counter && textUnits !== undefined) {
       const cost = RESULT_UNITS + textUnits;
-      if (units + cost > CACHED_UNITS_MAX) clear();
+      if (units + cost > LIMITS.CACHED_UNITS_MAX) clear();
       units += cost;
       results.set(name, result);
     }

@@ -2,7 +2,7 @@
 
 import { IDEMPOTENCY_MS } from '../store.ts';
 import type { Engine } from './engine.ts';
-import { PURGED_ROWS_MAX } from './limits.ts';
+import { LIMITS } from './limits.ts';
 
 /** Between two steps while there are more; the writer is free meanwhile. */
 const PAUSE_MS = 20;
@@ -20,7 +20,7 @@ export function startPurge(
 ) {
   const rows = (condition: string) => `where (api_key_id, name) in (
     select api_key_id, name from idempotency_keys where created_at ${condition} ?
-    order by created_at limit ${PURGED_ROWS_MAX} ${engine.skipLocked}) returning name`;
+    order by created_at limit ${LIMITS.PURGED_ROWS_MAX} ${engine.skipLocked}) returning name`;
   const purge = `delete from idempotency_keys ${rows('<=')}`;
   const redate = `update idempotency_keys set created_at = ? ${rows('>')}`;
   const openedAt = now() - performance.now();
@@ -38,7 +38,7 @@ export function startPurge(
     // A step that failed is made up for by a later one.
     const changed = await written.catch(() => []);
     if (isStopped) return;
-    const hasMore = changed.some(({ length }) => length === PURGED_ROWS_MAX);
+    const hasMore = changed.some(({ length }) => length === LIMITS.PURGED_ROWS_MAX);
     timer = setTimeout(step, hasMore ? PAUSE_MS : intervalMs).unref();
   }
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import { createAdminApp } from '../../src/http/admin.ts';
-import { ADMIN_CONNECTIONS_MAX } from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -87,7 +87,7 @@ test('admin listener › a body that is not read to its end › ends its connect
 
 test('admin listener › one connection more than the bound › closes the one that is idle for longest', async () => {
   const connections: RawConnection[] = [];
-  for (let count = 0; count <= ADMIN_CONNECTIONS_MAX; count += 1) {
+  for (let count = 0; count <= LIMITS.ADMIN_CONNECTIONS_MAX; count += 1) {
     const connection = openConnection(port);
     connections.push(connection);
     await once(connection.socket, 'connect');

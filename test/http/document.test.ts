@@ -8,13 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/error.ts';
-import {
-  BODY_BYTES_MAX,
-  HEADER_BYTES_MAX,
-  HEADER_FIELDS_MAX,
-  HEADER_SECONDS_MAX,
-  REQUEST_SECONDS_MAX,
-} from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import { OPERATIONS } from '../../src/http/operations/operations.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
@@ -234,11 +228,11 @@ test('document › the codes of the errors › are all published, each with one 
 });
 
 test('the message of an error › that has a limit in it › has the limit that holds', () => {
-  const kib = `${BODY_BYTES_MAX / 1024} KiB`;
+  const kib = `${LIMITS.BODY_BYTES_MAX / 1024} KiB`;
   assert.equal(ERRORS.payload_too_large.message, `the body must be at most ${kib}`);
-  const head = `${HEADER_BYTES_MAX / 1024} KiB, in ${HEADER_FIELDS_MAX} fields`;
+  const head = `${LIMITS.HEADER_BYTES_MAX / 1024} KiB, in ${LIMITS.HEADER_FIELDS_MAX} fields`;
   assert.ok(ERRORS.headers_too_large.message.endsWith(` ${head}`));
-  const times = `${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`;
+  const times = `${LIMITS.REQUEST_SECONDS_MAX} s, its headers within ${LIMITS.HEADER_SECONDS_MAX} s`;
   assert.ok(ERRORS.request_timeout.message.endsWith(` ${times}`));
 });
 

@@ -3,12 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
-import {
-  CREATES_AT_WORK_MAX,
-  READS_AT_WORK_MAX,
-  WAIT_MS_MAX,
-  WAITING_MAX,
-} from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -85,17 +80,17 @@ describe('fair queue', () => {
   afterEach(() => service[Symbol.asyncDispose]());
 
   test('fair queue › more reads than may be at work › wait, and are all answered', async () => {
-    const sent = await fill(READS_AT_WORK_MAX, 5, (index) => get(1_000 + index));
-    assert.deepEqual(await answerAll(sent), new Array(READS_AT_WORK_MAX + 5).fill(404));
+    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 5, (index) => get(1_000 + index));
+    assert.deepEqual(await answerAll(sent), new Array(LIMITS.READS_AT_WORK_MAX + 5).fill(404));
     assert.equal(countWaiting(), 0);
   });
 
   test('fair queue › a key with one request behind a key with many › is next but one', async () => {
-    const sent = await fill(READS_AT_WORK_MAX, 5, () => get(1));
+    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 5, () => get(1));
     const other = get(9_000, others);
     await until(() => countWaiting() === 6);
     for (const { answer } of asked.splice(0, 3)) answer();
-    await until(() => asked.length === READS_AT_WORK_MAX);
+    await until(() => asked.length === LIMITS.READS_AT_WORK_MAX);
     assert.deepEqual(
       asked.slice(-3).map(({ what }) => what),
       [1n, 9_000n, 1n],
@@ -104,7 +99,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › creates while reads wait › are at work', async () => {
-    const reads = await fill(READS_AT_WORK_MAX, 1, (index) => get(index));
+    const reads = await fill(LIMITS.READS_AT_WORK_MAX, 1, (index) => get(index));
     const added = create('Rex');
     await until(() => asked.at(-1)?.what === 'Rex');
     await answerAll([...reads, added]);
@@ -112,7 +107,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › a create behind many of another key › is in the next commit', async () => {
-    const sent = await fill(CREATES_AT_WORK_MAX, 2, (index) => create(`pet ${index}`));
+    const sent = await fill(LIMITS.CREATES_AT_WORK_MAX, 2, (index) => create(`pet ${index}`));
     const other = create('of another', others);
     await until(() => countWaiting() === 3);
     asked.shift()?.answer();
@@ -123,7 +118,7 @@ describe('fair queue', () => {
 
   test('fair queue › creates whose bodies do not come › take no place', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
-    const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
+    const slow = Array.from({ length: LIMITS.CREATES_AT_WORK_MAX }, () => openConnection(port));
     for (const { socket } of slow) socket.write(head);
     await until(() => service.app.readConnections().requestsAtWork === slow.length);
     const added = create('quick');
@@ -135,23 +130,23 @@ describe('fair queue', () => {
 
   test('fair queue › one more than may wait › is refused at once, and other keys wait', async (t) => {
     t.mock.method(performance, 'now', () => 1_000);
-    const sent = await fill(READS_AT_WORK_MAX, WAITING_MAX, (index) => get(index));
+    const sent = await fill(LIMITS.READS_AT_WORK_MAX, LIMITS.WAITING_MAX, (index) => get(index));
     const refused = await get(1);
     assertError(refused, 'unavailable', /try again/);
     assert.equal(refused.headers['retry-after'], '1');
     assert.equal(service.log.at(-1)?.reason, 'too many requests of the key wait');
     const other = get(9_000, others);
-    await until(() => countWaiting() === WAITING_MAX + 1);
+    await until(() => countWaiting() === LIMITS.WAITING_MAX + 1);
     const statuses = await answerAll([...sent, other]);
     assert.ok(statuses.every((status) => [200, 404].includes(status)));
   });
 
   test('fair queue › a request that waits for too long › is refused, and not executed', async (t) => {
-    const sent = await fill(READS_AT_WORK_MAX, 0, (index) => get(index));
+    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 0, (index) => get(index));
     const sentAt = performance.now();
     const late = await get(9_000);
     assertError(late, 'unavailable', /try again/);
-    assert.ok(performance.now() - sentAt > WAIT_MS_MAX - 10);
+    assert.ok(performance.now() - sentAt > LIMITS.WAIT_MS_MAX - 10);
     t.diagnostic(`${(performance.now() - sentAt).toFixed()} ms`);
     assert.equal(service.log.at(-1)?.reason, 'the request waited for too long');
     assert.ok(asked.every(({ what }) => what !== 9_000n));
@@ -159,7 +154,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › a client that goes away while its create waits › has added nothing', async () => {
-    const sent = await fill(CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
+    const sent = await fill(LIMITS.CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
     const gone = openConnection(port);
     gone.socket.write(
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
@@ -177,7 +172,7 @@ describe('fair queue', () => {
 
   test('fair queue › a key that is revoked while its request waits › is refused', async () => {
     const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
-    const sent = await fill(READS_AT_WORK_MAX, 0, (index) => get(index));
+    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 0, (index) => get(index));
     const waiting = get(9_000, { authorization: `Bearer ${key}` });
     await until(() => countWaiting() === 1);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -197,7 +192,7 @@ describe('fair queue', () => {
     const list = `GET /v1/pets?limit=100&status=sold HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`;
     const accepted = new Set<Socket>();
     service.app.server.on('connection', (socket) => accepted.add(socket));
-    const slow = Array.from({ length: 2 * READS_AT_WORK_MAX }, () => openConnection(port));
+    const slow = Array.from({ length: 2 * LIMITS.READS_AT_WORK_MAX }, () => openConnection(port));
     for (const { socket } of slow) {
       socket.pause();
       // More than the kernel keeps.

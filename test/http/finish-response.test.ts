@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { READS_AT_WORK_MAX } from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import { startTestApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
 import { within } from '../support/until.ts';
@@ -19,7 +19,7 @@ test('answers › one alone, several of a turn, and one after them › are sent 
 });
 
 test('answers › more reads one after the other than may be at work › are all sent soon', async () => {
-  for (let count = 0; count <= READS_AT_WORK_MAX; count += 1) {
+  for (let count = 0; count <= LIMITS.READS_AT_WORK_MAX; count += 1) {
     const { status } = await within(send(port, { path: '/v1/pets', headers }));
     assert.equal(status, 200);
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
-import { BODY_PARTS_MAX, HELD_BYTES_MAX } from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';
@@ -16,7 +16,7 @@ const { port, key, authorization, store } = service;
 const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
 const BODY_BYTES = 65_000;
 /** As many bodies of that size as may be held. */
-const BODIES = Math.floor(HELD_BYTES_MAX / BODY_BYTES);
+const BODIES = Math.floor(LIMITS.HELD_BYTES_MAX / BODY_BYTES);
 const REX = '{"name":"Rex","categoryId":3}';
 
 function openAll(count: number, options = {}): RawConnection[] & Disposable {
@@ -53,13 +53,13 @@ const chunked = (parts: number) =>
 
 describe('held bytes', () => {
   test('held bytes › a body in as many parts as are allowed › is read', async () => {
-    const answer = parseAnswer(await exchange(port, chunked(BODY_PARTS_MAX)));
+    const answer = parseAnswer(await exchange(port, chunked(LIMITS.BODY_PARTS_MAX)));
     assertJson(answer, 201);
   });
 
   test('held bytes › a body in more parts › is 413', async () => {
     const before = await store.pets.count();
-    for (const parts of [BODY_PARTS_MAX + 1, 30_000]) {
+    for (const parts of [LIMITS.BODY_PARTS_MAX + 1, 30_000]) {
       const answer = parseAnswer(await exchange(port, chunked(parts)));
       assertError(answer, 'payload_too_large', /^the body must come in at most 1000 parts$/);
     }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { REFUSE_MS } from '../../src/http/limits.ts';
+import { LIMITS } from '../../src/http/limits.ts';
 import { createRateLimiter } from '../../src/service/rate-limiter.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
@@ -53,7 +53,7 @@ describe('rate limit', { concurrency: true }, () => {
       assertLimited(answer);
     }
     // A timer may end a part of a millisecond early.
-    assert.ok(performance.now() - sentAt > REFUSE_MS - 2, 'refused at once');
+    assert.ok(performance.now() - sentAt > LIMITS.REFUSE_MS - 2, 'refused at once');
   });
 
   test('rate limit › after a refusal › passes as much as its time brings, and not more than a burst', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { batchReads } from '../../src/storage/batch-reads.ts';
-import { SLICE_MS_MAX } from '../../src/storage/limits.ts';
+import { LIMITS } from '../../src/storage/limits.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { disposable } from '../support/disposable.ts';
 import { within } from '../support/until.ts';
@@ -52,5 +52,5 @@ test('SQLite › 200 pages in one turn, each of which takes a millisecond › ar
   });
   let turns = 0;
   for (; !isDone && turns < 200; turns += 1) await nextTurn();
-  assert.ok(turns >= 200 / SLICE_MS_MAX && turns < 200 / 2, `${turns} turns`);
+  assert.ok(turns >= 200 / LIMITS.SLICE_MS_MAX && turns < 200 / 2, `${turns} turns`);
 });

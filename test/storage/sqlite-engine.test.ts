@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
-import { BUSY_MS_MAX } from '../../src/storage/limits.ts';
+import { LIMITS } from '../../src/storage/limits.ts';
 import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -181,7 +181,7 @@ describe('locks', () => {
     other.exec('begin immediate');
     const early = load();
     assert.ok(await early.waits());
-    now = BUSY_MS_MAX;
+    now = LIMITS.BUSY_MS_MAX;
     assert.ok(await early.waits());
     other.exec('commit');
     assert.equal(await early.loading, 1);
@@ -189,7 +189,7 @@ describe('locks', () => {
     other.exec('begin immediate');
     const late = load();
     assert.ok(await late.waits());
-    now = 2 * BUSY_MS_MAX + 1;
+    now = 2 * LIMITS.BUSY_MS_MAX + 1;
     for (let tries = 0; tries < 300 && (await late.waits()); tries += 1);
     assert.ok(!(await late.waits()));
     const cause = Object.assign(new Error('database is locked'), {

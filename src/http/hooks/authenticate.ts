@@ -12,7 +12,7 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
-import { CACHED_KEY_MS_MAX, CACHED_KEYS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 /** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
@@ -41,7 +41,7 @@ function createFindKey(keys: KeyStore, environment: Environment) {
     const at = performance.now();
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment) return key;
-    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
+    if (cache.size >= LIMITS.CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
     cache.set(token, { key, at });
     return key;
   }
@@ -49,7 +49,7 @@ function createFindKey(keys: KeyStore, environment: Environment) {
   return (token: string): ApiKey | undefined | Promise<ApiKey | undefined> => {
     const entry = cache.get(token);
     // By a clock that cannot be set back, which would keep a revoked key in use.
-    if (entry && performance.now() - entry.at < CACHED_KEY_MS_MAX) return entry.key;
+    if (entry && performance.now() - entry.at < LIMITS.CACHED_KEY_MS_MAX) return entry.key;
     return isApiKeyOf(environment, token) ? readKey(token) : undefined;
   };
 }
@@ -121,7 +121,7 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
 
   /** The hook behind what may take long, the body and the fair queue: a key that was revoked meanwhile is refused. */
   function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const isSlow = performance.now() - request.acceptedAt >= CACHED_KEY_MS_MAX;
+    const isSlow = performance.now() - request.acceptedAt >= LIMITS.CACHED_KEY_MS_MAX;
     if (isSlow) authenticate(request, reply, done);
     else done();
   }

@@ -2,13 +2,7 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import {
-  CREATES_AT_WORK_MAX,
-  READS_AT_WORK_MAX,
-  READS_OF_CONNECTION_MAX,
-  WAIT_MS_MAX,
-  WAITING_MAX,
-} from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 /** How often it is checked whether a request has waited for too long. */
 const POLL_MS = 100;
@@ -56,7 +50,7 @@ class FairQueue {
     }
     const keyId = request.keyId ?? 0;
     const line = this.#lines.get(keyId) ?? [];
-    if (line.length >= WAITING_MAX) {
+    if (line.length >= LIMITS.WAITING_MAX) {
       done(TOO_MANY);
       return;
     }
@@ -97,7 +91,7 @@ class FairQueue {
   }
 
   #refuseLate(): void {
-    const late = performance.now() - WAIT_MS_MAX;
+    const late = performance.now() - LIMITS.WAIT_MS_MAX;
     for (const [keyId, line] of this.#lines) {
       const end = line.findIndex(({ since }) => since > late);
       const refused = line.splice(0, end < 0 ? line.length : end);
@@ -114,10 +108,10 @@ class FairQueue {
 export function createFairQueues(databaseConnections: number | undefined) {
   const reads = new FairQueue(
     databaseConnections === undefined
-      ? READS_AT_WORK_MAX
-      : READS_OF_CONNECTION_MAX * databaseConnections,
+      ? LIMITS.READS_AT_WORK_MAX
+      : LIMITS.READS_OF_CONNECTION_MAX * databaseConnections,
   );
-  const creates = new FairQueue(CREATES_AT_WORK_MAX);
+  const creates = new FairQueue(LIMITS.CREATES_AT_WORK_MAX);
   return {
     enter(request: FastifyRequest, _reply: unknown, done: Done): void {
       const isRead = request.method === 'GET' || request.method === 'HEAD';

@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { UNREAD_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from '../protocol/held-bytes.ts';
 import { lingerAtEnd } from '../protocol/lingering-close.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
@@ -69,7 +69,7 @@ function boundUnreadAnswer(response: ServerResponse, heldBytes: HeldBytes): void
   if (socket === null || socket.writableLength === 0) return;
   const cut = () => socket.resetAndDestroy();
   heldBytes.hold(response, socket.writableLength, socket, cut);
-  const timer = setTimeout(cut, UNREAD_MS_MAX);
+  const timer = setTimeout(cut, LIMITS.UNREAD_MS_MAX);
   response.once('close', () => {
     clearTimeout(timer);
     heldBytes.release(response);

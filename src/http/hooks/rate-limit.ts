@@ -3,7 +3,7 @@
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { RETRY_AFTER_SECONDS } from '../errors.ts';
-import { REFUSE_MS } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
@@ -34,6 +34,6 @@ export function createRateLimit(limiter: RateLimiter) {
     // Set now: a connection whose request is refused may be closed for another one.
     reply.code(429);
     // Without this pause, clients that ignore Retry-After would take the processor.
-    setTimeout(() => done(RATE_LIMITED), REFUSE_MS);
+    setTimeout(() => done(RATE_LIMITED), LIMITS.REFUSE_MS);
   };
 }

@@ -3,10 +3,10 @@
 import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
 import { parseNewPet, toPetJson } from '../../pet.ts';
 import { IDEMPOTENCY_MS } from '../../store.ts';
-import { IDEMPOTENCY_KEY_CHARACTERS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import { defineOperation } from './operation.ts';
 
-const KEY = new RegExp(`^[!-~]{1,${IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
+const KEY = new RegExp(`^[!-~]{1,${LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX}}$`);
 
 export const createPet = defineOperation({
   method: 'POST',
@@ -23,7 +23,7 @@ export const createPet = defineOperation({
       schema: {
         type: 'string',
         minLength: 1,
-        maxLength: IDEMPOTENCY_KEY_CHARACTERS_MAX,
+        maxLength: LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX,
         pattern: '^[!-~]+$',
       },
       parse: parseIdempotencyKey,
@@ -70,6 +70,6 @@ function parseIdempotencyKey(value: unknown): string | undefined {
   if (value === undefined || (typeof value === 'string' && KEY.test(value))) return value;
   throw new PetstoreError(
     'bad_request',
-    `Idempotency-Key must be given once, 1 to ${IDEMPOTENCY_KEY_CHARACTERS_MAX} visible ASCII characters`,
+    `Idempotency-Key must be given once, 1 to ${LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX} visible ASCII characters`,
   );
 }

@@ -2,7 +2,7 @@
 
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
-import { HEADER_FIELDS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
@@ -25,7 +25,7 @@ export function rejectAmbiguousFraming(
   };
   const { method, url = '', httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
   // Each field has a name and a value.
-  if (rawHeaders.length > 2 * HEADER_FIELDS_MAX) {
+  if (rawHeaders.length > 2 * LIMITS.HEADER_FIELDS_MAX) {
     refuse(ERRORS.headers_too_large.message, 'headers_too_large');
   }
   if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');

@@ -1,7 +1,7 @@
 /** The bytes that the service holds for its clients: bodies that are coming in, requests that wait unparsed, answers that are not read. */
 
 import type { Socket } from 'node:net';
-import { HELD_BYTES_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 /** The clients of one address. */
 interface Address {
@@ -32,7 +32,7 @@ export class HeldBytes {
     held.bytes += bytes;
     held.address.bytes += bytes;
     this.#bytes += bytes;
-    while (this.#bytes > HELD_BYTES_MAX) this.#makeRoom();
+    while (this.#bytes > LIMITS.HELD_BYTES_MAX) this.#makeRoom();
   }
 
   /** To be called when the bytes are used or sent; does nothing when there are none. */

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
-import { BODY_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import type { BodyRequest } from './request-body.ts';
 
 /** What Node reads from a socket at once. */
@@ -23,7 +23,7 @@ export function endUnreadBody(
   if ((length !== '0' || coding !== undefined) && !raw.complete) {
     const { socket } = raw;
     (raw as BodyRequest).forget();
-    if (coding !== undefined || Number(length) > BODY_BYTES_MAX) {
+    if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
       reply.header('connection', 'close');
       raw.pause();
     }
@@ -53,11 +53,11 @@ export function closeLingering(socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     // A paused socket reads once more. The client has the rest of the time to read the answer.
-    if (bytes + 2 * READ_BYTES_MAX > LINGER_BYTES_MAX) socket.pause();
+    if (bytes + 2 * READ_BYTES_MAX > LIMITS.LINGER_BYTES_MAX) socket.pause();
   });
   socket.resume();
   socket.end();
   // A socket that is not read from would let the process end.
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
+  const timer = setTimeout(() => socket.destroy(), LIMITS.LINGER_MS_MAX);
   socket.once('close', () => clearTimeout(timer));
 }

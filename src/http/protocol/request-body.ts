@@ -1,7 +1,7 @@
 /** Joins the parts of a body into one buffer as they come. */
 
 import { PetstoreError } from '../../error.ts';
-import { BODY_BYTES_MAX, BODY_PARTS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { IncomingMessage } from './node-http.ts';
 
@@ -10,7 +10,7 @@ type OnBody = (error: Error | null, body?: Buffer) => void;
 const EMPTY = Buffer.alloc(0);
 const TOO_MANY_PARTS = new PetstoreError(
   'payload_too_large',
-  `the body must come in at most ${BODY_PARTS_MAX} parts`,
+  `the body must come in at most ${LIMITS.BODY_PARTS_MAX} parts`,
 );
 const GIVEN_UP = new PetstoreError('unavailable', 'too many bodies are coming in');
 const FORGOTTEN = new PetstoreError('bad_request', 'the body came after the answer');
@@ -30,9 +30,9 @@ export abstract class BodyRequest extends IncomingMessage {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
     this.#parts += 1;
-    if (this.#length + part.length > BODY_BYTES_MAX)
+    if (this.#length + part.length > LIMITS.BODY_BYTES_MAX)
       this.#refuse(new PetstoreError('payload_too_large'));
-    else if (this.#parts > BODY_PARTS_MAX) this.#refuse(TOO_MANY_PARTS);
+    else if (this.#parts > LIMITS.BODY_PARTS_MAX) this.#refuse(TOO_MANY_PARTS);
     else this.#join(part);
     return this.#refusal === undefined;
   }
@@ -40,7 +40,7 @@ export abstract class BodyRequest extends IncomingMessage {
   /** Calls back once: with the whole body, or with the reason why there is none. */
   readBody(onBody: OnBody): void {
     this.#onBody = onBody;
-    const isTooLong = Number(this.headers['content-length']) > BODY_BYTES_MAX;
+    const isTooLong = Number(this.headers['content-length']) > LIMITS.BODY_BYTES_MAX;
     if (isTooLong) this.#refusal = new PetstoreError('payload_too_large');
     if (this.#refusal !== undefined) {
       this.#finish(this.#refusal);
@@ -74,7 +74,7 @@ export abstract class BodyRequest extends IncomingMessage {
     if (this.#parts === 1) this.once('close', () => this.heldBytes.release(this));
     const length = this.#length + part.length;
     if (length > this.#body.length) {
-      const joined = Buffer.allocUnsafe(Math.min(2 * length, BODY_BYTES_MAX));
+      const joined = Buffer.allocUnsafe(Math.min(2 * length, LIMITS.BODY_BYTES_MAX));
       this.#body.copy(joined);
       this.#body = joined;
     }

@@ -4,7 +4,7 @@ import { toPetJson } from '../../pet.ts';
 import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries, Row } from '../engine.ts';
-import { LISTS_AT_ONCE_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
 import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 import { toRecords } from './records.ts';
@@ -59,7 +59,7 @@ function batchLists(read: Engine['read'], filters: Filters) {
     }));
     const pageOf = new Map([...different.keys()].map((name, index) => [name, jsonPages[index]]));
     return names.map((name) => pageOf.get(name) as JsonPage);
-  }, LISTS_AT_ONCE_MAX);
+  }, LIMITS.LISTS_AT_ONCE_MAX);
 }
 
 /** The pages of several queries at once: each row begins with the number of its query. */

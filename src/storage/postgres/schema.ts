@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
-import { MIGRATION_LOCK_SECONDS_MAX, TABLE_LOCK_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { isLocked } from './errors.ts';
@@ -41,7 +41,9 @@ export async function migrate(
   if (version < migrations.length) {
     // Each statement must see what others committed while it waited for the lock.
     await connection.transact('read committed', async () => {
-      await connection.runUnprepared(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
+      await connection.runUnprepared(
+        `set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`,
+      );
       await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
       // Another process may have migrated it since the first check.
       version = await readVersion(connection, migrations.length);
@@ -55,7 +57,7 @@ export async function migrate(
 
 /** The pause between two tries lets go of the tables, and keeps the advisory lock. */
 async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
-  const deadline = performance.now() + MIGRATION_LOCK_SECONDS_MAX * 1_000;
+  const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;
   await connection.runUnprepared('savepoint migration');
   for (;;) {
     try {
@@ -73,7 +75,7 @@ async function execute(
   migrations: typeof MIGRATIONS,
   version: number,
 ): Promise<void> {
-  await connection.runUnprepared(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
+  await connection.runUnprepared(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
   for (const { number, postgres } of migrations) {
     if (number > version) await connection.runUnprepared(postgres);
   }

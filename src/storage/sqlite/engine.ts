@@ -15,7 +15,7 @@ import type {
   Transaction,
 } from '../engine.ts';
 import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
-import { SLICE_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -207,7 +207,7 @@ class SqliteEngine implements Engine {
   /** The first reads, for SLICE_MS_MAX, in one transaction; docs/performance.md has what it saves. */
   #readSlice(reads: readonly Statement[]): (Row[] | Promise<Row[]>)[] {
     const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
-    const end = performance.now() + SLICE_MS_MAX;
+    const end = performance.now() + LIMITS.SLICE_MS_MAX;
     try {
       return this.#connection.transact('begin', () => {
         const results: Row[][] = [];

@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
-import { BUSY_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 
 const BUSY_RETRY_MS = 5;
 
@@ -24,7 +24,7 @@ const DAMAGED = 'is damaged: restore it from a backup';
  * @throws what `explain` makes of the error.
  */
 export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T> {
-  const deadline = performance.now() + BUSY_MS_MAX;
+  const deadline = performance.now() + LIMITS.BUSY_MS_MAX;
   for (;;) {
     try {
       return work();

@@ -2,7 +2,7 @@
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import type { Row, Statement } from '../engine.ts';
-import { BUSY_MS_MAX } from '../limits.ts';
+import { LIMITS } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { toResultCode } from './errors.ts';
 
@@ -46,7 +46,7 @@ function toFailure(error: unknown): Failure {
 
 if (!isMainThread) {
   // SQLite may block this thread while it waits for a lock: nothing else runs on it.
-  const connection = new SqliteConnection(workerData, BUSY_MS_MAX);
+  const connection = new SqliteConnection(workerData, LIMITS.BUSY_MS_MAX);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
     let written: readonly Written[] | Failure;
