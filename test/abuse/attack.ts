@@ -36,7 +36,7 @@ export interface Target extends RunningService {
 /** Starts the program on a new database, and three clients that wait for each answer, in threads of their own. */
 export async function startTarget(args: readonly string[] = []): Promise<Target> {
   const folder = await createFolder();
-  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
+  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=16` };
   const cwd = folder.path;
   const service = await startService(['--database', DATABASE, ...args], { cwd, env });
   const createKey = async () => {
