@@ -102,6 +102,20 @@ describe('connections', () => {
     answerLists();
   });
 
+  test('connections › one more while refusals of the rate limit pause › closes the oldest of those', async () => {
+    const rateLimiter = { perSecond: 1, burst: 1, take: () => -1 };
+    await using limited = await startTestApp({ maxConnections: 2, rateLimiter });
+    const head = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${limited.key}\r\n\r\n`;
+    const paused = [openRaw(limited.port), openRaw(limited.port)];
+    for (const { socket } of paused) socket.write(head);
+    await until(() => limited.app.readConnections().requestsAtWork === 2);
+    using added = openRaw(limited.port);
+    added.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(await added.readToEnd(), /^HTTP\/1\.1 200 OK/);
+    await paused[0]?.readToEnd();
+    paused[1]?.socket.destroy();
+  });
+
   test('connections › several more in a second › are one line in the log', async (t) => {
     const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
     const store = { ...real.store, check: () => check, close: async () => {} };

@@ -149,6 +149,7 @@ describe('fair queue', () => {
     assert.ok(performance.now() - sentAt > LIMITS.WAIT_MS_MAX - 10);
     t.diagnostic(`${(performance.now() - sentAt).toFixed()} ms`);
     assert.equal(service.log.at(-1)?.reason, 'the request waited for too long');
+    assert.equal(countWaiting(), 0);
     assert.ok(asked.every(({ what }) => what !== 9_000n));
     await answerAll(sent);
   });

@@ -39,10 +39,7 @@ export function addDocsScript(app: FastifyInstance): void {
   app.get<{ Params: { name: string } }>('/docs/js/:name', async (request, reply) => {
     if (request.params.name !== SCRIPT_NAME) throw NOTHING_HERE;
     loading ??= loadScript();
-    const bodies = await loading.catch((error) => {
-      loading = undefined;
-      throw error;
-    });
+    const bodies = await loading;
     const coding = chooseCoding(request.headers['accept-encoding'] ?? '');
     reply.headers({
       ...CONSTANT_HEADERS,
