@@ -8,8 +8,8 @@ import type { NewPet, Pet, PetFilters } from './pet.ts';
  * database cannot answer in time. A write that failed so may still have been done.
  */
 export interface Store {
-  /** Whether opening it created it. */
-  readonly isNew: boolean;
+  /** The number of the schema that opening it found; 0 when opening it created it. */
+  readonly foundSchema: number;
 
   readonly pets: PetStore;
   readonly keys: KeyStore;

@@ -100,6 +100,10 @@ export const seedOption = () =>
 export const serveOptions = () =>
   Object.entries(SERVE_OPTIONS).map(([name, row]) => toOption(name, row));
 
+/** It has no variable, as it belongs to one call. */
+export const dryRunOption = () =>
+  new Option('--dry-run', 'only say what would be done').default(false);
+
 export const keepOption = () =>
   toOption('keep', {
     ...count(1, BACKUPS_MAX),

@@ -8,6 +8,7 @@ import { addCopy } from './commands/copy-store.ts';
 import { addExportPets } from './commands/export-pets.ts';
 import { addImportPets } from './commands/import-pets.ts';
 import { addKeys } from './commands/keys.ts';
+import { addMigrate } from './commands/migrate-store.ts';
 import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
@@ -37,6 +38,7 @@ export function createProgram(): Command {
   addExportPets(pets);
   addBackup(program);
   addCopy(program);
+  addMigrate(program);
   addOpenApi(program);
   return program;
 }

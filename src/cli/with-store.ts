@@ -2,6 +2,7 @@
 
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
+import type { OpenOptions } from '../storage/engine.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { say, toOneLine } from './output.ts';
@@ -15,17 +16,18 @@ export interface PrintOptions extends StoreOptions {
   readonly json: boolean;
 }
 
-/** @param create whether a store that does not exist is created; only a command that adds to it may. */
+/** @param options.create whether a store that does not exist is created; only a command that adds to it may. */
 export async function withStore(
   { database }: StoreOptions,
-  { create }: { create: boolean },
+  options: Pick<OpenOptions, 'create' | 'olderSchema'>,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
   refuseMemory(database);
-  const store = await openStore(database, { create });
+  const store = await openStore(database, options);
   try {
     await work(store);
-    say(toOneLine(`${store.isNew ? 'New store' : 'Store'}: ${describeAddress(database)}`));
+    const what = store.foundSchema === 0 ? 'New store' : 'Store';
+    say(toOneLine(`${what}: ${describeAddress(database)}`));
   } finally {
     await store.close();
   }

@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
+import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { announce } from './announce.ts';
@@ -64,7 +65,16 @@ async function start(options: ServeOptions): Promise<void> {
   try {
     // Of several workers the primary purges, which serves no request.
     const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
-    store = await openStore(database, { ...options, ...purgeBy, create: true });
+    store = await openStore(database, {
+      ...options,
+      ...purgeBy,
+      create: true,
+      olderSchema: 'migrate',
+    });
+    const { foundSchema } = store;
+    if (foundSchema > 0 && foundSchema < SCHEMA) {
+      log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
+    }
     const maxConnections = limitConnections(options, log);
     service =
       options.workers > 1 && cluster.isPrimary
@@ -83,7 +93,7 @@ async function start(options: ServeOptions): Promise<void> {
     if (cluster.isWorker || isStopping) return;
     const firstKey = await ensureFirstKey(options, service.port, store);
     const where = `petstore ${VERSION} listens on ${toUrl(options.host, service.port)}`;
-    const what = `${options.environment}, ${store.isNew ? 'new store' : 'store'} ${describeAddress(database)}`;
+    const what = `${options.environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
     const metrics = admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : [];
     const own = [`${where} (${what}), documentation at /docs`, ...metrics];
     announce({ ...firstKey, notes: [...own, ...firstKey.notes] }, openedLog);

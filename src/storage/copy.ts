@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { KEY_COLUMNS } from './key-store.ts';
+import { SCHEMA } from './migrations.ts';
 import { COLUMNS } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
@@ -47,7 +48,7 @@ export async function copyDatabase(
   to: Engine,
   onProgress: OnCopyProgress = () => undefined,
 ): Promise<CopyResult> {
-  if (from.isNewer || to.isNewer) {
+  if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
     throw new PetstoreError(
       'unavailable',
       'the database is of a newer petstore: only that one copies all that is in it',

@@ -19,6 +19,8 @@ export interface Statement {
 export interface OpenOptions {
   /** Whether a database that does not exist yet is created. */
   readonly create: boolean;
+  /** What happens to an older schema; without a value it is refused. `keep` is only for reading its number. */
+  readonly olderSchema?: 'migrate' | 'keep' | undefined;
   /** The most connections to PostgreSQL. */
   readonly databaseConnections?: number;
   /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
@@ -32,11 +34,8 @@ export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
 /** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
 export interface Engine {
-  /** Whether opening it created the petstore in it. */
-  readonly isNew: boolean;
-
-  /** Whether a newer petstore made its tables, which may hold what this one does not copy. */
-  readonly isNewer: boolean;
+  /** See the port. One above SCHEMA may hold what this program does not copy. */
+  readonly foundSchema: number;
 
   readonly petQueries: PetQueries;
 

@@ -1,5 +1,7 @@
 /** The schema as numbered steps for both engines. A step that was released is never changed; a new step is added. */
 
+import { PetstoreError } from '../error.ts';
+
 /** Marks a file of SQLite as a petstore's, in its `application_id`: "Pets" in ASCII. */
 export const APPLICATION_ID = 0x50657473;
 
@@ -123,3 +125,14 @@ export const MIGRATIONS: readonly Migration[] = [
   `,
   },
 ];
+
+/** The schema of this program. */
+export const SCHEMA = MIGRATIONS.length;
+
+/** @param database how the message names it. */
+export function createOlderError(database: string, schema: number): PetstoreError {
+  return new PetstoreError(
+    'unavailable',
+    `${database} is of an older petstore: its schema is ${schema}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`,
+  );
+}

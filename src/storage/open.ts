@@ -25,7 +25,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const keys = createKeyStore(engine);
   const stopPurge = options.purgeBy && startPurge(engine, options.purgeBy);
   return {
-    isNew: engine.isNew,
+    foundSchema: engine.foundSchema,
     pets,
     keys,
     readStatistics: () => engine.statistics,

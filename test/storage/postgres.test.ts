@@ -19,6 +19,7 @@ import {
   holdInSession,
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
+import { createOlderStore } from '../support/older-store.ts';
 import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
 import { addOnce, createNewKey, REX } from './contract/data.ts';
@@ -50,17 +51,12 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
 
   test('openStore on postgresql › the schema before, with rows › keeps them, and takes what is new', async () => {
     await using database = await createEmptyDatabase();
-    const steps = MIGRATIONS.slice(0, -1);
-    await database.query(
-      `${steps.map(({ postgres }) => postgres).join(';')}; update petstore_schema set version = ${steps.length};
-      insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold');
-      insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', 5, 7)`,
-    );
+    await createOlderStore(database.address);
     // A replica of the release before has these statements prepared.
     const insert = `insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)
       values (1, 'once', 7, 7) on conflict (api_key_id, name)
       do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
-    const { pets } = await database.open({ create: false });
+    const { pets } = await database.open({ create: false, olderSchema: 'migrate' });
     await database.query(insert);
     const sold = { ...REX, status: 'sold' } as const;
     const request = { keyId: 1, key: 'once', at: 8 };

@@ -270,8 +270,8 @@ describe('copies', () => {
     const backUp = async (file: string, onProgress: (phase: string, part?: number) => void) => {
       await using engine = await openNew(createFile());
       await engine.load('pets', PET, rowsOf(['Rex', 1n]));
-      const { isNewer } = engine;
-      const other = { isNewer, transact: engine.transact.bind(engine) } as Partial<Engine>;
+      const { foundSchema } = engine;
+      const other = { foundSchema, transact: engine.transact.bind(engine) } as Partial<Engine>;
       await writeBackup(isCopied ? engine : (other as Engine), file, onProgress);
     };
 

@@ -10,6 +10,7 @@ import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { checkPages, migrate } from '../../src/storage/sqlite/schema.ts';
 import { disposable } from '../support/disposable.ts';
+import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
 import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -23,6 +24,12 @@ const NEWER = MIGRATIONS.length + 1;
 async function write(text: string): Promise<string> {
   const file = createFile();
   await writeFile(file, text);
+  return file;
+}
+
+async function createOlderFile(): Promise<string> {
+  const file = createFile();
+  await createOlderStore(`sqlite:${file}`);
   return file;
 }
 
@@ -92,21 +99,26 @@ describe('opening', { concurrency: 2 }, () => {
   });
 
   test('openStore › the schema before, with rows › keeps them, and takes what is new', async () => {
-    const file = createFile();
-    const steps = MIGRATIONS.slice(0, -1);
-    alter(
-      file,
-      `${steps.map(({ sqlite }) => sqlite).join(';')}; pragma user_version = ${steps.length};
-      insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold');
-      insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', 5, 7)`,
+    const file = await createOlderFile();
+    await using store = disposable(
+      await openStore(`sqlite:${file}`, { create: false, olderSchema: 'migrate' }),
     );
-    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
-    assert.equal(store.isNew, false);
+    assert.equal(store.foundSchema, OLDER_SCHEMA);
     const request = { keyId: 1, key: 'once', at: 6 };
     const rex = await addOnce(store.pets, REX, request);
     assert.deepEqual(rex, { ...REX, id: 7n });
     const mia = await store.pets.update(rex, { ...REX, name: 'Mia' });
     assert.deepEqual(await addOnce(store.pets, REX, request), mia);
+  });
+
+  test('openStore › the schema before, which is to be kept › tells its number, and leaves the file', async () => {
+    const file = await createOlderFile();
+    const bytes = await readFile(file);
+    const store = await openStore(`sqlite:${file}`, { create: false, olderSchema: 'keep' });
+    assert.equal(store.foundSchema, OLDER_SCHEMA);
+    await store.close();
+    assert.deepEqual(await readFile(file), bytes);
+    assert.equal((await readdir(dirname(file))).length, 1);
   });
 
   for (const [what, create, reason] of [
@@ -115,6 +127,13 @@ describe('opening', { concurrency: 2 }, () => {
       () => createDatabase().then((file) => alter(file, `pragma user_version = ${NEWER}`)),
       new RegExp(
         `is of a newer petstore: its schema is ${NEWER}, this program knows up to ${MIGRATIONS.length}`,
+      ),
+    ],
+    [
+      'of an older petstore',
+      createOlderFile,
+      new RegExp(
+        `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${MIGRATIONS.length}: back it up with the older release, then run petstore migrate`,
       ),
     ],
     [
@@ -228,12 +247,12 @@ describe('opening', { concurrency: 2 }, () => {
     const file = createFile();
     const open = async () => {
       await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
-      return store.isNew;
+      return store.foundSchema;
     };
-    assert.equal(await open(), true);
+    assert.equal(await open(), 0);
     if (process.platform !== 'win32') assert.equal((await stat(file)).mode & 0o777, 0o600);
     const bytes = await readFile(file);
-    assert.equal(await open(), false);
+    assert.equal(await open(), MIGRATIONS.length);
     assert.deepEqual(await readFile(file), bytes);
   });
 

@@ -1,6 +1,7 @@
 /** Empty databases of PostgreSQL, their stores, and sessions beside them. */
 
 import pg from 'pg';
+import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { disposable } from './disposable.ts';
@@ -10,13 +11,7 @@ import { queryOnce } from './postgres-cluster.ts';
 export interface EmptyDatabase extends AsyncDisposable {
   readonly address: string;
   query(sql: string): Promise<Record<string, unknown>[]>;
-  open(options?: {
-    query?: string;
-    create?: boolean;
-    databaseConnections?: number;
-    databaseTimeout?: number;
-    purgeBy?: () => number;
-  }): Promise<Store>;
+  open(options?: Partial<OpenOptions> & { query?: string }): Promise<Store>;
 }
 
 /** An empty database; its stores are closed at the end. */

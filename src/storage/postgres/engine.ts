@@ -16,7 +16,7 @@ import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
-import { migrate, type Schema } from './schema.ts';
+import { migrate } from './schema.ts';
 import { createTransaction, loadRows } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
@@ -28,25 +28,28 @@ const COMMAND_SECONDS_MAX = 5;
  * Opens the database at that address.
  *
  * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
- *   database cannot be reached, or belongs to another program or to a newer petstore with a breaking step.
+ *   database cannot be reached, or belongs to another program, to an older petstore, or to a newer one
+ *   with a breaking step.
  */
 export async function openPostgres(
   address: string,
   {
     create,
+    olderSchema,
     databaseConnections = CONNECTIONS_DEFAULT,
     databaseTimeout = COMMAND_SECONDS_MAX,
   }: OpenOptions,
 ): Promise<Engine> {
   const ms = Math.round(databaseTimeout * 1_000);
   const pools = new Pools(parseHosts(address), databaseConnections, ms);
-  const schema = await pools.long.run((connection) => migrate(connection, { create }));
-  return new PostgresEngine(pools, schema, ms);
+  const foundSchema = await pools.long.run((connection) =>
+    migrate(connection, { create, olderSchema }),
+  );
+  return new PostgresEngine(pools, foundSchema, ms);
 }
 
 class PostgresEngine implements Engine {
-  readonly isNew: boolean;
-  readonly isNewer: boolean;
+  readonly foundSchema: number;
   readonly petQueries: PetQueries;
   readonly #counted = new Statistics();
   readonly insertPet: Engine['insertPet'];
@@ -54,9 +57,8 @@ class PostgresEngine implements Engine {
   readonly skipLocked = 'for update skip locked';
   readonly #pools: Pools;
 
-  constructor(pools: Pools, { isNew, isNewer }: Schema, answerMs: number) {
-    this.isNew = isNew;
-    this.isNewer = isNewer;
+  constructor(pools: Pools, foundSchema: number, answerMs: number) {
+    this.foundSchema = foundSchema;
     this.#pools = pools;
     this.insertPet = createPetInsert(
       (...statements) => this.write(...statements),

@@ -2,8 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
+import type { OpenOptions } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
-import { MIGRATIONS } from '../migrations.ts';
+import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { isLocked } from './errors.ts';
 
@@ -12,47 +13,44 @@ const LOCK = 0x50657473;
 /** The time that requests have between two tries to lock a table. */
 const TABLE_LOCK_PAUSE_MS = 1_000;
 
-export interface Schema {
-  /** Whether there was no petstore before. */
-  readonly isNew: boolean;
-  /** Whether it has steps that this program does not know, none of them breaking. */
-  readonly isNewer: boolean;
+interface MigrateOptions extends Pick<OpenOptions, 'create' | 'olderSchema'> {
+  readonly migrations?: typeof MIGRATIONS;
 }
 
 /**
- * Executes the migrations that are missing, all or none.
+ * Executes the migrations that are missing, all or none. Resolves to the schema that it found, 0 for none.
  *
- * @throws PetstoreError `unavailable` when the schema is missing and not to be created, or has a
- *   breaking step that this program does not know, or a table is held for MIGRATION_LOCK_SECONDS_MAX.
+ * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
+ *   be migrated, or has a breaking step that this program does not know, or a table is held for
+ *   MIGRATION_LOCK_SECONDS_MAX.
  */
 export async function migrate(
   connection: Connection,
-  { create, migrations = MIGRATIONS }: { create: boolean; migrations?: typeof MIGRATIONS },
-): Promise<Schema> {
+  { create, olderSchema, migrations = MIGRATIONS }: MigrateOptions,
+): Promise<number> {
   await checkEncoding(connection);
-  let version = await readVersion(connection, migrations.length);
-  const isNew = version === 0;
-  if (isNew && !create) {
+  let found = await readVersion(connection, migrations.length);
+  if (found === 0 && !create) {
     throw new PetstoreError(
       'unavailable',
       'there is no petstore in this database: serve, keys create or pets import makes one',
     );
   }
-  if (version < migrations.length) {
-    // Each statement must see what others committed while it waited for the lock.
-    await connection.transact('read committed', async () => {
-      await connection.runUnprepared(
-        `set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`,
-      );
-      await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
-      // Another process may have migrated it since the first check.
-      version = await readVersion(connection, migrations.length);
-      if (version < migrations.length) {
-        await retryWhileLocked(connection, () => execute(connection, migrations, version));
-      }
-    });
-  }
-  return { isNew, isNewer: version > migrations.length };
+  if (olderSchema === 'keep' || found >= migrations.length) return found;
+  if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
+  // Each statement must see what others committed while it waited for the lock.
+  await connection.transact('read committed', async () => {
+    await connection.runUnprepared(
+      `set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`,
+    );
+    await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
+    // Another process may have migrated it since the first check.
+    found = await readVersion(connection, migrations.length);
+    if (found < migrations.length) {
+      await retryWhileLocked(connection, () => execute(connection, migrations, found));
+    }
+  });
+  return found;
 }
 
 /** The pause between two tries lets go of the tables, and keeps the advisory lock. */

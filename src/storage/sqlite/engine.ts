@@ -35,17 +35,20 @@ const PAGES_AT_ONCE = 1_000;
  *
  * @param create whether a file that does not exist is created.
  * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
- *   opened, is damaged, or belongs to another program or to a newer petstore; it is unchanged then.
+ *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */
-export async function openSqlite(file: string, { create }: OpenOptions): Promise<SqliteEngine> {
+export async function openSqlite(
+  file: string,
+  { create, olderSchema }: OpenOptions,
+): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
   if (!isMemory) await prepareFile(file, create);
   let connection: SqliteConnection | undefined;
   try {
     // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
     connection = new SqliteConnection(isMemory ? file : resolve(file), 0);
-    const isNew = await prepare(connection, file);
-    return new SqliteEngine(connection, file, isNew);
+    const foundSchema = await prepare(connection, file, olderSchema);
+    return new SqliteEngine(connection, file, foundSchema);
   } catch (error) {
     connection?.close();
     throw explain(error, file);
@@ -69,9 +72,7 @@ export function finishCopy(copy: string, told: string): void {
 }
 
 class SqliteEngine implements Engine {
-  readonly isNew: boolean;
-  /** A newer one is refused as it is opened. */
-  readonly isNewer = false;
+  readonly foundSchema: number;
   readonly petQueries: PetQueries;
   readonly statistics = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
@@ -91,8 +92,8 @@ class SqliteEngine implements Engine {
   readonly #unsettledWrites = new Set<Promise<unknown>>();
   #loads = 0;
 
-  constructor(connection: SqliteConnection, file: string, isNew: boolean) {
-    this.isNew = isNew;
+  constructor(connection: SqliteConnection, file: string, foundSchema: number) {
+    this.foundSchema = foundSchema;
     this.#connection = connection;
     this.#file = file;
     this.#checkFiles = createFileCheck(connection, file);

@@ -2,7 +2,8 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import { APPLICATION_ID, MIGRATIONS } from '../migrations.ts';
+import type { OpenOptions } from '../engine.ts';
+import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, type SqliteConnection } from './connection.ts';
 import { createDamageError, retryWhileBusy } from './errors.ts';
 
@@ -12,14 +13,23 @@ const VERSION_MIN = '3.51.3';
 /** A larger file is not checked page by page, which would delay the start: SQLite then finds damage when it reads a page. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Makes it a petstore's database; resolves to whether it was empty. */
-export async function prepare(connection: SqliteConnection, file: string): Promise<boolean> {
-  await retryWhileBusy(file, () => {
+/** Makes it a petstore's database; resolves to the schema that it had, 0 if it was empty. */
+export async function prepare(
+  connection: SqliteConnection,
+  file: string,
+  olderSchema: OpenOptions['olderSchema'],
+): Promise<number> {
+  const found = await retryWhileBusy(file, () => {
     checkVersion(connection);
     // In one transaction: another process may be migrating just now.
-    connection.transact('begin', () => checkSchema(connection, file));
+    const schema = connection.transact('begin', () => readSchema(connection, file));
     checkPages(connection, file);
+    return schema;
   });
+  if (olderSchema === 'keep') return found;
+  if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
+    throw createOlderError(`the database ${file}`, found);
+  }
   return retryWhileBusy(file, () => {
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
@@ -43,22 +53,27 @@ function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
-/** @throws PetstoreError `unavailable` when the database is of another program, newer than this one, or lost its tables. */
-function checkSchema(connection: DatabaseSync, file: string): void {
+/**
+ * The number of its schema; 0 for an empty database.
+ *
+ * @throws PetstoreError `unavailable` when it is of another program, newer than this one, or lost its tables.
+ */
+function readSchema(connection: DatabaseSync, file: string): number {
   const applicationId = Number(readValue(connection, 'pragma application_id'));
   const version = Number(readValue(connection, 'pragma user_version'));
   const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
-  if (isEmpty && applicationId === 0 && version === 0) return;
+  if (isEmpty && applicationId === 0 && version === 0) return 0;
   if (applicationId !== APPLICATION_ID) {
     throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
   }
-  if (version > MIGRATIONS.length) {
+  if (version > SCHEMA) {
     throw new PetstoreError(
       'unavailable',
-      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${MIGRATIONS.length}`,
+      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${SCHEMA}`,
     );
   }
   if (isEmpty) throw createDamageError(file);
+  return version;
 }
 
 /**
@@ -81,16 +96,15 @@ export function checkPages(
 /**
  * Executes the migrations that are missing. To be called in a transaction that blocks other writers.
  *
- * @returns whether the database was empty before.
+ * @returns the schema that it had.
  */
-export function migrate(connection: DatabaseSync, file: string): boolean {
+export function migrate(connection: DatabaseSync, file: string): number {
   // Another process may have migrated it since the first check.
-  checkSchema(connection, file);
-  const version = Number(readValue(connection, 'pragma user_version'));
-  if (version === MIGRATIONS.length) return false;
-  for (const { number, sqlite } of MIGRATIONS) if (number > version) connection.exec(sqlite);
-  connection.exec(`pragma user_version = ${MIGRATIONS.length}`);
-  return version === 0;
+  const found = readSchema(connection, file);
+  if (found === SCHEMA) return found;
+  for (const { number, sqlite } of MIGRATIONS) if (number > found) connection.exec(sqlite);
+  connection.exec(`pragma user_version = ${SCHEMA}`);
+  return found;
 }
 
 /** The only value of a query; undefined if it has no row. A connection may read rows as arrays or as objects. */

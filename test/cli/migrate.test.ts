@@ -1,0 +1,122 @@
+/** A store with an older schema: every command but `serve` and `migrate` refuses it. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { SCHEMA } from '../../src/storage/migrations.ts';
+import { runBeside } from '../storage/contract/engines.ts';
+import { runCommand } from '../support/command.ts';
+import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
+import { createTestDatabase } from '../support/postgres.ts';
+import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
+import { createFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const PET = ['--name', 'Mia', '--category-id', '1'];
+const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
+
+/** A store with an older schema and the pet 7, in the folder `cwd`. */
+async function openOlder(kind: string) {
+  await using stack = new AsyncDisposableStack();
+  const { path: cwd } = stack.use(await createFolder());
+  const isFile = kind === 'sqlite';
+  const address = isFile
+    ? `sqlite:${join(cwd, 'store.db')}`
+    : stack.use(await createTestDatabase()).address;
+  await createOlderStore(address);
+  const opened = stack.move();
+  const readSchema = isFile ? 'pragma user_version' : 'select version from petstore_schema';
+  return {
+    cwd,
+    env: { PETSTORE_DATABASE: address },
+    address,
+    name: isFile ? `the database ${join(cwd, 'store.db')}` : 'the database',
+    async readSchema(): Promise<number> {
+      const [row] = await runBeside(address, readSchema);
+      return Number(Object.values(Object(row))[0]);
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+for (const kind of ['sqlite', 'postgresql']) {
+  describe(`an older schema on ${kind}`, () => {
+    test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {
+      await using older = await openOlder(kind);
+      const { address, name } = older;
+      const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
+      for (const [args, outcome = ''] of [
+        [['backup', 'backup.db']],
+        [['copy', '--from', address, '--to', 'sqlite:to.db'], '; nothing was copied'],
+        [['keys', 'list']],
+        [['keys', 'create', '--name', 'ci']],
+        [['keys', 'revoke', '1']],
+        [['keys', 'rotate', '1']],
+        [['pets', 'list']],
+        [['pets', 'get', '7']],
+        [['pets', 'add', ...PET]],
+        [['pets', 'update', '7', ...PET]],
+        [['pets', 'remove', '7']],
+        [['pets', 'export']],
+        [['pets', 'import', '-', '--format', 'csv']],
+      ] as const) {
+        const finished = await runCommand(args, older);
+        assertRefused(finished, 1, line + outcome);
+      }
+      assert.equal(await older.readSchema(), OLDER_SCHEMA);
+    });
+
+    test(`an older schema on ${kind} › as the target of a copy › is refused`, async () => {
+      await using older = await openOlder(kind);
+      const from = `sqlite:${join(older.cwd, 'from.db')}`;
+      await runCommand(['pets', 'add', ...PET, '--database', from], older);
+      const { status, stderr } = await runCommand(
+        ['copy', '--from', from, '--to', older.address],
+        older,
+      );
+      assert.equal(status, 1);
+      assert.match(
+        stderr,
+        /is of an older petstore: .*run petstore migrate; nothing was copied\n$/,
+      );
+      assert.equal(await older.readSchema(), OLDER_SCHEMA);
+    });
+
+    test(`petstore migrate on ${kind} › first --dry-run, then twice › says what it does`, async () => {
+      await using older = await openOlder(kind);
+      for (const [args, line, schema] of [
+        [['--dry-run'], `Would migrate ${STEPS}. Nothing is changed.`, OLDER_SCHEMA],
+        [[], `Migrated ${STEPS}.`, SCHEMA],
+        [[], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
+        [['--dry-run'], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
+      ] as const) {
+        const { status, stdout, stderr } = await runProgram(['migrate', ...args], older);
+        const [said, where] = stderr.split('\n');
+        assert.deepEqual([status, stdout, said], [0, '', line]);
+        assert.match(where ?? '', /^Store: /);
+        assert.equal(await older.readSchema(), schema);
+      }
+      const { stdout } = await runCommand(['pets', 'get', '7', '--json'], older);
+      assert.equal(stdout, '{"id":7,"name":"Rex","categoryId":1,"status":"sold"}\n');
+    });
+
+    test(`an older schema on ${kind} › serve › migrates, and says so once`, async () => {
+      await using older = await openOlder(kind);
+      const said = `migrated the store ${STEPS}`;
+      {
+        await using service = await startService(['--workers', '2'], older);
+        await until(() => readStart(service).includes(said));
+        assert.equal(service.output.stderr.split(said).length, 2);
+      }
+      assert.equal(await older.readSchema(), SCHEMA);
+      await using service = await startService([], older);
+      assert.ok(!service.output.stderr.includes(said));
+    });
+  });
+}
+
+test('petstore migrate › no store › is refused, and makes none', async () => {
+  await using folder = await createFolder();
+  const finished = await runCommand(['migrate'], { cwd: folder.path });
+  assertRefused(finished, 1, 'there is no database petstore.db');
+});
