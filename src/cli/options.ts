@@ -1,6 +1,7 @@
 /** The options of the command line: the flag, the variable, the default and the parser of each. */
 
 import { InvalidArgumentError, Option } from 'commander';
+import { ENVIRONMENTS } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
 import {
@@ -74,6 +75,11 @@ export const copyOptions = () => [
     ...DATABASE,
     description: 'an empty store, or one that does not exist yet',
   }).makeOptionMandatory(),
+  // It has no variable: the one of `serve` would leave out keys unasked.
+  new Option(
+    '--environment <name>',
+    'copy only the keys of this environment, to move the pets into it',
+  ).choices(ENVIRONMENTS),
 ];
 
 export const environmentOption = () => toOption('environment', SERVE_OPTIONS.environment);
@@ -100,7 +106,7 @@ export const seedOption = () =>
 export const serveOptions = () =>
   Object.entries(SERVE_OPTIONS).map(([name, row]) => toOption(name, row));
 
-/** It has no variable, as it belongs to one call. */
+/** It has no variable: with one that was left over, nothing would be migrated. */
 export const dryRunOption = () =>
   new Option('--dry-run', 'only say what would be done').default(false);
 

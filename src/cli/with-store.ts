@@ -16,7 +16,7 @@ export interface PrintOptions extends StoreOptions {
   readonly json: boolean;
 }
 
-/** @param options.create whether a store that does not exist is created; only a command that adds to it may. */
+/** @param options.create only a command that adds to a store may create it. */
 export async function withStore(
   { database }: StoreOptions,
   options: Pick<OpenOptions, 'create' | 'olderSchema'>,

@@ -7,6 +7,7 @@ import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { announce } from './announce.ts';
+import { checkEnvironment } from './environment.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { limitConnections } from './open-files.ts';
 import { openLog } from './open-log.ts';
@@ -74,6 +75,11 @@ async function start(options: ServeOptions): Promise<void> {
     const { foundSchema } = store;
     if (foundSchema > 0 && foundSchema < SCHEMA) {
       log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
+    }
+    if (cluster.isPrimary && (await checkEnvironment(store, options))) {
+      log.warn(
+        `the store has keys of both environments: petstore copy --environment ${options.environment} makes one without the others`,
+      );
     }
     const maxConnections = limitConnections(options, log);
     service =

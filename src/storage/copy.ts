@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { KEY_COLUMNS } from './key-store.ts';
@@ -40,6 +41,7 @@ export interface CopyStep {
 /**
  * Copies all, as of one moment, or nothing: the target is read back before it commits.
  *
+ * @param environment only its keys are copied; without one all keys are.
  * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when one of them is
  *   of a newer petstore, `internal_error` when what was read back is not what was copied.
  */
@@ -47,6 +49,7 @@ export async function copyDatabase(
   from: Engine,
   to: Engine,
   onProgress: OnCopyProgress = () => undefined,
+  environment?: Environment,
 ): Promise<CopyResult> {
   if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
     throw new PetstoreError(
@@ -59,7 +62,7 @@ export async function copyDatabase(
       if (sum(await countRows(target)) > 0) {
         throw new PetstoreError('bad_request', 'the store to copy to must be empty, and is not');
       }
-      const counts = await countRows(source);
+      const counts = await countRows(source, environment);
       const countStep = (phase: CopyStep['phase']) => {
         let done = 0;
         return (table: string, rows: readonly Row[]) => {
@@ -69,10 +72,11 @@ export async function copyDatabase(
         };
       };
       const onCopied = countStep('copied');
-      const original = await readAll(source, async (table, columns, rows) => {
+      const copyRows: Transaction['insert'] = async (table, columns, rows) => {
         await target.insert(table, columns, rows);
         onCopied(table, rows);
-      });
+      };
+      const original = await readAll(source, copyRows, environment);
       for (const table of COUNTED) {
         await target.writeLastId(table, await source.readLastId(table));
       }
@@ -91,10 +95,19 @@ export async function copyDatabase(
   );
 }
 
-async function countRows({ read }: Transaction): Promise<Record<string, number>> {
+/** Where the rows that are copied come from: with an environment, only its keys. */
+function selectFrom(table: string, environment?: Environment): string {
+  if (table !== 'api_keys' || environment === undefined) return table;
+  return `(select * from api_keys where environment = '${environment}') as kept`;
+}
+
+async function countRows(
+  { read }: Transaction,
+  environment?: Environment,
+): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const table of Object.keys(TABLES)) {
-    const [row] = await read(`select count(*) from ${table}`);
+    const [row] = await read(`select count(*) from ${selectFrom(table, environment)}`);
     counts[table] = Number(row?.[0]);
   }
   return counts;
@@ -105,11 +118,16 @@ function sum(counts: Readonly<Record<string, number>>): number {
 }
 
 /** Hands every row of every table to `take`, and resolves to the checksum over all rows and the last ids. */
-async function readAll(transaction: Transaction, take: Transaction['insert']): Promise<string> {
+async function readAll(
+  transaction: Transaction,
+  take: Transaction['insert'],
+  environment?: Environment,
+): Promise<string> {
   const hash = createHash('sha256');
   for (const [table, columns] of Object.entries(TABLES)) {
     const [order] = columns;
-    const page = `select ${columns} from ${table} where ${order} > ? order by ${order} limit ?`;
+    const from = selectFrom(table, environment);
+    const page = `select ${columns} from ${from} where ${order} > ? order by ${order} limit ?`;
     let rows = await transaction.read(page, 0n, ROWS_AT_ONCE);
     while (rows.length > 0) {
       await take(table, columns, rows);

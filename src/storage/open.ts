@@ -1,5 +1,6 @@
 /** From an address to an open store: the only file that knows both engines. */
 
+import type { Environment } from '../api-key.ts';
 import type { OnBackupProgress, Store } from '../store.ts';
 import { parseAddress } from './address.ts';
 import { type CopyResult, copyDatabase, type OnCopyProgress } from './copy.ts';
@@ -41,20 +42,27 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   };
 }
 
+export interface CopyOptions {
+  readonly from: string;
+  readonly to: string;
+  /** Only its keys are copied; without one all are. */
+  readonly environment?: Environment;
+}
+
 /**
  * Copies a whole store, as of one moment, into an empty one, or nothing of it.
  *
  * @throws PetstoreError as openStore does, and `bad_request` when the target is not empty.
  */
 export async function copyStore(
-  { from, to }: { from: string; to: string },
+  { from, to, environment }: CopyOptions,
   onProgress: OnCopyProgress,
 ): Promise<CopyResult> {
   const source = await openEngine(from, { create: false });
   try {
     const target = await openEngine(to, { create: true });
     try {
-      return await copyDatabase(source, target, onProgress);
+      return await copyDatabase(source, target, onProgress, environment);
     } finally {
       await target.close();
     }

@@ -67,7 +67,8 @@ describe('keys', { concurrency: 2 }, () => {
       staging.stderr,
       `Key 1 (ci) for staging, never expires. It is shown only now.\nNew store: ${folder.store}\n`,
     );
-    const production = await folder.keys(
+    await using shop = await createKeyFolder();
+    const production = await shop.keys(
       0,
       ...['create', '--name', 'shop', '--environment', 'production', '--expires', '90d'],
       '--read-only',
@@ -75,10 +76,11 @@ describe('keys', { concurrency: 2 }, () => {
     assert.match(production.stdout, PRODUCTION_KEY);
     assert.match(
       production.stderr,
-      /^Key 2 \(shop\) for production, read-only, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now\.\nStore: sqlite:\S+\n$/,
+      /^Key 1 \(shop\) for production, read-only, expires at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. It is shown only now\.\nNew store: sqlite:\S+\n$/,
     );
 
-    const [first, second] = await folder.list();
+    const [first] = await folder.list();
+    const [second] = await shop.list();
     const { created, ...rest } = first ?? { created: '' };
     assert.deepEqual(rest, {
       ...{ id: 1, name: 'ci', environment: 'staging', may: 'read and add', state: 'active' },

@@ -87,8 +87,8 @@ describe('the admin listener', { concurrency: 2 }, () => {
   test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {
     await using database = await createTestDatabase();
     const address = ['--database', database.address];
-    const create = ['keys', 'create', '--name', 'shop', '--environment', 'production'];
-    assert.equal((await runCommand([...create, ...address], { cwd })).status, 0);
+    const add = ['pets', 'add', '--name', 'Rex', '--category-id', '1'];
+    assert.equal((await runCommand([...add, ...address], { cwd })).status, 0);
     const client = new pg.Client(database.address);
     await client.connect();
     await client.query(`create function refuse() returns trigger language plpgsql as

@@ -41,10 +41,13 @@ describe('start', () => {
   });
 
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
-    await using production = await startService(['--environment', 'production'], { cwd });
+    const args = ['--environment', 'production', '--database', 'sqlite:production.db'];
+    await using production = await startService(args, { cwd });
     const [where, words, command = '', ...rest] = readStart(production).split('\n');
     assert.ok(
-      where?.endsWith(` (production, store sqlite:${cwd}/petstore.db), documentation at /docs`),
+      where?.endsWith(
+        ` (production, new store sqlite:${cwd}/production.db), documentation at /docs`,
+      ),
     );
     assert.equal(words, 'No production key is active. To make one:');
     assert.deepEqual(rest, ['']);

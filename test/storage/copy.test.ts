@@ -201,6 +201,21 @@ describe('copyDatabase', () => {
       assert.equal(added.id, 2_501n);
     });
 
+    test(`copyDatabase ${way} › of one environment › leaves out the keys of the other, and no pet`, async () => {
+      await using source = await open(from);
+      await using target = await open(to);
+      const keys = ENVIRONMENTS.map((environment, index) => [
+        ...[BigInt(index + 1), Buffer.alloc(32, index), 'ci', environment, 1n],
+        ...[null, null, null, null, 0n],
+      ]);
+      const given = { ...EMPTY, pets: [[7n, 'Rex', 1n, null]], keys, lastIds: [9n, 2n] } as const;
+      await write(source, given);
+      const { database } = target;
+      const result = await copyDatabase(source.database, database, undefined, 'production');
+      assert.equal(result.keys, 1);
+      assert.deepEqual(await read(database), { ...given, keys: [keys[1]] });
+    });
+
     test(`copyDatabase ${way} › to a store that has something › is refused and leaves it`, async () => {
       await using source = await open(from);
       await using target = await open(to);

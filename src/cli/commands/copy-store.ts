@@ -3,16 +3,11 @@
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { describeAddress } from '../../storage/address.ts';
-import { copyStore } from '../../storage/open.ts';
+import { type CopyOptions, copyStore } from '../../storage/open.ts';
 import { copyOptions } from '../options.ts';
 import { examples, toOneLine } from '../output.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { refuseMemory } from '../with-store.ts';
-
-export interface CopyOptions {
-  readonly from: string;
-  readonly to: string;
-}
 
 export function addCopy(program: Command): void {
   const command = program
@@ -22,7 +17,10 @@ export function addCopy(program: Command): void {
   command
     .addHelpText(
       'after',
-      examples('petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore'),
+      examples(
+        'petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore',
+        'petstore copy --from sqlite:petstore.db --to sqlite:production.db --environment production',
+      ),
     )
     .action((options: CopyOptions) => copyPetstore(options, process.stderr));
 }
@@ -40,6 +38,10 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
     progress.finish('copied');
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
     stderr.write(`With ${count}. Read back, it has the checksum of the original: ${checksum}\n`);
+    const { environment } = options;
+    if (environment !== undefined && keys === 0) {
+      stderr.write(`Make its first key with keys create --environment ${environment}.\n`);
+    }
     const stores = `From ${describeAddress(options.from)} to ${describeAddress(options.to)}.`;
     stderr.write(`${toOneLine(stores)}\n`);
   } catch (cause) {

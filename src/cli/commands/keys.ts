@@ -9,6 +9,7 @@ import {
   type NewApiKey,
 } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
+import { checkEnvironment } from '../../service/environment.ts';
 import type { Store } from '../../store.ts';
 import {
   databaseOption,
@@ -74,8 +75,9 @@ export function addKeys(program: Command): void {
     );
 }
 
-function addKey({ keys }: Store, options: PrintOptions & KeyOptions): Promise<void> {
-  return printAndKeep(options, options, Date.now(), (newKey) => keys.add(newKey));
+async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {
+  await checkEnvironment(store, options);
+  await printAndKeep(options, options, Date.now(), (newKey) => store.keys.add(newKey));
 }
 
 /** The new key has the name, the rights and the lifetime of the old one, which still works for the overlap. */

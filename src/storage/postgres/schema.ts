@@ -18,7 +18,7 @@ interface MigrateOptions extends Pick<OpenOptions, 'create' | 'olderSchema'> {
 }
 
 /**
- * Executes the migrations that are missing, all or none. Resolves to the schema that it found, 0 for none.
+ * Executes the migrations that are missing, all or none. Resolves to the schema that it found; 0: none.
  *
  * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
  *   be migrated, or has a breaking step that this program does not know, or a table is held for

@@ -56,7 +56,7 @@ function isOlder(version: string, than: string): boolean {
 /**
  * The number of its schema; 0 for an empty database.
  *
- * @throws PetstoreError `unavailable` when it is of another program, newer than this one, or lost its tables.
+ * @throws PetstoreError `unavailable` when it is of another program, is newer, or lost its tables.
  */
 function readSchema(connection: DatabaseSync, file: string): number {
   const applicationId = Number(readValue(connection, 'pragma application_id'));
