@@ -4,17 +4,18 @@ import type { Command, Option } from 'commander';
 import { createProgram } from '../src/cli/run.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
 
+/** A table with a column of variables only if an option has one. */
 export function toOptionTable(options: readonly Option[]): string {
-  const head = ['option', 'variable', 'default', 'what it is'];
+  const variables = options.some(({ envVar }) => envVar !== undefined) ? ['variable'] : [];
   return toTable(
-    head,
+    ['option', ...variables, 'default', 'what it is'],
     options.map((option) => {
       const { long, short, envVar = '', defaultValue, argChoices } = option;
       const usual = option.defaultValueDescription ?? String(defaultValue ?? '');
       const choices = argChoices ? `: ${argChoices.map(toCode).join(', ')}` : '';
       return [
         toCode(long ?? short ?? ''),
-        toCode(envVar),
+        ...variables.map(() => toCode(envVar)),
         toCode(usual),
         toPlain(option.description) + choices,
       ];

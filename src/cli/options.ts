@@ -1,4 +1,4 @@
-/** The options of the command line: the flag, the variable, the default and the parser of each. */
+/** The options of the command line: the flag, the default and the parser of each, and which have a variable. */
 
 import { InvalidArgumentError, Option } from 'commander';
 import { ENVIRONMENTS } from '../api-key.ts';
@@ -28,21 +28,29 @@ const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, 
 /** A use of the command line that is wrong, told without commander, whose message would repeat the value. */
 export class UsageError extends Error {}
 
-/** An option that also has the variable PETSTORE_<OPTION>; the flag takes precedence. */
-function option(flags: string, description: string): Option {
-  const made = new Option(flags, description);
-  return made.env(`PETSTORE_${made.name().replaceAll('-', '_').toUpperCase()}`);
+/** The name of the variable of an option, such as PETSTORE_DATABASE for --database. */
+export function toVariable(option: Option): string {
+  return `PETSTORE_${option.name().replaceAll('-', '_').toUpperCase()}`;
 }
 
 function toOption(name: string, row: OptionRow): Option {
   const { value, description, default: usual, choices, parse, isSecret } = row;
-  const made = option(`--${toKebabCase(name)} ${value}`, description);
+  const made = new Option(`--${toKebabCase(name)} ${value}`, description);
   if (usual !== undefined) made.default(usual, Array.isArray(usual) ? String(usual) : undefined);
   if (value.startsWith('[')) made.preset('true');
   const toSecretError = (message: string) =>
     new UsageError(`option '${made.flags}', or ${made.envVar}: ${message}`);
   if (parse !== undefined) made.argParser(translate(parse, isSecret ? toSecretError : undefined));
   return choices === undefined ? made : made.choices(choices);
+}
+
+/**
+ * An option that configures: it also has a variable, and the flag takes precedence. Every other option is a value of
+ * one call, and has none: a left-over PETSTORE_NAME would name a pet.
+ */
+function toSetting(name: string, row: OptionRow): Option {
+  const made = toOption(name, row);
+  return made.env(toVariable(made));
 }
 
 /** The parser, whose refusals become errors of the command line. */
@@ -63,31 +71,35 @@ function toKebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-export const databaseOption = () => toOption('database', SERVE_OPTIONS.database);
+export const databaseOption = () => toSetting('database', SERVE_OPTIONS.database);
 
 /** The option of all commands; see `loadVariables` in variables.ts. */
 export const envFileOption = () =>
-  option('--env-file <file>', 'a file of variables; one that is set already wins');
+  toSetting('envFile', {
+    value: '<file>',
+    description: 'read variables from the file; variables that are already set take precedence',
+  });
 
 export const copyOptions = () => [
-  toOption('from', { ...DATABASE, description: 'the store to copy' }).makeOptionMandatory(),
-  toOption('to', {
+  toSetting('from', { ...DATABASE, description: 'the store to copy' }).makeOptionMandatory(),
+  toSetting('to', {
     ...DATABASE,
     description: 'an empty store, or one that does not exist yet',
   }).makeOptionMandatory(),
-  // It has no variable: the one of `serve` would leave out keys unasked.
   new Option(
     '--environment <name>',
     'copy only the keys of this environment, to move the pets into it',
   ).choices(ENVIRONMENTS),
 ];
 
-export const environmentOption = () => toOption('environment', SERVE_OPTIONS.environment);
+export const environmentOption = () => toSetting('environment', SERVE_OPTIONS.environment);
 
-export const baseUrlOption = () => toOption('baseUrl', SERVE_OPTIONS.baseUrl);
+export const baseUrlOption = () => toSetting('baseUrl', SERVE_OPTIONS.baseUrl);
 
 export const formatOption = () =>
-  option('--format <format>', 'the format, whatever the ending of the file').choices(PET_FORMATS);
+  new Option('--format <format>', 'the format, whatever the ending of the file').choices(
+    PET_FORMATS,
+  );
 
 export const countOption = () =>
   toOption('count', {
@@ -104,9 +116,8 @@ export const seedOption = () =>
   });
 
 export const serveOptions = () =>
-  Object.entries(SERVE_OPTIONS).map(([name, row]) => toOption(name, row));
+  Object.entries(SERVE_OPTIONS).map(([name, row]) => toSetting(name, row));
 
-/** It has no variable: with one that was left over, nothing would be migrated. */
 export const dryRunOption = () =>
   new Option('--dry-run', 'only say what would be done').default(false);
 
@@ -121,12 +132,12 @@ export const jsonOption = () =>
   toOption('json', { ...SWITCH, description: 'as JSON', default: false });
 
 export const nameOption = () =>
-  option('--name <name>', 'the name of the key, such as who uses it')
+  new Option('--name <name>', 'the name of the key, such as who uses it')
     .makeOptionMandatory()
     .argParser(parseKeyName);
 
 export const expiresOption = () =>
-  option(
+  new Option(
     '--expires <duration>',
     'how long the key is valid, as 90d, 24h, 30m or 60s (default: for ever)',
   ).argParser((text: string) => parseDuration(text, 1));
@@ -139,36 +150,35 @@ export const readOnlyOption = () =>
   });
 
 export const overlapOption = () =>
-  option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
+  new Option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
     .default(DAY_MS, '24h')
     .argParser((text: string) => parseDuration(text, 0));
 
 export const petListOptions = () => [
-  ...PET_FILTERS.map((filter) => fieldOption(filter, option, 'only pets of this')),
+  ...PET_FILTERS.map((filter) => fieldOption(filter, 'only pets of this')),
   toOption('limit', {
     ...count(1, LISTED_PETS_MAX),
     description: 'the most pets to list',
     default: PAGE_LIMIT_DEFAULT,
   }),
-  option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
+  new Option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
 ];
 
 export const newPetOptions = () =>
-  NEW_PET_FIELDS.map((field) => fieldOption(field, option).makeOptionMandatory(!field.optional));
+  NEW_PET_FIELDS.map((field) => fieldOption(field).makeOptionMandatory(!field.optional));
 
-/** They have no variables: one that was left over would change a pet unasked. */
 export const petChangeOptions = () =>
   NEW_PET_FIELDS.flatMap((field) => {
-    const made = fieldOption(field, (flags, description) => new Option(flags, description));
+    const made = fieldOption(field);
     if (!field.optional) return [made];
     return [made, new Option(`--no-${made.name()}`, `no ${field.name} any more`)];
   });
 
-function fieldOption(field: NewPetField, create: typeof option, words = "the pet's"): Option {
+function fieldOption(field: NewPetField, words = "the pet's"): Option {
   const { name, kind, schema } = field;
   const choices = schema.enum === undefined ? '' : `: ${schema.enum.join(', ')}`;
   const flags = `--${toKebabCase(name)} <${kind}>`;
-  return create(flags, `${words} ${name}${choices}`).argParser(
+  return new Option(flags, `${words} ${name}${choices}`).argParser(
     translate(
       (text) => parseFieldText(field, text),
       (message) => new InvalidArgumentError(message),

@@ -2,9 +2,9 @@
 
 import cluster from 'node:cluster';
 import { statSync } from 'node:fs';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { findNearest } from '../nearest.ts';
-import { UsageError } from './options.ts';
+import { toVariable, UsageError } from './options.ts';
 
 /** What Kubernetes adds for a service that is named petstore, or petstore-SOMETHING. */
 const OF_KUBERNETES = /^PETSTORE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/;
@@ -35,16 +35,19 @@ export function loadVariables(file: string): void {
 
 /** @throws UsageError for a variable that no option of the program has. */
 export function checkVariables(program: Command): void {
-  const known = new Set(listVariables(program));
+  const options = listOptions(program);
+  const known = new Set(options.map(({ envVar }) => envVar).filter((name) => name !== undefined));
   const unknown = Object.keys(process.env).find(
     (name) => name.startsWith('PETSTORE_') && !known.has(name),
   );
   if (unknown === undefined) return;
-  const nearest = findNearest(unknown, known);
-  throw new UsageError(`no option has the variable ${unknown}: did you mean ${nearest}?`);
+  const flag = options.find((option) => toVariable(option) === unknown)?.long;
+  const hint = flag
+    ? `give ${flag} to the command that takes it`
+    : `did you mean ${findNearest(unknown, known)}?`;
+  throw new UsageError(`no option has the variable ${unknown}: ${hint}`);
 }
 
-function listVariables({ options, commands }: Command): string[] {
-  const own = options.map(({ envVar }) => envVar).filter((name) => name !== undefined);
-  return [...own, ...commands.flatMap(listVariables)];
+function listOptions({ options, commands }: Command): Option[] {
+  return [...options, ...commands.flatMap(listOptions)];
 }

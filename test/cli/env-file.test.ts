@@ -26,16 +26,17 @@ async function write(name: string, text: string): Promise<string> {
 
 describe('--env-file', { concurrency: 2 }, () => {
   test('--env-file › a variable of it › is used, unless it is set already or by a flag', async () => {
-    const text = '# of keys\nPETSTORE_NAME="of the file"\nPETSTORE_DATABASE=sqlite:file.db\n';
+    const text = '# of keys\nPETSTORE_ENVIRONMENT="production"\nPETSTORE_DATABASE=sqlite:file.db\n';
     const file = await write('keys.env', text);
-    for (const [args, env, name] of [
-      [['keys', 'create'], { PETSTORE_ENV_FILE: file }, 'of the file'],
-      [['keys', 'create', `--env-file=${file}`], { PETSTORE_NAME: 'set' }, 'set'],
-      [['keys', 'create', '--env-file', file, '--name', 'flag'], {}, 'flag'],
+    const create = ['keys', 'create', '--name', 'ci'];
+    for (const [args, env, environment] of [
+      [[], { PETSTORE_ENV_FILE: file }, 'production'],
+      [[`--env-file=${file}`], { PETSTORE_ENVIRONMENT: 'staging' }, 'staging'],
+      [['--env-file', file, '--environment', 'staging'], {}, 'staging'],
     ] as const) {
-      const { status, stderr } = await runProgram(args, { cwd, env });
+      const { status, stderr } = await runProgram([...create, ...args], { cwd, env });
       assert.equal(status, 0, stderr);
-      assert.ok(stderr.includes(`(${name})`), stderr);
+      assert.ok(stderr.includes(`(ci) for ${environment},`), stderr);
       assert.match(stderr, /tore: sqlite:.*\/file\.db\n$/);
     }
   });

@@ -6,6 +6,7 @@ import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
 import { Command, CommanderError, type Option } from 'commander';
 import {
+  copyOptions,
   countOption,
   databaseOption,
   environmentOption,
@@ -31,8 +32,10 @@ const STACK = /^ {4}at |^Node\.js v/m;
 
 const cwd = createProcessFolder();
 
+/** The options that have a variable. */
+const SETTINGS = [...serveOptions(), ...copyOptions()];
 const OPTIONS = [
-  ...[...serveOptions(), nameOption(), expiresOption(), overlapOption()],
+  ...[...SETTINGS, nameOption(), expiresOption(), overlapOption()],
   ...[...petListOptions(), ...newPetOptions()],
   ...[formatOption(), countOption(), seedOption(), keepOption()],
 ];
@@ -150,13 +153,13 @@ for (const [flag, must, bad] of [
   ['--category-id', 'a whole number', ['', '1.5', '0x10', '9223372036854775808', ' 5', 'dogs']],
 ] as const) {
   const option = getOption(flag);
-  const variable = option.envVar ?? '';
+  const { envVar } = option;
 
   for (const value of bad) {
     test(`options › ${flag} of ${JSON.stringify(value.slice(0, 40))} › is refused by flag and variable`, () => {
       for (const [named, args, variables] of [
         [flag, [`${flag}=${value}`], {}],
-        [variable, [], { [variable]: value }],
+        ...(envVar === undefined ? [] : [[envVar, [], { [envVar]: value }] as const]),
       ] as const) {
         assert.throws(
           () => parse(option, args, variables),
@@ -169,8 +172,10 @@ for (const [flag, must, bad] of [
     });
   }
 
-  test(`options › ${flag} › has the variable of its name`, () => {
-    assert.equal(variable, `PETSTORE_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`);
+  const hasVariable = SETTINGS.includes(option);
+  test(`options › ${flag} › has ${hasVariable ? 'the variable of its name' : 'no variable'}`, () => {
+    const variable = `PETSTORE_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`;
+    assert.equal(envVar, hasVariable ? variable : undefined);
   });
 }
 
@@ -220,7 +225,8 @@ for (const [flag, value, expected] of [
   test(`options › ${flag} of ${value.slice(0, 40)} › is taken by flag and variable`, () => {
     const option = getOption(flag);
     assert.deepEqual(parse(option, [`${flag}=${value}`], {}), expected);
-    assert.deepEqual(parse(option, [], { [option.envVar ?? '']: value }), expected);
+    const { envVar } = option;
+    if (envVar !== undefined) assert.deepEqual(parse(option, [], { [envVar]: value }), expected);
   });
 }
 
@@ -323,6 +329,18 @@ describe('petstore', { concurrency: 2 }, () => {
       ['keys', 'list'],
       { PETSTORE_ENVIROMENT: 'production' },
       'no option has the variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
+    ],
+    [
+      'the name of a pet as a variable',
+      ['pets', 'add', '--category-id', '3'],
+      { PETSTORE_NAME: 'shop', PETSTORE_STATUS: 'sold' },
+      `required option '--name <text>' not specified`,
+    ],
+    [
+      'the status of a pet as a variable',
+      ['pets', 'add', '--name', 'Rex', '--category-id', '3'],
+      { PETSTORE_STATUS: 'sold' },
+      'no option has the variable PETSTORE_STATUS: give --status to the command that takes it',
     ],
     [
       'a mistyped parameter of an address',
