@@ -147,16 +147,23 @@ const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
  * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing
  * is trimmed or normalised.
  *
- * @throws PetstoreError `bad_request`, whose message names the first field that is wrong.
+ * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
  */
 export function parseNewPet(value: unknown): NewPet {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
+  let wrong = '';
   for (const { name, optional, parse } of NEW_PET_FIELDS) {
     const member = value[name];
-    if (member !== undefined) pet[name] = parse(member);
-    else if (!optional) throw new PetstoreError('bad_request', `${name} is required`);
+    try {
+      if (member !== undefined) pet[name] = parse(member);
+      else if (!optional) throw new PetstoreError('bad_request', `${name} is required`);
+    } catch (error) {
+      if (!(error instanceof PetstoreError)) throw error;
+      wrong += wrong === '' ? error.message : `; ${error.message}`;
+    }
   }
+  if (wrong !== '') throw new PetstoreError('bad_request', wrong);
   return pet as unknown as NewPet;
 }
 

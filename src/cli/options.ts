@@ -25,7 +25,7 @@ const LISTED_PETS_MAX = 1_000;
 const DAY_MS = 86_400_000;
 const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
-/** A use of the command line that is wrong, told without commander, whose message would repeat the value. */
+/** A use of the command line that is wrong, told in words of our own and not of commander. */
 export class UsageError extends Error {}
 
 /** The name of the variable of an option, such as PETSTORE_DATABASE for --database. */
@@ -139,7 +139,7 @@ export const nameOption = () =>
 export const expiresOption = () =>
   new Option(
     '--expires <duration>',
-    'how long the key is valid, as 90d, 24h, 30m or 60s (default: for ever)',
+    'how long the key is valid, such as 90d, 24h, 30m or 60s (default: for ever)',
   ).argParser((text: string) => parseDuration(text, 1));
 
 export const readOnlyOption = () =>
@@ -150,7 +150,7 @@ export const readOnlyOption = () =>
   });
 
 export const overlapOption = () =>
-  new Option('--overlap <duration>', 'how long the old key still works, as 24h, 30m or 0s')
+  new Option('--overlap <duration>', 'how long the old key still works, such as 24h, 30m or 0s')
     .default(DAY_MS, '24h')
     .argParser((text: string) => parseDuration(text, 0));
 
@@ -161,7 +161,7 @@ export const petListOptions = () => [
     description: 'the most pets to list',
     default: PAGE_LIMIT_DEFAULT,
   }),
-  new Option('--after <id>', 'only pets with a greater id').argParser(parsePetId),
+  new Option('--after <id>', 'only pets with a greater id').argParser(parseAfter),
 ];
 
 export const newPetOptions = () =>
@@ -186,13 +186,27 @@ function fieldOption(field: NewPetField, words = "the pet's"): Option {
   );
 }
 
-export function parsePetId(text: string): bigint {
+function parseAfter(text: string): bigint {
   const id = findCanonicalInt64(text);
-  if (id === undefined) throw new InvalidArgumentError('It must be the id of a pet, as 7.');
+  if (id === undefined) throw new InvalidArgumentError('It must be the id of a pet, such as 7.');
   return id;
 }
 
-export const parseKeyId = translate(count(1, Number.MAX_SAFE_INTEGER).parse);
+export function parsePetId(text: string): bigint {
+  const id = findCanonicalInt64(text);
+  if (id === undefined) throw createIdError('pet', text);
+  return id;
+}
+
+export function parseKeyId(text: string): number {
+  const id = Number(findCanonicalInt64(text));
+  if (id >= 1 && Number.isSafeInteger(id)) return id;
+  throw createIdError('key', text);
+}
+
+function createIdError(what: string, text: string): UsageError {
+  return new UsageError(`Invalid ${what} id '${text}': expected a number such as 7.`);
+}
 
 function parseKeyName(text: string): string {
   if (text.length <= 100 && text.trim() !== '' && text.search(UNPRINTABLE) === -1) return text;
@@ -205,6 +219,6 @@ function parseDuration(text: string, secondsMin: number): number {
   const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
   if (ms >= secondsMin * 1_000 && ms <= DURATION_DAYS_MAX * DAY_MS) return ms;
   throw new InvalidArgumentError(
-    `It must be a number and its unit, as 90d, 24h, 30m or 60s: at least ${secondsMin}s, at most ${DURATION_DAYS_MAX}d.`,
+    `It must be a number and its unit, such as 90d, 24h, 30m or 60s: at least ${secondsMin}s, at most ${DURATION_DAYS_MAX}d.`,
   );
 }

@@ -22,10 +22,8 @@ export function createCursor(after: bigint): string {
  *
  * @throws PetstoreError `bad_request` for any text that {@link createCursor} does not make.
  */
-export function parseCursor(cursor: unknown): bigint {
-  if (typeof cursor === 'string' && CURSOR.test(cursor)) {
-    return Buffer.from(cursor, 'base64url').readBigInt64BE();
-  }
+export function parseCursor(cursor: string): bigint {
+  if (CURSOR.test(cursor)) return Buffer.from(cursor, 'base64url').readBigInt64BE();
   throw new PetstoreError(
     'bad_request',
     'cursor must be one that a Link of this service gave, unchanged',

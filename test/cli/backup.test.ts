@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -74,6 +74,19 @@ describe('backup', () => {
     await using second = await startService(['--database', 'sqlite:copy.db'], { cwd });
     assert.equal(second.key, '');
     assert.equal((await fetch(`${second.url}/v1/pets`, { headers })).status, 200);
+  });
+
+  test('backup --keep › folders that are not there › makes them, for their owner only', async () => {
+    const runIn = async (command: string[]) => {
+      const { status, stderr } = await runCommand(command, { cwd });
+      assert.equal(status, 0, stderr);
+    };
+    await runIn(['pets', 'add', '--name', 'Rex', '--category-id', '3']);
+    await runIn(['backup', '--keep', '1', 'new/backups']);
+    assert.equal((await readdir(join(cwd, 'new/backups'))).length, 1);
+    for (const folder of ['new', 'new/backups']) {
+      assert.equal((await stat(join(cwd, folder))).mode & 0o777, 0o700);
+    }
   });
 
   test('backup › below a file › exits with 1 and one line', async () => {

@@ -119,7 +119,12 @@ const categorised = (categoryId: string) => `{"name":"Rex","categoryId":${catego
 const withStatus = (status: string) => `{"name":"Rex","categoryId":3,"status":${status}}`;
 
 for (const [bodies, message] of [
-  [['{"categoryId":3}', '{"Name":"Rex","categoryId":3}', '{}'], /^name is required$/],
+  [['{"categoryId":3}', '{"Name":"Rex","categoryId":3}'], /^name is required$/],
+  [['{}', '{"id":1}'], /^name is required; categoryId is required$/],
+  [
+    ['{"status":"Sold","categoryId":1.5,"name":""}'],
+    /^name must be [^;]*; categoryId must be [^;]*; status must be one of available, pending, sold$/,
+  ],
   [['{"name":"Rex"}', '{"name":"Rex","categoryid":3}'], /^categoryId is required$/],
   [['""', '" "', '"\\t\\n"', '"\\u00a0\\u3000\\u2028"'].map(named), NAME],
   [['"\\u0000"', '"Rex\\u0000"', '"\\u0000Rex"'].map(named), NAME],

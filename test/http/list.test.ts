@@ -79,17 +79,20 @@ for (const [query, ids] of [
   });
 }
 
-const LIMIT = /^limit must be given once, a whole number from 1 to 100$/;
+const LIMIT = /^limit must be an integer from 1 to 100$/;
 const STATUS = /^status must be one of available, pending, sold$/;
+const TWICE = /^(?:limit|status|cursor) must be given only once$/;
 const CURSOR = /^cursor must be one that a Link of this service gave, unchanged$/;
 
 for (const [queries, message] of [
-  [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit', 'limit='], LIMIT],
+  [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit&limit'], TWICE],
+  [['limit', 'limit='], LIMIT],
   [['limit=0', 'limit=101', 'limit=-1', 'limit=1000', 'limit=99999999999999999999'], LIMIT],
   [['limit=+5', 'limit=%2B5', 'limit=05', 'limit=1e1', 'limit=1.0', 'limit=0x5'], LIMIT],
   [['limit=%205', 'limit=5%20', 'limit=5%00', 'limit=5%0A', 'limit=5,6', 'limit="5"'], LIMIT],
   [['limit=abc', 'limit=null', 'limit=NaN', 'limit=%EF%BC%95', 'limit=%D9%A5', 'limit=%zz'], LIMIT],
-  [['status=sold&status=sold', 'status=sold&status=pending', 'status', 'status='], STATUS],
+  [['status=sold&status=sold', 'status=sold&status=pending', 'cursor=a&cursor=a'], TWICE],
+  [['status', 'status='], STATUS],
   [
     ['status=Sold', 'status=SOLD', 'status=%20sold', 'status=sold%20', 'status=sold,pending'],
     STATUS,
@@ -174,7 +177,6 @@ for (const [what, value] of [
   ['shortened', cursor.slice(0, -1)],
   ['lengthened', `${cursor}A`],
   ['padded', `${cursor}%3D`],
-  ['given twice', `${cursor}&cursor=${cursor}`],
   ['with a blank in front', `%20${cursor}`],
   ['with a blank behind', `${cursor}%20`],
   ['with a line feed behind', `${cursor}%0A`],

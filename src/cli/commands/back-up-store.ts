@@ -1,6 +1,6 @@
 /** `petstore backup`: copies the whole store to a new file, or to a dated one of a directory, whose oldest it removes. */
 
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Store } from '../../store.ts';
@@ -19,6 +19,8 @@ const DATED =
 /** A backup that began longer ago is no longer under way. */
 const PARTIAL_MS_MAX = 24 * 60 * 60 * 1_000;
 
+const PRIVATE_FOLDER = { recursive: true, mode: 0o700 };
+
 interface BackupOptions extends StoreOptions {
   readonly keep?: number;
 }
@@ -27,7 +29,10 @@ export function addBackup(program: Command): void {
   program
     .command('backup')
     .description('copy the whole store to a new file, also while the service runs')
-    .argument('<file>', 'the copy, an SQLite database; with --keep the directory for dated ones')
+    .argument(
+      '<file>',
+      'the copy, an SQLite database; with --keep the directory for dated ones, which is made',
+    )
     .addOption(databaseOption())
     .addOption(keepOption())
     .addHelpText(
@@ -55,6 +60,8 @@ export async function backUp(
   const time = now();
   const name = toName(time);
   const file = keep === undefined ? target : join(target, name);
+  // If this fails, the backup says why it cannot be written.
+  if (keep !== undefined) await mkdir(target, PRIVATE_FOLDER).catch(() => undefined);
   const progress = new Progress(stderr);
   try {
     await store.backup(file, (phase, part) => {

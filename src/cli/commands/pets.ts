@@ -70,7 +70,7 @@ async function listPets(store: PetStore, options: PrintOptions & PetQuery): Prom
   const { pets, next } = await store.list(options);
   if (options.json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
   else if (pets.length > 0) process.stdout.write(await toTable([HEAD, ...pets.map(toCells)]));
-  else say('There is no such pet.');
+  else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
 

@@ -39,8 +39,8 @@ export const getPet = defineOperation({
 });
 
 /** What is no id is the id of no pet. */
-function parsePetId(value: unknown): bigint {
-  const petId = findCanonicalInt64(String(value));
+function parsePetId(value = ''): bigint {
+  const petId = findCanonicalInt64(value);
   if (petId === undefined) throw new PetstoreError('not_found');
   return petId;
 }

@@ -15,7 +15,7 @@ import { toSchema } from '../components.ts';
 import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
 import { defineOperation, type Parameter } from './operation.ts';
 
-const LIMIT_RULE = `limit must be given once, a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
+const LIMIT_RULE = `limit must be an integer from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
 
 const FILTER_PARAMETERS = Object.fromEntries(
   PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
@@ -82,9 +82,9 @@ function toParameter(filter: PetFilter): Parameter<unknown> {
   };
 }
 
-function parseLimit(value: unknown): number {
+function parseLimit(value: string | undefined): number {
   if (value === undefined) return PAGE_LIMIT_DEFAULT;
-  const limit = typeof value === 'string' && /^[1-9]\d{0,2}$/.test(value) ? Number(value) : 0;
+  const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : 0;
   if (limit >= PAGE_LIMIT_MIN && limit <= PAGE_LIMIT_MAX) return limit;
   throw new PetstoreError('bad_request', LIMIT_RULE);
 }

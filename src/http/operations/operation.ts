@@ -23,8 +23,8 @@ export interface Parameter<Value> {
   readonly schema: Schema;
   readonly example?: unknown;
   readonly isBeta?: boolean;
-  /** Gets the text in the request, undefined without one, an array when a query has several. */
-  readonly parse: (value: unknown) => Value;
+  /** Gets the text in the request, or undefined without one. */
+  readonly parse: (value: string | undefined) => Value;
 }
 
 export interface OperationError {

@@ -79,6 +79,9 @@ function createDeprecation(
   };
 }
 
+/** What a request has of a parameter: several texts if a query gives it several times. */
+type Values = string | string[] | undefined;
+
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
 /** A function that parses the parameters in their order: the first wrong one is told. */
@@ -93,7 +96,11 @@ function compileInput({ parameters }: Operation) {
   return (request: FastifyRequest) => {
     const input: Record<string, unknown> & { body: unknown } = { body: request.body };
     for (const { member, part, name, parse } of readers) {
-      input[member] = parse((request[part] as Readonly<Record<string, unknown>>)[name]);
+      const value = (request[part] as Readonly<Record<string, Values>>)[name];
+      if (Array.isArray(value)) {
+        throw new PetstoreError('bad_request', `${name} must be given only once`);
+      }
+      input[member] = parse(value);
     }
     return input;
   };
