@@ -85,6 +85,12 @@ export interface PetStore {
   addAll(newPets: AsyncIterable<NewPet>): Promise<number>;
 
   /**
+   * Adds the pets with their ids, which count up from 1, if the store never had a pet. Holds all of them in memory.
+   * Resolves to whether it added them; if several processes call it at once, only one adds.
+   */
+  seed(pets: AsyncIterable<Pet>): Promise<boolean>;
+
+  /**
    * Gives the pet `old`, as it was read, the fields of `newPet`. Resolves to it once that is on the disk;
    * what is read afterwards, in any process, has it.
    *

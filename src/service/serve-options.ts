@@ -17,6 +17,9 @@ import {
   WORKERS,
 } from './option-kinds.ts';
 
+/** Larger stores are for `pets import`: these pets are added while the service does not listen yet. */
+const SEED_MAX = 10_000;
+
 /** In the order of the help. */
 export const SERVE_OPTIONS = {
   database: {
@@ -82,6 +85,10 @@ export const SERVE_OPTIONS = {
     ...NETWORKS,
     description:
       'the proxies whose X-Forwarded-For names the client: addresses or networks such as 10.0.0.0/8, separated by commas',
+  },
+  seed: {
+    ...count(1, SEED_MAX),
+    description: 'add so many sample pets to a new store, only in staging',
   },
   retireGetPet: {
     ...SWITCH,

@@ -11,6 +11,7 @@ import { checkEnvironment } from './environment.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { limitConnections } from './open-files.ts';
 import { openLog } from './open-log.ts';
+import { seed } from './seed.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
@@ -81,6 +82,8 @@ async function start(options: ServeOptions): Promise<void> {
         `the store has keys of both environments: petstore copy --environment ${options.environment} makes one without the others`,
       );
     }
+    const isSeeded = options.seed !== undefined && cluster.isPrimary;
+    const samples = isSeeded ? [await seed(store, options.seed)] : [];
     const maxConnections = limitConnections(options, log);
     service =
       options.workers > 1 && cluster.isPrimary
@@ -101,7 +104,7 @@ async function start(options: ServeOptions): Promise<void> {
     const where = `petstore ${VERSION} listens on ${toUrl(options.host, service.port)}`;
     const what = `${options.environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
     const metrics = admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : [];
-    const own = [`${where} (${what}), documentation at /docs`, ...metrics];
+    const own = [`${where} (${what}), documentation at /docs`, ...samples, ...metrics];
     announce({ ...firstKey, notes: [...own, ...firstKey.notes] }, openedLog);
   } catch (error) {
     // A signal's stop takes away what the start still needs, and a signal may come while a failed start is undone.

@@ -33,6 +33,16 @@ export function createPetStore(engine: Engine): PetStore {
 
     addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),
 
+    seed: (pets) =>
+      engine.transact('exclusive', async (transaction) => {
+        if ((await transaction.readLastId('pets')) > 0n) return false;
+        const rows: Row[] = [];
+        for await (const pet of pets) rows.push([pet.id, ...toRow(pet)]);
+        await transaction.insert('pets', ['id', ...COLUMNS], rows);
+        await transaction.writeLastId('pets', BigInt(rows.length));
+        return true;
+      }),
+
     async update(old, newPet) {
       const { id } = old;
       const row = toRow(newPet);

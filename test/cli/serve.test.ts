@@ -9,6 +9,7 @@ import { createTestDatabase } from '../support/postgres.ts';
 import {
   assertRefused,
   type RunningService,
+  readStart,
   runProgram,
   startService,
 } from '../support/program.ts';
@@ -118,6 +119,46 @@ describe('serve', { concurrency: 2 }, () => {
       assertRefused(await runProgram(args, { cwd }), 1, line);
     });
   }
+
+  for (const engine of ['sqlite', 'postgresql']) {
+    test(`serve › --seed, of two services with workers at once, on ${engine} › adds the pets once`, async () => {
+      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+      const database = place?.address ?? 'sqlite:seed.db';
+      const args = ['--seed', '100', '--workers', '2', '--database', database];
+      const folder = createProcessFolder();
+      const start = () => startService(args, { cwd: folder });
+      await using stack = new AsyncDisposableStack();
+      const services = await Promise.all([start(), start()]);
+      for (const service of services) stack.use(service);
+      const said = services.map((service) => readStart(service).split('\n')[1]).sort();
+      assert.deepEqual(said, [
+        '100 sample pets are added',
+        'no sample pets are added: the store has pets, or had some',
+      ]);
+      const key = services.map((service) => service.key).join('');
+      const headers = { authorization: `Bearer ${key}` };
+      const answer = await fetch(`${services[0]?.url}/v1/pets?limit=100`, { headers });
+      assert.equal(((await answer.json()) as unknown[]).length, 100);
+      assert.equal(answer.headers.get('link'), null);
+    });
+  }
+
+  test('serve › --seed, in memory › is a service with pets to try', async () => {
+    const args = ['--seed', '3', '--database', 'sqlite::memory:'];
+    await using service = await startService(args, { cwd });
+    const headers = { authorization: `Bearer ${service.key}` };
+    const answer = await fetch(`${service.url}/v1/pets`, { headers });
+    assert.equal(((await answer.json()) as unknown[]).length, 3);
+  });
+
+  test('serve › --seed in production › is refused', async () => {
+    const folder = createProcessFolder();
+    assertRefused(
+      await runProgram(['serve', '--seed', '3', '--environment', 'production'], { cwd: folder }),
+      2,
+      "option '--seed <count>', or PETSTORE_SEED, is only for staging",
+    );
+  });
 
   test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
     const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];

@@ -1,7 +1,7 @@
 /** The seed of a run with random numbers. */
 
 import { randomInt } from 'node:crypto';
-import type { createRandom } from '../../src/cli/pet-file/sample.ts';
+import type { createRandom } from '../../src/sample.ts';
 
 /** Printed, so that a run can be repeated; the timing of the machine is not repeated. */
 export const SEED = Number(process.env.TEST_CRASH_SEED ?? randomInt(2 ** 31));

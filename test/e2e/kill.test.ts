@@ -1,7 +1,7 @@
 /** A few kills during creates; `npm run crash` has many, of more kinds, on both engines. */
 
 import { test } from 'node:test';
-import { createRandom } from '../../src/cli/pet-file/sample.ts';
+import { createRandom } from '../../src/sample.ts';
 import { crash } from '../durability/crash.ts';
 import { SEED } from '../durability/random.ts';
 import { startOnSqlite } from '../durability/subject-sqlite.ts';

@@ -1,6 +1,6 @@
 /** Random choices that are the same for the same seed, and cheap. */
 
-import { createRandom } from '../../src/cli/pet-file/sample.ts';
+import { createRandom } from '../../src/sample.ts';
 
 export interface Dice {
   /** A whole number from 0 up to, and without, the bound. */

@@ -3,11 +3,11 @@
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { Pet } from '../../pet.ts';
+import { generatePets, type SampleOptions } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
-import { generatePets, type SampleOptions } from '../pet-file/sample.ts';
 import { Progress, type ProgressStream } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 

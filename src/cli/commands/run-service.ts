@@ -22,6 +22,9 @@ export function addServe(program: Command): void {
           "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit",
         );
       }
+      if (options.seed !== undefined && options.environment === 'production') {
+        throw new UsageError("option '--seed <count>', or PETSTORE_SEED, is only for staging");
+      }
       // Loading Fastify takes longer than most commands, so only those that need it do.
       const { serve } = await import('../../service/serve.ts');
       await serve(options);

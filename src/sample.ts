@@ -1,6 +1,6 @@
 /** Sample pets: believable ones, of which each seed has its own, always the same. */
 
-import type { Pet } from '../../pet.ts';
+import type { Pet } from './pet.ts';
 
 /** By category. */
 const NAMES: readonly (readonly string[])[] = [
