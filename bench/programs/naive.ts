@@ -49,6 +49,7 @@ const app = await createApp({
   log: openLog('info').log,
   environment: 'staging',
   corsOrigin: ['*'],
+  rehearse: false,
   retireGetPet: false,
 });
 await app.listen({ host: '127.0.0.1', port: Number(port) });

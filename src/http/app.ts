@@ -8,6 +8,7 @@ import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { createFairQueues } from './hooks/fair-queue.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
+import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
 import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
@@ -25,7 +26,7 @@ declare module 'fastify' {
 /** The options of `serve` that requests depend on. */
 type Served = Pick<
   ServeOptions,
-  'environment' | 'baseUrl' | 'corsOrigin' | 'trustProxy' | 'retireGetPet'
+  'environment' | 'baseUrl' | 'corsOrigin' | 'trustProxy' | 'rehearse' | 'retireGetPet'
 >;
 
 export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
@@ -66,6 +67,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       const { authenticate, authenticateAgain } = createAuthenticate(store.keys, environment, now);
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
+      if (options.rehearse) {
+        v1.decorateRequest('losesAnswer', false);
+        v1.addHook('preHandler', createRehearse());
+        v1.addHook('onSend', loseAnswer);
+      }
       // After the body has come: a slow body takes no place.
       v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticateAgain);

@@ -70,6 +70,7 @@ export const FIELD_NAMES: readonly string[] = [
   'Content-Encoding',
   'Content-Length',
   'Content-Type',
+  'Preference-Applied',
   'Vary',
 ];
 

@@ -46,6 +46,9 @@ export const HTTP_LIMITS = {
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
   WAITING_MAX: limit(2_000, 'reads of a key that wait, and its creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait of a request for its turn', RETRY, REFUSALS),
+  DELAYED_MAX: limit(100, 'requests that `Prefer: delay` delays', RETRY, REFUSALS),
+  // Below IDLE_MS_MAX, and the usual limit of a proxy.
+  DELAY_SECONDS_MAX: limit(30, 'the delay by `Prefer: delay`', '400', REFUSALS),
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429', REFUSALS),
   CACHED_KEYS_MAX: limit(1_000, 'cached API keys', 'the cache is emptied'),
   // A revocation must hold within 1 s.

@@ -90,6 +90,11 @@ export const SERVE_OPTIONS = {
     ...count(1, SEED_MAX),
     description: 'add so many sample pets to a new store, only in staging',
   },
+  rehearse: {
+    ...SWITCH,
+    description: 'a request gets the failure that its Prefer names, only in staging',
+    default: false,
+  },
   retireGetPet: {
     ...SWITCH,
     description: 'answer 410 on the deprecated GET /v1/pets/{petId}',

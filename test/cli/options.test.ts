@@ -133,6 +133,7 @@ for (const [flag, must, bad] of [
   ['--seed', 'from 1 to 10000', ['', '0', '-1', '10001', '1.5', 'all']],
   ['--format', 'csv, json, ndjson', ['', 'xml', 'CSV']],
   ['--count', 'from 0 to 1000000000', ['', '-1', '1.5', '1e3', '1000000001']],
+  ['--rehearse', 'true or false', ['', 'yes', '1', 'TRUE']],
   ['--retire-get-pet', 'true or false', ['', 'yes', '1', 'TRUE']],
   [
     '--name',
@@ -251,6 +252,7 @@ test('options › nothing given › is the default', () => {
   assert.equal(parse(getOption('--workers'), [], {}), 1);
   assert.equal(parse(getOption('--rate-limit'), [], {}), undefined);
   assert.equal(parse(getOption('--rate-limit-burst'), [], {}), undefined);
+  assert.equal(parse(getOption('--rehearse'), [], {}), false);
   assert.equal(parse(getOption('--retire-get-pet'), [], {}), false);
   assert.equal(parse(getOption('--overlap'), [], {}), 86_400_000);
   assert.equal(parse(getOption('--base-url'), [], {}), undefined);

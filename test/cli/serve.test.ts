@@ -151,14 +151,28 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(((await answer.json()) as unknown[]).length, 3);
   });
 
-  test('serve › --seed in production › is refused', async () => {
-    const folder = createProcessFolder();
-    assertRefused(
-      await runProgram(['serve', '--seed', '3', '--environment', 'production'], { cwd: folder }),
-      2,
-      "option '--seed <count>', or PETSTORE_SEED, is only for staging",
-    );
+  test('serve › --rehearse › a request gets the failure that it asks for', async () => {
+    await using service = await startService([...inMemory, '--rehearse'], { cwd });
+    const headers = { authorization: `Bearer ${service.key}`, prefer: 'status=503' };
+    const answer = await fetch(`${service.url}/v1/pets`, { headers });
+    assert.equal(answer.status, 503);
+    assert.equal(answer.headers.get('retry-after'), '1');
   });
+
+  for (const [args, env, line] of [
+    [['--seed', '3'], {}, "option '--seed', or PETSTORE_SEED, is only for staging"],
+    [['--rehearse'], {}, "option '--rehearse', or PETSTORE_REHEARSE, is only for staging"],
+    [
+      [],
+      { PETSTORE_REHEARSE: 'true' },
+      "option '--rehearse', or PETSTORE_REHEARSE, is only for staging",
+    ],
+  ] as const) {
+    test(`serve › ${args.join(' ')} ${Object.keys(env)} in production › exits with 2 and one line`, async () => {
+      const command = ['serve', '--environment', 'production', ...args];
+      assertRefused(await runProgram(command, { cwd, env }), 2, line);
+    });
+  }
 
   test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
     const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];

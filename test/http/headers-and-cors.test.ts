@@ -194,7 +194,8 @@ for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nothing', '/livez', '/openapi
       'access-control-allow-origin': '*',
       'access-control-expose-headers': EXPOSED,
       'access-control-allow-methods': 'GET, HEAD, POST',
-      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, X-Request-Id',
+      'access-control-allow-headers':
+        'Authorization, Content-Type, Idempotency-Key, Prefer, X-Request-Id',
       'access-control-max-age': '7200',
     });
   });

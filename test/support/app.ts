@@ -36,6 +36,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     log: createLog('info', (line) => log.push(JSON.parse(line))),
     environment,
     corsOrigin: ['*'],
+    rehearse: false,
     retireGetPet: false,
     ...options,
   });

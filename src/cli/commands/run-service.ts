@@ -22,8 +22,10 @@ export function addServe(program: Command): void {
           "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit",
         );
       }
-      if (options.seed !== undefined && options.environment === 'production') {
-        throw new UsageError("option '--seed <count>', or PETSTORE_SEED, is only for staging");
+      for (const name of ['seed', 'rehearse'] as const) {
+        if (!options[name] || options.environment === 'staging') continue;
+        const variable = `PETSTORE_${name.toUpperCase()}`;
+        throw new UsageError(`option '--${name}', or ${variable}, is only for staging`);
       }
       // Loading Fastify takes longer than most commands, so only those that need it do.
       const { serve } = await import('../../service/serve.ts');

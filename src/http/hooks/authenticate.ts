@@ -20,6 +20,8 @@ const TOUCH_MS_MIN = 60_000;
 /** Without `$`: a match is never tried again from an earlier character. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
 const CHALLENGE = 'Bearer realm="petstore"';
+/** The value of `WWW-Authenticate` if a credential was sent. */
+export const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
 const OTHER_ENVIRONMENT = 'other environment';
 
 declare module 'fastify' {
@@ -111,7 +113,7 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
         return;
       }
       request.refusal = { code: 'unauthorized', reason };
-      reply.header('www-authenticate', CHALLENGE + (token === '' ? '' : ', error="invalid_token"'));
+      reply.header('www-authenticate', token === '' ? CHALLENGE : INVALID_TOKEN);
       done(new PetstoreError('unauthorized'));
     };
     const found = findKey(token);

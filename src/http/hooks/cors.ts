@@ -8,9 +8,13 @@ import { SERVED_METHODS } from '../protocol/methods.ts';
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.values(parameters));
 const FIELDS = PARAMETERS.filter(({ place }) => place === 'header').map(({ name }) => name);
-const ALLOWED_HEADERS = ['Authorization', 'Content-Type', ...new Set(FIELDS), 'X-Request-Id'].join(
-  ', ',
-);
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  ...new Set(FIELDS),
+  'Prefer',
+  'X-Request-Id',
+].join(', ');
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 

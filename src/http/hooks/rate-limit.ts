@@ -18,6 +18,11 @@ export interface RateLimiter {
   take(keyId: number): number;
 }
 
+/** The value of `RateLimit` for a key that may send so many more requests now. */
+export function toRateLimit(left: number): string {
+  return `"default";r=${left};t=${RETRY_AFTER_SECONDS}`;
+}
+
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
 export function createRateLimit(limiter: RateLimiter) {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
@@ -25,7 +30,7 @@ export function createRateLimit(limiter: RateLimiter) {
   return function rateLimit(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const left = limiter.take(request.keyId as number);
     reply.header('ratelimit-policy', policy);
-    reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
+    reply.header('ratelimit', toRateLimit(Math.max(0, left)));
     if (left >= 0) {
       done();
       return;

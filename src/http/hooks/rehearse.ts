@@ -1,0 +1,135 @@
+/** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
+
+import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { RETRY_AFTER_SECONDS } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { SERVED_METHODS } from '../protocol/methods.ts';
+import { INVALID_TOKEN } from './authenticate.ts';
+import { toRateLimit } from './rate-limit.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether its connection is closed in place of an answer. */
+    losesAnswer: boolean;
+  }
+}
+
+const CODES: ReadonlyMap<string, ErrorCode> = new Map(
+  Object.entries(ERRORS).map(([code, { status }]) => [String(status), code as ErrorCode]),
+);
+
+const CLOSE = { connection: 'close' };
+
+/** The header fields that an error has beside those of its handler. */
+const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
+  unauthorized: { 'www-authenticate': INVALID_TOKEN },
+  method_not_allowed: { allow: SERVED_METHODS.join(', ') },
+  request_timeout: CLOSE,
+  payload_too_large: CLOSE,
+  rate_limited: { 'retry-after': RETRY_AFTER_SECONDS, ratelimit: toRateLimit(0) },
+  headers_too_large: CLOSE,
+};
+
+interface Failure {
+  readonly status: string | undefined;
+  readonly delay: string | undefined;
+  readonly losesAnswer: boolean;
+}
+
+/**
+ * What a `Prefer` asks for. RFC 7240: other preferences are ignored, and the first one of a name counts.
+ *
+ * @throws PetstoreError `bad_request` for a value that cannot be rehearsed.
+ */
+function parsePrefer(prefer: string): Failure {
+  const values = new Map<string, string>();
+  for (const preference of prefer.split(',')) {
+    const [withoutParameters = ''] = preference.split(';');
+    const [name = '', ...value] = withoutParameters.split('=').map((part) => part.trim());
+    const key = name.toLowerCase();
+    if (!values.has(key)) values.set(key, value.join('=').replaceAll('"', ''));
+  }
+  const status = values.get('status');
+  if (status !== undefined && !CODES.has(status)) {
+    throw refuse(`status must be one of ${[...CODES.keys()].join(', ')}`);
+  }
+  const delay = values.get('delay');
+  if (delay !== undefined && !isDelay(delay)) {
+    throw refuse(`delay must be a number of seconds from 0 to ${LIMITS.DELAY_SECONDS_MAX}`);
+  }
+  const loses = values.get('lose-answer');
+  if (loses) throw refuse('lose-answer must have no value');
+  return { status, delay, losesAnswer: loses !== undefined };
+}
+
+function isDelay(text: string): boolean {
+  return /^\d{1,2}(?:\.\d{1,3})?$/.test(text) && Number(text) <= LIMITS.DELAY_SECONDS_MAX;
+}
+
+function refuse(rule: string): PetstoreError {
+  return new PetstoreError('bad_request', `Prefer: ${rule}`);
+}
+
+/** The hook before the fair queue: a request that is delayed takes no place there. */
+export function createRehearse() {
+  let delayed = 0;
+
+  return function rehearse(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    const { prefer } = request.headers;
+    if (prefer === undefined) {
+      done();
+      return;
+    }
+    const { status, delay, losesAnswer } = parsePrefer(String(prefer));
+    const applied: string[] = [];
+    if (status !== undefined) applied.push(`status=${status}`);
+    if (delay !== undefined) applied.push(`delay=${delay}`);
+    request.losesAnswer = losesAnswer;
+    const goOn = () => {
+      if (applied.length > 0) reply.header('preference-applied', applied.join(', '));
+      fail(CODES.get(status ?? ''), request, reply, done);
+    };
+    if (delay === undefined) goOn();
+    else if (delayed >= LIMITS.DELAYED_MAX) {
+      done(new PetstoreError('unavailable', 'too many requests are delayed by Prefer'));
+    } else {
+      delayed += 1;
+      // Also if the client has gone: it may send the request again while the work is done for the first one.
+      setTimeout(() => {
+        delayed -= 1;
+        goOn();
+      }, Number(delay) * 1_000).unref();
+    }
+  };
+}
+
+function fail(
+  code: ErrorCode | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: Done,
+): void {
+  if (code === undefined) {
+    done();
+    return;
+  }
+  request.refusal = { code, reason: 'rehearsed' };
+  reply.headers(FIELDS[code] ?? {});
+  done(new PetstoreError(code));
+}
+
+/**
+ * The last `onSend` hook. A replayed answer is sent: a client that repeats the whole request, with its `Prefer`, then
+ * gets the pet.
+ */
+export function loseAnswer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  _payload: unknown,
+  done: Done,
+): void {
+  const isLost = request.losesAnswer && !reply.hasHeader('idempotency-replayed');
+  if (isLost) request.raw.socket.destroy();
+  done();
+}

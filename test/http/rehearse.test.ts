@@ -1,0 +1,170 @@
+/** `serve --rehearse`: the failures that a request asks for by `Prefer`, and what is done behind them. */
+
+import assert from 'node:assert/strict';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { after, describe, test } from 'node:test';
+import { LIMITS } from '../../src/http/limits.ts';
+import { addKey, startTestApp } from '../support/app.ts';
+import { assertError, assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
+import { type Answer, exchange } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const REX = '{"name":"Rex","categoryId":3}';
+
+const service = await startTestApp({ rehearse: true });
+after(() => service[Symbol.asyncDispose]());
+const { port, store, authorization } = service;
+
+const list = (headers: OutgoingHttpHeaders): Promise<Answer> =>
+  send(port, { path: '/v1/pets', headers: { ...authorization, ...headers } });
+
+const create = (headers: OutgoingHttpHeaders): Promise<Answer> =>
+  send(port, {
+    ...{ method: 'POST', path: '/v1/pets', body: REX },
+    headers: { ...authorization, ...headers },
+  });
+
+/** The bytes of a create. */
+const toBytes = (fields: string): string =>
+  `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization.authorization}\r\n${fields}\r\nContent-Length: ${REX.length}\r\n\r\n${REX}`;
+
+const FIELDS: Partial<Record<Code, Readonly<Record<string, string>>>> = {
+  unauthorized: { 'www-authenticate': 'Bearer realm="petstore", error="invalid_token"' },
+  method_not_allowed: { allow: 'GET, HEAD, POST, OPTIONS' },
+  request_timeout: { connection: 'close' },
+  payload_too_large: { connection: 'close' },
+  rate_limited: { 'retry-after': '1', ratelimit: '"default";r=0;t=1' },
+  headers_too_large: { connection: 'close' },
+  unavailable: { 'retry-after': '1' },
+};
+
+describe('rehearse', { concurrency: true }, () => {
+  for (const [code, status] of Object.entries(STATUS_OF) as [Code, number][]) {
+    test(`rehearse › Prefer: status=${status} › answers ${code} with its header fields`, async () => {
+      const answer = await list({ prefer: `status=${status}` });
+      assertError(answer, code, /./);
+      assert.equal(answer.headers['preference-applied'], `status=${status}`);
+      for (const [name, value] of Object.entries(FIELDS[code] ?? {})) {
+        assert.equal(answer.headers[name], value, name);
+      }
+    });
+  }
+
+  test('rehearse › a create with Prefer: status=503 › is not done, and has a line in the log', async () => {
+    const key = { 'idempotency-key': 'refused' };
+    const sent = { ...key, 'x-request-id': 'rehearsed-503' };
+    assert.equal((await create({ ...sent, prefer: 'status=503' })).status, 503);
+    const created = await create(key);
+    assertJson(created, 201);
+    assert.equal(created.headers['idempotency-replayed'], undefined);
+    const line = service.log.find(({ requestId }) => requestId === 'rehearsed-503');
+    assert.equal(line?.reason, 'rehearsed');
+  });
+
+  for (const prefer of ['', 'Prefer: lose-answer\r\n']) {
+    test(`rehearse › a create with Prefer: lose-answer, sent again ${prefer.trim()} › is done once, and its second answer comes`, async () => {
+      const key = `Idempotency-Key: lost${prefer.length}`;
+      assert.equal(await exchange(port, toBytes(`${key}\r\nPrefer: lose-answer`)), '');
+      const again = await exchange(port, toBytes(`${key}\r\n${prefer}Connection: close`));
+      assert.match(again, /^HTTP\/1\.1 201 Created\r\n/);
+      assert.match(again, /\r\nIdempotency-Replayed: true\r\n/);
+      assert.match(again, /\r\n\r\n\{"id":\d+,"name":"Rex","categoryId":3\}$/);
+    });
+  }
+
+  test('rehearse › Prefer: delay › waits, and the answer says so', async () => {
+    const sentAt = performance.now();
+    const answer = await list({ prefer: 'delay=0.4, status=429' });
+    // A timer may end a part of a millisecond early.
+    assert.ok(performance.now() - sentAt > 400 - 2);
+    assertError(answer, 'rate_limited', /./);
+    assert.equal(answer.headers['preference-applied'], 'status=429, delay=0.4');
+  });
+
+  for (const prefer of [
+    ...['status=200', 'status=4290', 'status', 'status=', 'status=abc', 'status=-1'],
+    ...['delay=31', 'delay=-1', 'delay=1e1', 'delay', 'delay=long', 'delay=1.0001'],
+    ...['lose-answer=false', 'lose-answer, status=999', 'return=minimal, delay=x'],
+  ]) {
+    test(`rehearse › Prefer: ${prefer} › answers 400 and names Prefer`, async () => {
+      assertError(await list({ prefer }), 'bad_request', /^Prefer: [a-z-]+ must /);
+    });
+  }
+
+  for (const [prefer, status, applied] of [
+    ['respond-async, wait=10', 200, undefined],
+    ['return=minimal; foo="a b", STATUS = "503" ; x=y', 503, 'status=503'],
+    ['status=410, status=503', 410, 'status=410'],
+    ['delay=0', 200, 'delay=0'],
+    ['', 200, undefined],
+  ] as const) {
+    test(`rehearse › Prefer: ${prefer} › is read as RFC 7240 says`, async () => {
+      const answer = await list({ prefer });
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers['preference-applied'], applied);
+    });
+  }
+
+  for (const prefer of ['status=503', 'lose-answer', 'delay=30', 'status=nonsense']) {
+    test(`rehearse › Prefer: ${prefer} without a key › is 401 at once`, async () => {
+      const answer = await send(port, { path: '/v1/pets', headers: { prefer } });
+      assertError(answer, 'unauthorized', /^a valid API key is required/);
+      assert.equal(answer.headers['www-authenticate'], 'Bearer realm="petstore"');
+      assert.equal(answer.headers['preference-applied'], undefined);
+    });
+  }
+
+  test('rehearse › a page without a key, with Prefer: status=503 › is answered as ever', async () => {
+    const answer = await send(port, { path: '/livez', headers: { prefer: 'status=503' } });
+    assert.equal(answer.status, 200);
+  });
+});
+
+test('rehearse › more delayed requests than a process takes › are 503, and others are answered', async () => {
+  await using app = await startTestApp({ rehearse: true });
+  const delayed = { ...app.authorization, prefer: 'delay=30' };
+  const waiting = new AbortController();
+  const sent = Array.from({ length: LIMITS.DELAYED_MAX }, () =>
+    send(app.port, { path: '/v1/pets', headers: delayed, signal: waiting.signal }),
+  );
+  const ended = Promise.allSettled(sent);
+  await until(() => app.app.readConnections().requestsAtWork === LIMITS.DELAYED_MAX);
+  const refused = await send(app.port, { path: '/v1/pets', headers: delayed });
+  assertError(refused, 'unavailable', /./);
+  assert.equal(refused.headers['preference-applied'], undefined);
+  assertJson(await send(app.port, { path: '/v1/pets', headers: app.authorization }), 200);
+  waiting.abort();
+  await ended;
+});
+
+test('rehearse › a create with Prefer: delay whose client goes › is done', async () => {
+  await using app = await startTestApp({ rehearse: true });
+  const sent = { method: 'POST', path: '/v1/pets', body: REX };
+  const client = new AbortController();
+  const headers = { ...app.authorization, prefer: 'delay=3' };
+  const answer = send(app.port, { ...sent, headers, signal: client.signal });
+  await until(() => app.app.readConnections().requestsAtWork === 1);
+  client.abort();
+  await assert.rejects(answer);
+  await until(async () => (await app.store.pets.count()) === 1);
+});
+
+test('rehearse › a key that is revoked during the delay › is 401', async () => {
+  const key = await addKey(store, { environment: 'staging' });
+  const headers = { authorization: `Bearer ${key}`, prefer: 'delay=3' };
+  const answer = send(port, { path: '/v1/pets', headers });
+  const id = (await store.keys.list()).at(-1)?.id ?? 0;
+  await until(() => service.app.readConnections().requestsAtWork === 1);
+  await store.keys.revoke(id, Date.now());
+  assertError(await answer, 'unauthorized', /^a valid API key is required/);
+});
+
+test('rehearse › without the option › Prefer does nothing', async () => {
+  await using plain = await startTestApp();
+  for (const prefer of ['status=503', 'lose-answer', 'delay=30', 'status=nonsense']) {
+    const headers = { ...plain.authorization, prefer };
+    const answer = await send(plain.port, { path: '/v1/pets', headers });
+    assertJson(answer, 200);
+    assert.equal(answer.headers['preference-applied'], undefined);
+  }
+});
