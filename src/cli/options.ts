@@ -11,7 +11,7 @@ import {
   PET_FILTERS,
   parseFieldText,
 } from '../pet.ts';
-import { count, DATABASE, type OptionRow, SWITCH } from '../service/option-kinds.ts';
+import { count, DATABASE, type OptionRow } from '../service/option-kinds.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
@@ -128,8 +128,7 @@ export const keepOption = () =>
       'make a dated backup in the directory <file>, and keep so many of them; without it one backup, as <file>',
   });
 
-export const jsonOption = () =>
-  toOption('json', { ...SWITCH, description: 'as JSON', default: false });
+export const jsonOption = () => new Option('--json', 'as JSON').default(false);
 
 export const nameOption = () =>
   new Option('--name <name>', 'the name of the key, such as who uses it')
@@ -143,11 +142,7 @@ export const expiresOption = () =>
   ).argParser((text: string) => parseDuration(text, 1));
 
 export const readOnlyOption = () =>
-  toOption('readOnly', {
-    ...SWITCH,
-    description: 'the key may list and get pets, but not add any',
-    default: false,
-  });
+  new Option('--read-only', 'the key may list and get pets, but not add any').default(false);
 
 export const overlapOption = () =>
   new Option('--overlap <duration>', 'how long the old key still works, such as 24h, 30m or 0s')

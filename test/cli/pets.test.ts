@@ -103,7 +103,7 @@ describe('pets', { concurrency: 2 }, () => {
         '',
       ),
     );
-    assert.deepEqual(JSON.parse((await folder.pets('get', '1', '--json')).stdout), {
+    assert.deepEqual(JSON.parse((await folder.pets('get', '--json', '1')).stdout), {
       ...{ id: 1, name, categoryId: 3 },
     });
   });
