@@ -1,8 +1,10 @@
 /** Tables of commands. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { toTable } from '../../src/cli/output.ts';
+import { startProgram } from '../support/program.ts';
 
 for (const [what, name, width] of [
   ['ASCII', 'Rex', 3],
@@ -31,6 +33,24 @@ for (const [what, name, width] of [
     assert.match(table, /^NAME {38}ID\n/);
   });
 }
+
+test('toTable › a column whose widest cell is of wide characters › is as wide', async () => {
+  const table = [
+    ['A', 'B'],
+    ['小白', 'x'],
+  ];
+  assert.equal(await toTable(table), 'A     B\n小白  x\n');
+});
+
+test('a command whose reader closes its end › ends with 0, and says nothing', async () => {
+  await using program = startProgram(['pets', 'generate', '--count', '100000'], { cwd: '/' });
+  const { stdout } = program.process;
+  assert.ok(stdout);
+  await once(stdout, 'data');
+  stdout.destroy();
+  const { status, stderr } = await program.finished;
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+});
 
 test('toTable › an unprintable character › is shown as its escape', async () => {
   assert.equal(await toTable([['A'], ['a\r\nb\u202e']]), 'A\na\\u000d\\u000ab\\u202e\n');
