@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import pg from 'pg';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { type RunningService, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const cwd = createProcessFolder();
 
@@ -82,6 +83,18 @@ describe('the admin listener', { concurrency: 2 }, () => {
     assert.ok(sum(metrics, 'petstore_database_connections') >= 1);
     assert.equal(sum(metrics, 'petstore_database_broken_connections_total'), 0);
     assert.ok(!metrics.includes(new URL(database.address).host));
+  });
+
+  test('/metrics › PostgreSQL ends a connection without work › counts it as broken', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createTestDatabase();
+    const args = ['--database', database.address, '--admin-port', '0'];
+    await using service = await startService(args, { cwd });
+    assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
+    await endSessions(database.address);
+    const name = 'petstore_database_broken_connections_total';
+    await until(async () => sum(await readMetrics(service), name) > 0);
   });
 
   test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {

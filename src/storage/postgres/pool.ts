@@ -30,7 +30,7 @@ export class ConnectionPool {
     this.#hosts = hosts;
     this.#config = config;
     this.#answerMsMax = config.query_timeout ?? Infinity;
-    this.#pool = createPool(hosts, config);
+    this.#pool = this.#openPool();
   }
 
   get connections(): PoolConnections {
@@ -68,13 +68,20 @@ export class ConnectionPool {
   /** The other connections of a silent pool are most likely silent too. Those at work end with it. */
   #replace(silent: pg.Pool): void {
     if (silent !== this.#pool) return;
-    this.#pool = createPool(this.#hosts, this.#config);
+    this.#pool = this.#openPool();
     void silent.end();
+  }
+
+  #openPool(): pg.Pool {
+    // The pool removes an idle connection that breaks; without a listener the process would end.
+    return createPool(this.#hosts, this.#config).on('error', () => {
+      this.#broken += 1;
+    });
   }
 }
 
 function createPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({
+  return new pg.Pool({
     ...config,
     Client: class extends Connection {
       constructor() {
@@ -88,9 +95,6 @@ function createPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
         (client as PooledConnection).checkWritable().then(() => done(), done),
     }),
   });
-  // An idle connection that breaks is removed by the pool; without a listener the process would end.
-  pool.on('error', () => undefined);
-  return pool;
 }
 
 /** The work's result; it is done again when the database rolled it back because of other work. */
