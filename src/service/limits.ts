@@ -12,6 +12,12 @@ export const SERVICE_LIMITS = {
   LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
   // Or twice the keys that have sent requests just now.
   BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'those without recent ones go'),
+  WORKER_ANSWER_MS_MAX: limit(
+    4_000,
+    'the time of a worker to give its metrics',
+    'they are left out',
+    'petstore_workers_answering',
+  ),
   DRAIN_MS_MAX: limit(10_000, 'the time to stop', 'connections are closed'),
 };
 

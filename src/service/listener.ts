@@ -36,6 +36,7 @@ export async function startListener(
   const metrics = registry?.createMetrics({
     connections: () => app.readConnections(),
     store: () => store.readStatistics(),
+    workers: options.workers,
     droppedLogLines: countDropped,
   });
   const isRemote = parseAddress(options.database).kind === 'postgres';

@@ -11,6 +11,8 @@ export interface Sources {
     readonly waitingRequests: number;
   };
   store(): StoreStatistics;
+  /** The number of processes that `--workers` asks for. */
+  readonly workers: number;
   droppedLogLines(): number;
 }
 
@@ -27,6 +29,8 @@ type Read = (from: Readings) => number | Iterable<Counted>;
 interface MetricHead {
   readonly help: string;
   readonly labels: readonly string[];
+  /** What several workers make of their values; by default the sum. */
+  readonly aggregator?: 'min' | 'max';
   /** Whether a store on SQLite does not have it. */
   readonly isOfPostgres?: boolean;
 }
@@ -43,6 +47,11 @@ const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
 export const METRICS: Readonly<Record<string, MetricRow>> = {
+  petstore_workers: {
+    ...gauge('The processes that --workers asks for.', ({ workers }) => workers),
+    aggregator: 'max',
+  },
+  petstore_workers_answering: gauge('The processes whose metrics are in this scrape.', () => 1),
   petstore_key_requests_total: counter(
     'Requests of each key, by the id that keys list shows.',
     ({ keyRequests }) => keyRequests.read(),

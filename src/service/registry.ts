@@ -1,11 +1,12 @@
 /** The registry of the metrics: what counts each request, and the text format of Prometheus. */
 
 import cluster from 'node:cluster';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { SERVED_METHODS } from '../http/protocol/methods.ts';
 import type { RequestLine } from '../log.ts';
 import { Durations, Tally } from './counts.ts';
 import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
+import { answerPrimary } from './worker-metrics.ts';
 
 /** Starts to count in this process. The primary of several workers asks each for its metrics. */
 export function createMetrics(sources: Sources) {
@@ -14,11 +15,7 @@ export function createMetrics(sources: Sources) {
   const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
   const readings = { ...sources, ...counts };
   for (const [name, row] of Object.entries(METRICS)) register(registry, name, row, readings);
-  if (cluster.isWorker) {
-    AggregatorRegistry.setRegistries(registry);
-    // Its constructor adds the listener that answers the primary.
-    new AggregatorRegistry();
-  }
+  if (cluster.isWorker) answerPrimary(registry);
   return {
     count: (line: RequestLine) => countRequest(readings, line),
     read: () => registry.metrics(),
@@ -26,7 +23,7 @@ export function createMetrics(sources: Sources) {
 }
 
 function register(registry: Registry, name: string, row: MetricRow, readings: Readings): void {
-  const { help, labels: labelNames, isOfPostgres } = row;
+  const { help, labels: labelNames, aggregator = 'sum', isOfPostgres } = row;
   if (isOfPostgres && readings.store().connections === undefined) return;
   if (row.kind === 'histogram') {
     registry.registerMetric(row.read(readings).toMetric(name, help));
@@ -37,6 +34,7 @@ function register(registry: Registry, name: string, row: MetricRow, readings: Re
     name,
     help,
     labelNames,
+    aggregator,
     registers: [registry],
     collect() {
       this.reset();

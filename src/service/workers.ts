@@ -52,10 +52,8 @@ export class Workers {
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const service = { port, stop: () => this.stop() };
     if (adminPort === undefined) return service;
-    const { AggregatorRegistry } = await import('prom-client');
-    const registry = new AggregatorRegistry();
-    // It throws when a worker is silent for 5 s.
-    return { ...service, readMetrics: () => registry.clusterMetrics() };
+    const { createWorkerMetrics } = await import('./worker-metrics.ts');
+    return { ...service, readMetrics: createWorkerMetrics() };
   }
 
   /** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */

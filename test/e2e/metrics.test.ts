@@ -1,39 +1,20 @@
 /** The admin listener of the real program: what it counts, over all processes, and who may see it. */
 
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import pg from 'pg';
+import { listChildren } from '../support/children.ts';
 import { runCommand } from '../support/command.ts';
+import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
-import { type RunningService, readStart, runProgram, startService } from '../support/program.ts';
+import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
+const NO_PROC = !existsSync('/proc') && 'the workers of a process are found in /proc';
+
 const cwd = createProcessFolder();
-
-/** The address that the start tells. */
-function getAdmin(service: RunningService): string {
-  const start = readStart(service);
-  const [, url] = /metrics at (http:\S+)\/metrics/.exec(start) ?? [];
-  assert.ok(url, start);
-  return url;
-}
-
-async function readMetrics(service: RunningService): Promise<string> {
-  const answer = await fetch(`${getAdmin(service)}/metrics`);
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-  return answer.text();
-}
-
-/** The sum of all series of that name whose labels include these. */
-function sum(metrics: string, name: string, ...labels: string[]): number {
-  return metrics
-    .split('\n')
-    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
-    .filter((line) => labels.every((label) => line.includes(label)))
-    .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
-}
 
 const REQUESTS = 'petstore_http_request_duration_seconds_count';
 
@@ -74,6 +55,30 @@ describe('the admin listener', { concurrency: 2 }, () => {
       assert.ok(!metrics.includes(key));
     });
   }
+
+  test('/metrics › frozen workers › has the others, and is 503 when none is left', {
+    skip: NO_PROC,
+  }, async () => {
+    const args = ['--database', 'sqlite:frozen.db', '--workers', '3', '--admin-port', '0'];
+    await using service = await startService(args, { cwd });
+    const url = `${getAdmin(service)}/metrics`;
+    const [frozen = 0, ...others] = await listChildren(service.process.pid);
+    try {
+      process.kill(frozen, 'SIGSTOP');
+      const metrics = await readMetrics(service);
+      assert.equal(sum(metrics, 'petstore_workers'), 3);
+      assert.equal(sum(metrics, 'petstore_workers_answering'), 2);
+      for (const pid of others) process.kill(pid, 'SIGSTOP');
+      const answers = await Promise.all([fetch(url), fetch(url)]);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [503, 503],
+      );
+    } finally {
+      for (const pid of [frozen, ...others]) process.kill(pid, 'SIGCONT');
+    }
+    await until(async () => sum(await readMetrics(service), 'petstore_workers_answering') === 3);
+  });
 
   test('/metrics › on PostgreSQL › has the connections to it, and not its password', async () => {
     await using database = await createTestDatabase();

@@ -20,6 +20,7 @@ function create(store = STORE) {
   return createMetrics({
     connections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
     store: () => store,
+    workers: 3,
     droppedLogLines: () => 8,
   });
 }
@@ -29,6 +30,8 @@ test('metrics › what is read at a scrape › is its value, however often', asy
   await metrics.read();
   const text = await metrics.read();
   for (const line of [
+    'petstore_workers 3',
+    'petstore_workers_answering 1',
     'petstore_http_connections 5',
     'petstore_http_requests_in_flight 6',
     'petstore_http_waiting_requests 8',
