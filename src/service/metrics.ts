@@ -2,6 +2,7 @@
 
 import type { StoreStatistics } from '../store.ts';
 import type { Counted, Durations, Tally } from './counts.ts';
+import { VERSION } from './version.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
@@ -47,6 +48,15 @@ const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
 export const METRICS: Readonly<Record<string, MetricRow>> = {
+  petstore_build_info: {
+    ...gauge(
+      'Always 1, with the versions of this program and of Node.',
+      () => [{ labels: [VERSION, process.version], count: 1 }],
+      'version',
+      'node',
+    ),
+    aggregator: 'max',
+  },
   petstore_workers: {
     ...gauge('The processes that --workers asks for.', ({ workers }) => workers),
     aggregator: 'max',

@@ -51,6 +51,7 @@ describe('the admin listener', { concurrency: 2 }, () => {
       assert.ok(sum(metrics, 'petstore_commit_seconds_total') > 0);
       assert.equal(sum(metrics, 'petstore_page_reads_total'), 8);
       assert.equal(sum(metrics, 'petstore_waiting_writes'), 0);
+      assert.equal(sum(metrics, 'petstore_build_info', `node="${process.version}"`), 1);
       assert.match(metrics, /^process_cpu_seconds_total /m);
       assert.ok(!metrics.includes(key));
     });

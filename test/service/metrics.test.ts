@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
 import { createMetrics } from '../../src/service/registry.ts';
+import { VERSION } from '../../src/service/version.ts';
 import type { StoreStatistics } from '../../src/store.ts';
 
 const STORE: StoreStatistics = {
@@ -30,6 +31,7 @@ test('metrics › what is read at a scrape › is its value, however often', asy
   await metrics.read();
   const text = await metrics.read();
   for (const line of [
+    `petstore_build_info{version="${VERSION}",node="${process.version}"} 1`,
     'petstore_workers 3',
     'petstore_workers_answering 1',
     'petstore_http_connections 5',
