@@ -14,12 +14,13 @@ import { boundConnections, type ConnectionStatistics } from './protocol/connecti
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
-import { addHealthRoutes } from './routes/health.ts';
+import { addHealthRoutes, checkReady } from './routes/health.ts';
 import { createServer, type HttpServerOptions } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
     readConnections: () => ConnectionStatistics & { readonly waitingRequests: number };
+    checkReady: () => Promise<void>;
   }
 }
 
@@ -55,6 +56,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...readConnections(),
     waitingRequests: queues.countWaiting(),
   }));
+  app.decorate('checkReady', () => checkReady(store, isStopping));
   app.addHook('preClose', async () => {
     stopping = true;
   });

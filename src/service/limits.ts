@@ -12,6 +12,8 @@ export const SERVICE_LIMITS = {
   LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
   // Or twice the keys that have sent requests just now.
   BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'those without recent ones go'),
+  READY_MS_MAX: limit(2_000, 'the check for `petstore_ready`', 'it is 0', 'petstore_ready'),
+  // More than READY_MS_MAX: a worker answers after its check.
   WORKER_ANSWER_MS_MAX: limit(
     4_000,
     'the time of a worker to give its metrics',

@@ -1,6 +1,7 @@
 /** The service in this process: the HTTP application on a store, listening on a port. */
 
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
@@ -36,6 +37,7 @@ export async function startListener(
   const metrics = registry?.createMetrics({
     connections: () => app.readConnections(),
     store: () => store.readStatistics(),
+    isReady: () => isReady(app),
     workers: options.workers,
     droppedLogLines: countDropped,
   });
@@ -60,6 +62,16 @@ export async function startListener(
       await app.close();
     },
   };
+}
+
+/** The answer of `/readyz`, in time for a scrape. */
+async function isReady(app: FastifyInstance): Promise<boolean> {
+  const late = wait(LIMITS.READY_MS_MAX, false, { ref: false });
+  const checked = app.checkReady().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([checked, late]);
 }
 
 /**

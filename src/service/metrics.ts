@@ -12,6 +12,7 @@ export interface Sources {
     readonly waitingRequests: number;
   };
   store(): StoreStatistics;
+  isReady(): Promise<boolean>;
   /** The number of processes that `--workers` asks for. */
   readonly workers: number;
   droppedLogLines(): number;
@@ -25,7 +26,7 @@ export interface Readings extends Sources {
 }
 
 /** The value, or a value for each combination of labels. */
-type Read = (from: Readings) => number | Iterable<Counted>;
+type Read = (from: Readings) => number | Promise<number> | Iterable<Counted>;
 
 interface MetricHead {
   readonly help: string;
@@ -56,6 +57,12 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
       'node',
     ),
     aggregator: 'max',
+  },
+  petstore_ready: {
+    ...gauge('1 if /readyz is 200 in every worker that answers, else 0.', async ({ isReady }) =>
+      Number(await isReady()),
+    ),
+    aggregator: 'min',
   },
   petstore_workers: {
     ...gauge('The processes that --workers asks for.', ({ workers }) => workers),

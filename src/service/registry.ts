@@ -36,10 +36,11 @@ function register(registry: Registry, name: string, row: MetricRow, readings: Re
     labelNames,
     aggregator,
     registers: [registry],
-    collect() {
-      this.reset();
-      const values = row.read(readings);
+    async collect() {
+      const values = await row.read(readings);
       const counted = typeof values === 'number' ? [{ labels: [], count: values }] : values;
+      // Nothing is awaited from here on: two scrapes at the same time would count twice.
+      this.reset();
       for (const { labels, count } of counted) this.labels(...labels).inc(count);
     },
   });

@@ -1,7 +1,8 @@
 /** The admin listener of the real program: what it counts, over all processes, and who may see it. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import pg from 'pg';
 import { listChildren } from '../support/children.ts';
@@ -10,7 +11,7 @@ import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
 
 const NO_PROC = !existsSync('/proc') && 'the workers of a process are found in /proc';
 
@@ -81,6 +82,18 @@ describe('the admin listener', { concurrency: 2 }, () => {
     await until(async () => sum(await readMetrics(service), 'petstore_workers_answering') === 3);
   });
 
+  for (const workers of ['1', '2']) {
+    test(`/metrics › ${workers} of --workers, a database file that is away › petstore_ready is 0, as /readyz is 503`, async () => {
+      const file = join(cwd, `away${workers}.db`);
+      const args = ['--database', `sqlite:${file}`, '--workers', workers, '--admin-port', '0'];
+      await using service = await startService(args, { cwd });
+      assert.equal(sum(await readMetrics(service), 'petstore_ready'), 1);
+      renameSync(file, `${file}.away`);
+      await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
+      await until(async () => sum(await readMetrics(service), 'petstore_ready') === 0);
+    });
+  }
+
   test('/metrics › on PostgreSQL › has the connections to it, and not its password', async () => {
     await using database = await createTestDatabase();
     const args = ['--database', database.address, '--admin-port', '0'];
@@ -101,6 +114,23 @@ describe('the admin listener', { concurrency: 2 }, () => {
     await endSessions(database.address);
     const name = 'petstore_database_broken_connections_total';
     await until(async () => sum(await readMetrics(service), name) > 0);
+  });
+
+  test('/metrics › PostgreSQL does not answer › has petstore_ready 0 long before /readyz is 503', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createTestDatabase();
+    const args = ['--database', database.address, '--database-timeout', '60'];
+    await using service = await startService([...args, '--admin-port', '0'], { cwd });
+    const other = new pg.Client(database.address);
+    await other.connect();
+    try {
+      await other.query('begin; lock table pets');
+      assert.equal(sum(await within(readMetrics(service)), 'petstore_ready'), 0);
+    } finally {
+      await other.end();
+    }
+    await until(async () => sum(await readMetrics(service), 'petstore_ready') === 1);
   });
 
   test('serve › the first key cannot be stored, with an admin port › exits with 1', async () => {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -53,10 +54,9 @@ describe('stop', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`stop › ${signal} with a body on its way › takes no new connection, answers it and exits with 0`, async () => {
       await using service = await start('--admin-port', '0');
-      const [, admin] = /metrics at (\S+)\/metrics/.exec(service.output.stdout) ?? [];
       const { socket, closed } = await open(service.port);
       await sendHalf(service, socket);
-      assert.equal((await fetch(`${admin}/readyz`)).status, 200);
+      assert.equal((await fetch(`${getAdmin(service)}/readyz`)).status, 200);
       service.process.kill(signal);
       await until(() =>
         fetch(`${service.url}/readyz`).then(
@@ -67,7 +67,8 @@ describe('stop', { concurrency: 3 }, () => {
       await setTimeout(300);
       assert.equal(service.process.exitCode, null);
       assert.equal(service.process.signalCode, null);
-      assert.equal((await fetch(`${admin}/readyz`)).status, 503);
+      assert.equal((await fetch(`${getAdmin(service)}/readyz`)).status, 503);
+      assert.equal(sum(await readMetrics(service), 'petstore_ready'), 0);
       socket.write(BODY.slice(9));
       const answer = await within(closed);
       assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);

@@ -1,14 +1,16 @@
-/** A real Prometheus that reads two workers under load: the scrape configuration, the alert rules and the dashboard of `deploy/monitoring`. */
+/** A real Prometheus that reads the service: the scrape configuration, the alert rules and the dashboard of `deploy/monitoring`. */
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { getAdmin } from '../support/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { readStart, startService } from '../support/program.ts';
+import { startCluster } from '../support/postgres-cluster.ts';
+import { type RunningService, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -36,21 +38,14 @@ test('promtool › the alert rules and the configuration › are valid', async (
   await run('promtool', ['check', 'config', join(MONITORING, 'prometheus.yml')]);
 });
 
-test('Prometheus › two workers under load › has data for every panel and every alert', async (t) => {
-  await using folder = await createFolder();
-  const cwd = folder.path;
-  await using database = await createTestDatabase();
-  await using service = await startService(
-    ['--database', database.address, '--workers', '2', '--admin-port', '0'],
-    { cwd },
-  );
-  const [, target = ''] = /metrics at http:\/\/(\S+)\/metrics/.exec(readStart(service)) ?? [];
-
+/** Resolves, when it has read the service, to a function that asks it. */
+async function startPrometheus(t: TestContext, service: RunningService, cwd: string) {
+  const { host } = new URL(getAdmin(service));
   await cp(MONITORING, cwd, { recursive: true });
   const configuration = await readFile(join(MONITORING, 'prometheus.yml'), 'utf8');
   await writeFile(
     join(cwd, 'prometheus.yml'),
-    configuration.replaceAll('127.0.0.1:9090', target).replaceAll('15s', '1s'),
+    configuration.replaceAll('127.0.0.1:9090', host).replaceAll('15s', '1s'),
   );
   const port = await getFreePort();
   const prometheus = spawn(
@@ -72,13 +67,24 @@ test('Prometheus › two workers under load › has data for every panel and eve
     return data;
   };
   const count = async (query: string) => (await ask('/api/v1/query', { query })).result.length;
-
   await until(() =>
     count('up == 1').then(
       (up) => up === 1,
       () => false,
     ),
   );
+  return { ask, count };
+}
+
+test('Prometheus › two workers under load › has data for every panel and every alert', async (t) => {
+  await using folder = await createFolder();
+  const cwd = folder.path;
+  await using database = await createTestDatabase();
+  await using service = await startService(
+    ['--database', database.address, '--workers', '2', '--admin-port', '0'],
+    { cwd },
+  );
+  const { ask, count } = await startPrometheus(t, service, cwd);
   await load(`${service.url}/v1/pets`, service.key);
   const dashboard: Dashboard = JSON.parse(
     await readFile(join(MONITORING, 'dashboard.json'), 'utf8'),
@@ -96,6 +102,22 @@ test('Prometheus › two workers under load › has data for every panel and eve
     for (const series of query.match(/[a-z_0-9]+(?=\{)/g) ?? [])
       assert.ok((await count(series)) > 0, series);
   }
+});
+
+test('Prometheus › PostgreSQL stops while nobody sends requests › raises an alert, and has the broken connection', async (t) => {
+  await using folder = await createFolder();
+  const cwd = folder.path;
+  await using cluster = await startCluster();
+  const args = ['--database', cluster.url(), '--admin-port', '0'];
+  await using service = await startService(args, { cwd });
+  const { count } = await startPrometheus(t, service, cwd);
+  const has = (query: string) => async () => (await count(query)) > 0;
+  await until(has('petstore_ready == 1'));
+  await cluster.stop();
+  await until(has('ALERTS{alertname="PetstoreNotReady",alertstate="firing"}'));
+  await until(has('petstore_database_broken_connections_total > 0'));
+  await cluster.start();
+  await until(has('petstore_ready == 1'));
 });
 
 /** Lists, creates and refusals for a while. */

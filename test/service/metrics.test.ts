@@ -21,6 +21,7 @@ function create(store = STORE) {
   return createMetrics({
     connections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
     store: () => store,
+    isReady: async () => true,
     workers: 3,
     droppedLogLines: () => 8,
   });
@@ -29,9 +30,10 @@ function create(store = STORE) {
 test('metrics › what is read at a scrape › is its value, however often', async () => {
   const metrics = create({ ...STORE, connections: { used: 1, idle: 2, waiting: 3, broken: 4 } });
   await metrics.read();
-  const text = await metrics.read();
+  const [text] = await Promise.all([metrics.read(), metrics.read()]);
   for (const line of [
     `petstore_build_info{version="${VERSION}",node="${process.version}"} 1`,
+    'petstore_ready 1',
     'petstore_workers 3',
     'petstore_workers_answering 1',
     'petstore_http_connections 5',
