@@ -33,7 +33,7 @@ export async function* readCsv(
     const row = text.replace(/\r$/, '');
     cell ??= createCellPattern(findDelimiter(row));
     const cells = splitCells(line, row, cell);
-    if (columns === undefined) columns = parseHeader(line, cells);
+    if (columns === undefined) columns = parseHeader(line, cells.map(toFieldName));
     else yield toCsvPetRow(columns, line, cells);
   }
   if (columns === undefined) parseHeader(1, []);
@@ -43,10 +43,16 @@ export async function* readCsv(
 function findDelimiter(header: string): string {
   const needed = NEW_PET_FIELDS.filter(({ optional }) => !optional);
   const found = DELIMITERS.find((delimiter) => {
-    const cells = header.replaceAll('"', '').split(delimiter);
+    const cells = header.replaceAll('"', '').split(delimiter).map(toFieldName);
     return needed.every(({ name }) => cells.includes(name));
   });
   return found ?? ',';
+}
+
+/** The field that a column of the header names in any case; the name of another column as it is. */
+function toFieldName(cell: string): string {
+  const isSame = ({ name }: NewPetField) => name.toLowerCase() === cell.toLowerCase();
+  return NEW_PET_FIELDS.find(isSame)?.name ?? cell;
 }
 
 /** Matches a cell, quoted or plain, and the delimiter behind it, which is empty behind the last cell. */

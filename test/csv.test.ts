@@ -54,6 +54,16 @@ for (const [what, text, expected] of [
     'name,categoryId\n"a\n\nb",1\nTom\n',
     [{ name: 'a\n\nb', categoryId: 1n }, 'line 5: must have 2 cells, as the header, not 1'],
   ],
+  [
+    'a header in another case',
+    'CATEGORYID;Name;STATUS;colour;Colour\n1;Tom;sold;;\n',
+    [{ name: 'Tom', categoryId: 1n, status: 'sold' }],
+  ],
+  [
+    'a column given twice, in another case',
+    'name,categoryId,Name\n',
+    ['line 1: the column "name" is given twice'],
+  ],
   ['a delimiter at the end', 'name,categoryId,\nRex,1,', [{ name: 'Rex', categoryId: 1n }]],
   ['blank rows', 'name,categoryId\r\n\r\n\n', []],
   [

@@ -141,7 +141,7 @@ describe('pets import', () => {
     [
       'no name column',
       'csv',
-      'Name,categoryId\n',
+      'title,categoryId\n',
       'line 1: the header must have the column "name"',
     ],
     [
