@@ -80,9 +80,19 @@ export interface PetStore {
 
   /**
    * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
-   * order. Resolves to their count once they are on the disk; holds at most a few thousand of them in memory.
+   * order, without a gap. Resolves once they are on the disk; holds at most a few thousand of them in memory.
+   * On SQLite it may not be called again until then.
    */
-  addAll(newPets: AsyncIterable<NewPet>): Promise<number>;
+  addAll(newPets: AsyncIterable<NewPet>): Promise<AddedPets>;
+
+  /**
+   * As `addAll`, with the ids that the pets have. Later pets get greater ids.
+   *
+   * @param skipSame leaves out each pet that the store has already, with the same content.
+   * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another
+   *   pet with the id of one, or any pet without `skipSame`.
+   */
+  addAllWithIds(pets: AsyncIterable<PlacedPet>, skipSame: boolean): Promise<AddedPets>;
 
   /**
    * Adds the pets with their ids, which count up from 1, if the store never had a pet. Holds all of them in memory.
@@ -138,6 +148,18 @@ export interface AddedOnce {
   readonly pet: Pet;
   /** Whether an earlier request added it. */
   readonly isReplay: boolean;
+}
+
+export interface AddedPets {
+  readonly count: number;
+  /** The greatest of their ids. */
+  readonly lastId: bigint;
+}
+
+export interface PlacedPet {
+  readonly pet: Pet;
+  /** Where the pet stands in its file, such as "line 3", for a message. */
+  readonly place: string;
 }
 
 export interface PetQuery extends PetFilters {

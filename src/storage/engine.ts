@@ -71,10 +71,15 @@ export interface Engine {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Inserts all the rows in their order, in one transaction that blocks other writers only during its
-   * last statement, or none when the iteration fails. Resolves to their count.
+   * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
+   * They are staged in a temporary table with the columns of `table`, and `place`, a text.
    */
-  load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number>;
+  load<T>(
+    table: string,
+    columns: readonly string[],
+    batches: AsyncIterable<readonly Row[]>,
+    work: (transaction: Transaction, staged: string) => Promise<T>,
+  ): Promise<T>;
 
   /**
    * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an

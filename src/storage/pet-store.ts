@@ -3,7 +3,8 @@
 import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { PetStore } from '../store.ts';
-import type { Engine, Row, SqlValue } from './engine.ts';
+import type { Engine, Row } from './engine.ts';
+import { addAll, addAllWithIds } from './pet-imports.ts';
 import { COLUMNS, toPet, toRow } from './pet-row.ts';
 
 /** Only a pet that is still as it was read: two corrections at once cannot undo each other. */
@@ -31,7 +32,9 @@ export function createPetStore(engine: Engine): PetStore {
       return { pet: getSame(newPet, await engine.findAdded(request)), isReplay: true };
     },
 
-    addAll: (newPets) => engine.load('pets', COLUMNS, toRows(newPets)),
+    addAll: (newPets) => addAll(engine, newPets),
+
+    addAllWithIds: (pets, skipSame) => addAllWithIds(engine, pets, skipSame),
 
     seed: (pets) =>
       engine.transact('exclusive', async (transaction) => {
@@ -70,10 +73,6 @@ export function createPetStore(engine: Engine): PetStore {
       return Number(row?.[0]);
     },
   };
-}
-
-async function* toRows(newPets: AsyncIterable<NewPet>): AsyncIterable<readonly SqlValue[]> {
-  for await (const newPet of newPets) yield toRow(newPet);
 }
 
 /** The pet that the earlier request added, when it is the one that this request asks for. */

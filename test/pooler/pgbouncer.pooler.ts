@@ -74,7 +74,7 @@ test('pgbouncer=true › an import while another client takes sessions › adds 
     stack.use(disposable(await hold(pooled, 'select 1')));
     for (let count = 0; count < 1_500; count += 1) yield REX;
   }
-  assert.equal(await store.pets.addAll(listPets()), 3_000);
+  assert.equal((await store.pets.addAll(listPets())).count, 3_000);
 });
 
 test('pgbouncer=true › pets that another session locks › are unavailable, and nothing goes on in the server', async (t) => {

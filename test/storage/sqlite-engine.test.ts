@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { Engine, Row } from '../../src/storage/engine.ts';
+import type { NewPet } from '../../src/pet.ts';
+import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { LIMITS } from '../../src/storage/limits.ts';
 import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
@@ -26,8 +27,10 @@ async function openNew(file = ':memory:') {
   return disposable(await openSqlite(file, { create: true }));
 }
 
-async function* rowsOf(...rows: readonly Row[]): AsyncGenerator<Row> {
-  yield* rows;
+function addAll(engine: Engine, ...names: readonly string[]) {
+  return createPetStore(engine).addAll(
+    ReadableStream.from(names.map((name) => ({ ...REX, name }))),
+  );
 }
 
 function unavailable(file: string, message: string) {
@@ -86,7 +89,7 @@ describe('outcomes', () => {
     await assert.rejects(engine.write({ sql: ADD, values: [] }), /Error: no$/);
     const adding = engine.transact('exclusive', ({ insert }) => insert('pets', PET, [['Rex', 1n]]));
     await assert.rejects(adding, /^Error: no$/);
-    await assert.rejects(engine.load('pets', PET, rowsOf(['Rex', 1n])), /^Error: no$/);
+    await assert.rejects(addAll(engine, 'Rex'), /^Error: no$/);
     assert.deepEqual(await engine.read('select * from pets'), []);
   });
 
@@ -99,10 +102,11 @@ describe('outcomes', () => {
     });
   });
 
-  test('engine.load › a row that breaks a rule of the table › fails with its reason and adds nothing', async () => {
+  test('pets.addAll › a row that breaks a rule of the table › fails with its reason and adds nothing', async () => {
     await using engine = await openNew();
+    const row = { ...REX, name: undefined } as unknown as NewPet;
     await assert.rejects(
-      engine.load('pets', PET, rowsOf(['Rex', 1n], [null, 1n])),
+      createPetStore(engine).addAll(ReadableStream.from([REX, row])),
       /^Error: NOT NULL constraint failed: pets.name$/,
     );
     assert.deepEqual(await engine.read('select * from pets'), []);
@@ -146,7 +150,7 @@ describe('outcomes', () => {
 
 test('pets.find › without a commit between › reads a pet once, and what is not there each time', async () => {
   await using engine = await openNew();
-  await engine.load('pets', PET, rowsOf(['Rex', 1n]));
+  await addAll(engine, 'Rex');
   for (const [id, reads] of [
     [1n, 1],
     [1n, 1],
@@ -159,7 +163,7 @@ test('pets.find › without a commit between › reads a pet once, and what is n
 });
 
 describe('locks', () => {
-  test('engine.load › while another holds the lock › waits for it, for four seconds at most', async (t) => {
+  test('pets.addAll › while another holds the lock › waits for it, for four seconds at most', async (t) => {
     const file = createFile();
     await using engine = await openNew(file);
     using other = new DatabaseSync(file);
@@ -167,7 +171,7 @@ describe('locks', () => {
     t.mock.method(performance, 'now', () => now);
     const load = () => {
       let isDone = false;
-      const loading = engine.load('pets', PET, rowsOf(['Rex', 1n])).finally(() => {
+      const loading = addAll(engine, 'Rex').finally(() => {
         isDone = true;
       });
       loading.catch(() => undefined);
@@ -184,7 +188,7 @@ describe('locks', () => {
     now = LIMITS.BUSY_MS_MAX;
     assert.ok(await early.waits());
     other.exec('commit');
-    assert.equal(await early.loading, 1);
+    assert.equal((await early.loading).count, 1);
 
     other.exec('begin immediate');
     const late = load();
@@ -247,7 +251,7 @@ describe('copies', () => {
   test('copyStore › an error of the progress › closes both', async () => {
     const [from, to] = [createFile(), createFile()];
     await using source = await openNew(from);
-    await source.load('pets', PET, rowsOf(['Rex', 1n]));
+    await addAll(source, 'Rex');
     await source.close();
     const copying = copyStore({ from: `sqlite:${from}`, to: `sqlite:${to}` }, () => {
       throw new Error('enough');
@@ -269,7 +273,7 @@ describe('copies', () => {
     /** A backup of one pet; an engine of another kind has no copy of its own. */
     const backUp = async (file: string, onProgress: (phase: string, part?: number) => void) => {
       await using engine = await openNew(createFile());
-      await engine.load('pets', PET, rowsOf(['Rex', 1n]));
+      await addAll(engine, 'Rex');
       const { foundSchema } = engine;
       const other = { foundSchema, transact: engine.transact.bind(engine) } as Partial<Engine>;
       await writeBackup(isCopied ? engine : (other as Engine), file, onProgress);
@@ -311,8 +315,8 @@ describe('copies', () => {
     const file = createFile();
     {
       await using engine = await openNew(file);
-      const names = Array.from({ length: 100 }, (): Row => ['x'.repeat(PAGE_BYTES / 2), 1n]);
-      await engine.load('pets', PET, rowsOf(...names));
+      const names = Array<string>(100).fill('x'.repeat(PAGE_BYTES / 2));
+      await addAll(engine, ...names);
     }
     {
       await using handle = await open(file, 'r+');

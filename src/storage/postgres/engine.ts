@@ -17,7 +17,7 @@ import { createPetQueries } from './pet-queries.ts';
 import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
 import { migrate } from './schema.ts';
-import { createTransaction, loadRows } from './transaction.ts';
+import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
@@ -107,24 +107,25 @@ class PostgresEngine implements Engine {
     return retryConflicts(() => this.#pools.writes.run(work));
   }
 
-  load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    return this.#pools.long.run((connection) =>
-      connection.inSession(() => loadRows(connection, table, columns, rows)),
+  readonly load: Engine['load'] = (table, columns, batches, work) =>
+    this.#pools.long.run((connection) =>
+      connection.inSession(() =>
+        stageRows(connection, table, columns, batches, (staged) =>
+          transactAlone(connection, (transaction) => work(transaction, staged)),
+        ),
+      ),
     );
-  }
 
   transact<T>(
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
-    const isSnapshot = kind === 'snapshot';
-    const isolation = isSnapshot ? 'repeatable read read only' : 'read committed';
     return this.#pools.long.run((connection) =>
-      connection.transact(isolation, async () => {
-        // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
-        if (!isSnapshot) await connection.runUnprepared('select from counters for update');
-        return work(createTransaction(connection));
-      }),
+      kind === 'snapshot'
+        ? connection.transact('repeatable read read only', () =>
+            work(createTransaction(connection)),
+          )
+        : transactAlone(connection, work),
     );
   }
 

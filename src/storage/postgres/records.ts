@@ -16,19 +16,6 @@ export function toRecords(columns: readonly string[], rows: readonly Row[]): str
   return `[${records}]`;
 }
 
-/** The rows in arrays of `count`; the last one may be shorter. */
-export async function* toBatches(rows: AsyncIterable<Row>, count: number): AsyncGenerator<Row[]> {
-  let batch: Row[] = [];
-  for await (const row of rows) {
-    batch.push(row);
-    if (batch.length === count) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) yield batch;
-}
-
 function toJson(value: SqlValue): string {
   if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);

@@ -1,12 +1,9 @@
 /** Long work in one transaction or session, with as much time as it takes: a copy, and an import. */
 
 import { randomUUID } from 'node:crypto';
-import type { Row, SqlValue, Transaction } from '../engine.ts';
+import type { Row, Transaction } from '../engine.ts';
 import type { Connection } from './connection.ts';
-import { recordsOf, toBatches, toRecords } from './records.ts';
-
-/** Rows that an import sends in one statement. */
-const LOAD_ROWS_AT_ONCE = 1_000;
+import { recordsOf, toRecords } from './records.ts';
 
 export function createTransaction(connection: Connection): Transaction {
   return {
@@ -29,36 +26,38 @@ export function createTransaction(connection: Connection): Transaction {
   };
 }
 
+/** The work's result, in a transaction that no other one adds a pet or a key beside. */
+export function transactAlone<T>(
+  connection: Connection,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  return connection.transact('read committed', async () => {
+    // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
+    await connection.runUnprepared('select from counters for update');
+    return work(createTransaction(connection));
+  });
+}
+
 /**
- * Inserts all rows; resolves to their count. They are staged in a temporary table, numbered by `id`, and
- * moved by one statement. Behind a pooler several clients may share a session: the table's name is unique.
+ * The work's result, with all rows staged in a temporary table. Behind a pooler several clients may share a
+ * session: the table's name is unique.
  */
-export async function loadRows(
+export async function stageRows<T>(
   connection: Connection,
   table: string,
   columns: readonly string[],
-  rows: AsyncIterable<Row>,
-): Promise<number> {
+  batches: AsyncIterable<readonly Row[]>,
+  work: (staged: string) => Promise<T>,
+): Promise<T> {
   const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
-  const run = (sql: string, ...values: readonly SqlValue[]) =>
-    connection.transact('read committed', () => connection.runUnprepared(sql, ...values));
-  await run(`create temporary table ${staged} (like ${table} including defaults)`);
+  const { insert } = createTransaction(connection);
+  const create = `create temporary table ${staged} (like ${table} including defaults, place text)`;
+  await connection.transact('read committed', () => connection.runUnprepared(create));
   try {
-    const all = ['id', ...columns];
-    const stage = `insert into ${staged} (${all}) select ${all} from ${recordsOf(table)}`;
-    let count = 0;
-    for await (const batch of toBatches(rows, LOAD_ROWS_AT_ONCE)) {
-      const numbered = batch.map((row, index) => [count + index + 1, ...row]);
-      await run(stage, toRecords(all, numbered));
-      count += batch.length;
+    for await (const batch of batches) {
+      await connection.transact('read committed', () => insert(staged, columns, batch));
     }
-    const move = `with counted as (
-        update counters set value = value + ? where name = '${table}' returning value
-      )
-      insert into ${table} (id, ${columns})
-      select (select value from counted) - ? + id, ${columns} from ${staged} order by id`;
-    await run(move, count, count);
-    return count;
+    return await work(staged);
   } finally {
     // A connection that broke has dropped its temporary tables already.
     await connection.runUnprepared(`drop table ${staged}`).catch(() => undefined);

@@ -134,35 +134,28 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async load(table: string, columns: readonly string[], rows: AsyncIterable<Row>): Promise<number> {
-    // The rows are staged in a temporary table, which blocks no writer, and moved by one statement.
+  readonly load: Engine['load'] = async (table, columns, batches, work) => {
     this.#loads += 1;
     const staged = `temp.staged_${table}_${this.#loads}`;
+    const { insert } = createTransaction(this.#connection);
     try {
       this.#connection.exec(`create table ${staged} (${columns})`);
-      const places = columns.map(() => '?');
-      const insert = this.#connection.prepare(`insert into ${staged} values (${places})`);
-      for await (const row of rows) insert.run(...row);
-      const move = `insert into ${table} (${columns}) select ${columns} from ${staged} order by rowid`;
-      return await retryWhileBusy(this.#file, () => {
-        const { changes } = this.#connection.prepare(move).run();
-        this.#commits.increment();
-        return Number(changes);
-      });
+      for await (const batch of batches) await insert(staged, columns, batch);
+      return await this.transact('exclusive', (transaction) => work(transaction, staged));
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
       this.#connection.exec(`drop table if exists ${staged}`);
     }
-  }
+  };
 
   async transact<T>(
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T> {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
+    await retryWhileBusy(this.#file, () => this.#connection.exec(begin));
     try {
-      await retryWhileBusy(this.#file, () => this.#connection.exec(begin));
       const result = await work(createTransaction(this.#connection));
       this.#connection.exec('commit');
       this.#commits.increment();

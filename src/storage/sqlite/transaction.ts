@@ -1,4 +1,4 @@
-/** The statements of a copy, within the transaction that is under way on the connection. */
+/** The statements of a copy or an import, within the transaction that is under way on the connection. */
 
 import type { SqlValue, Transaction } from '../engine.ts';
 import type { SqliteConnection } from './connection.ts';

@@ -1,0 +1,107 @@
+/** How many pets are added at once: all or none, with new ids or with their own. */
+
+import { PetstoreError } from '../error.ts';
+import type { NewPet } from '../pet.ts';
+import type { AddedPets, PlacedPet } from '../store.ts';
+import type { Engine, Row, Transaction } from './engine.ts';
+import { COLUMNS, toRow } from './pet-row.ts';
+
+const ROWS_AT_ONCE = 1_000;
+
+/** The ids that a message names; it counts the others. */
+const NAMED_IDS_MAX = 10;
+
+const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.${column}`);
+
+/** SQL for whether the store has the pet of a staged row. As a join, PostgreSQL may read all pets of the store. */
+const toExists = (condition = 'true') =>
+  `(select ${condition} from pets where pets.id = staged.id)`;
+
+export function addAll(engine: Engine, newPets: AsyncIterable<NewPet>): Promise<AddedPets> {
+  async function* number(): AsyncGenerator<Row> {
+    let count = 0n;
+    for await (const newPet of newPets) {
+      count += 1n;
+      yield [count, ...toRow(newPet)];
+    }
+  }
+  const rows = toBatches(number());
+  return engine.load('pets', ['id', ...COLUMNS], rows, async (transaction, staged) =>
+    move(transaction, staged, await transaction.readLastId('pets')),
+  );
+}
+
+export function addAllWithIds(
+  engine: Engine,
+  pets: AsyncIterable<PlacedPet>,
+  skipSame: boolean,
+): Promise<AddedPets> {
+  async function* place(): AsyncGenerator<Row> {
+    for await (const { pet, place } of pets) yield [pet.id, ...toRow(pet), place];
+  }
+  const columns = ['id', ...COLUMNS, 'place'];
+  return engine.load('pets', columns, toBatches(place()), async (transaction, staged) => {
+    await refuseRepeated(transaction, staged);
+    await refuseExisting(transaction, staged, skipSame);
+    if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);
+    return move(transaction, staged, 0n);
+  });
+}
+
+async function* toBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+  let batch: Row[] = [];
+  for await (const row of rows) {
+    batch.push(row);
+    if (batch.length === ROWS_AT_ONCE) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** @throws PetstoreError `bad_request` when two of the pets have the same id. */
+async function refuseRepeated({ read }: Transaction, staged: string): Promise<void> {
+  // By their length first: line 9 comes before line 10.
+  const order = 'length(place), place';
+  const [row] = await read(`select place, id, earlier from (
+      select id, place, lag(place) over (partition by id order by ${order}) as earlier from ${staged}
+    ) as placed where earlier is not null order by ${order} limit 1`);
+  if (row === undefined) return;
+  const [place, id, earlier] = row;
+  throw new PetstoreError('bad_request', `${place}: the id ${id} is in ${earlier} already`);
+}
+
+/** @throws PetstoreError `bad_request` when the store has pets with these ids, or only for different ones. */
+async function refuseExisting(
+  { read }: Transaction,
+  staged: string,
+  onlyDifferent: boolean,
+): Promise<void> {
+  const refused = toExists(onlyDifferent ? DIFFERS.join(' or ') : undefined);
+  const rows = await read(
+    `select id, count(*) over () from ${staged} as staged where ${refused} order by id limit ?`,
+    NAMED_IDS_MAX,
+  );
+  const [first] = rows;
+  if (first === undefined) return;
+  const others = Number(first[1]) - rows.length;
+  const ids = `${rows.map(([id]) => id).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  const what = first[1] === 1n ? `the id ${ids} exists` : `the ids ${ids} exist`;
+  const content = onlyDifferent ? ' with other content' : '';
+  throw new PetstoreError('bad_request', `${what} already${content}`);
+}
+
+/** Moves the staged pets to the table of pets; `offset` is added to their ids. */
+async function move(transaction: Transaction, staged: string, offset: bigint): Promise<AddedPets> {
+  const { read, readLastId, writeLastId } = transaction;
+  const [row] = await read(`select count(*), coalesce(max(id), 0) from ${staged}`);
+  const [count, greatest] = row as [bigint, bigint];
+  const lastId = greatest + offset;
+  await read(
+    `insert into pets (id, ${COLUMNS}) select id + ?, ${COLUMNS} from ${staged} order by id`,
+    offset,
+  );
+  if (lastId > (await readLastId('pets'))) await writeLastId('pets', lastId);
+  return { count: Number(count), lastId };
+}
