@@ -1,18 +1,21 @@
 /** Pets from CSV (RFC 4180), and to CSV. */
 
 import { JsonNumber } from './json.ts';
-import { NEW_PET_FIELDS, type NewPetField, type Pet, parseNewPet } from './pet.ts';
-import { createLineError, type PetRow, splitRows, toPetRow } from './rows.ts';
+import { NEW_PET_FIELDS, type Pet } from './pet.ts';
+import { createLineError, type ParseRow, type PetRow, splitRows, toPetRow } from './rows.ts';
 
 const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
-export const CSV_HEADER = `${['id', ...NEW_PET_FIELDS.map(({ name }) => name)]}\n`;
+/** A column that may be absent is optional. */
+const COLUMNS = [{ name: 'id', kind: 'int64', optional: true } as const, ...NEW_PET_FIELDS];
+type Column = (typeof COLUMNS)[number];
+
+export const CSV_HEADER = `${COLUMNS.map(({ name }) => name)}\n`;
 
 /** The pet as a row below CSV_HEADER, which reads back exactly; an absent field is an empty cell. */
 export function toCsvRow(pet: Pet): string {
-  const cells = NEW_PET_FIELDS.map(({ name }) => quoteCell(String(pet[name] ?? '')));
-  return `${[pet.id, ...cells]}\n`;
+  return `${COLUMNS.map(({ name }) => quoteCell(String(pet[name] ?? '')))}\n`;
 }
 
 function quoteCell(text: string): string {
@@ -24,9 +27,10 @@ function quoteCell(text: string): string {
  *
  * @throws RowError for a wrong header, and at a wrong quote, behind which no row can be told.
  */
-export async function* readCsv(
+export async function* readCsv<Parsed>(
   pieces: AsyncIterable<string> | Iterable<string>,
-): AsyncGenerator<PetRow> {
+  parse: ParseRow<Parsed>,
+): AsyncGenerator<PetRow<Parsed>> {
   let cell: RegExp | undefined;
   let columns: Columns | undefined;
   for await (const { line, text } of splitRows(pieces, true)) {
@@ -34,14 +38,14 @@ export async function* readCsv(
     cell ??= createCellPattern(findDelimiter(row));
     const cells = splitCells(line, row, cell);
     if (columns === undefined) columns = parseHeader(line, cells.map(toFieldName));
-    else yield toCsvPetRow(columns, line, cells);
+    else yield toCsvPetRow(columns, line, cells, parse);
   }
   if (columns === undefined) parseHeader(1, []);
 }
 
 /** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
 function findDelimiter(header: string): string {
-  const needed = NEW_PET_FIELDS.filter(({ optional }) => !optional);
+  const needed = COLUMNS.filter(({ optional }) => !optional);
   const found = DELIMITERS.find((delimiter) => {
     const cells = header.replaceAll('"', '').split(delimiter).map(toFieldName);
     return needed.every(({ name }) => cells.includes(name));
@@ -51,8 +55,8 @@ function findDelimiter(header: string): string {
 
 /** The field that a column of the header names in any case; the name of another column as it is. */
 function toFieldName(cell: string): string {
-  const isSame = ({ name }: NewPetField) => name.toLowerCase() === cell.toLowerCase();
-  return NEW_PET_FIELDS.find(isSame)?.name ?? cell;
+  const isSame = ({ name }: Column) => name.toLowerCase() === cell.toLowerCase();
+  return COLUMNS.find(isSame)?.name ?? cell;
 }
 
 /** Matches a cell, quoted or plain, and the delimiter behind it, which is empty behind the last cell. */
@@ -72,7 +76,7 @@ function splitCells(line: number, row: string, pattern: RegExp): string[] {
 /** The number of columns, and the fields of a pet that have one, with its index. */
 interface Columns {
   readonly count: number;
-  readonly fields: readonly (NewPetField & { readonly index: number })[];
+  readonly fields: readonly (Column & { readonly index: number })[];
 }
 
 /** @throws RowError when a column is missing or given twice. */
@@ -84,9 +88,9 @@ function parseHeader(line: number, cells: readonly string[]): Columns {
       throw createLineError(line, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
-  const missing = NEW_PET_FIELDS.find(({ name, optional }) => !optional && !seen.has(name));
+  const missing = COLUMNS.find(({ name, optional }) => !optional && !seen.has(name));
   if (missing) throw createLineError(line, `the header must have the column "${missing.name}"`);
-  const fields = NEW_PET_FIELDS.filter(({ name }) => seen.has(name)).map((field) => ({
+  const fields = COLUMNS.filter(({ name }) => seen.has(name)).map((field) => ({
     ...field,
     index: cells.indexOf(field.name),
   }));
@@ -94,7 +98,12 @@ function parseHeader(line: number, cells: readonly string[]): Columns {
 }
 
 /** The row that starts at that line; an empty cell of an optional field is an absent one. */
-function toCsvPetRow({ count, fields }: Columns, line: number, cells: readonly string[]): PetRow {
+function toCsvPetRow<Parsed>(
+  { count, fields }: Columns,
+  line: number,
+  cells: readonly string[],
+  parse: ParseRow<Parsed>,
+): PetRow<Parsed> {
   if (cells.length !== count) {
     return createLineError(line, `must have ${count} cells, as the header, not ${cells.length}`);
   }
@@ -103,5 +112,5 @@ function toCsvPetRow({ count, fields }: Columns, line: number, cells: readonly s
     if (optional && cell === '') return [name, undefined];
     return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
   });
-  return toPetRow(`line ${line}`, () => parseNewPet(Object.fromEntries(members)));
+  return toPetRow(`line ${line}`, (place) => parse(Object.fromEntries(members), place));
 }

@@ -11,7 +11,10 @@ const NOT_BLANK = /[^ \t\r]/;
 /** Why a row is no pet; the message names the place of the row. */
 export class RowError extends PetstoreError {}
 
-export type PetRow = NewPet | RowError;
+/** Makes a pet of the value of a row, which stands at that place of its file, such as "line 3". */
+export type ParseRow<Parsed> = (value: unknown, place: string) => Parsed;
+
+export type PetRow<Parsed = NewPet> = Parsed | RowError;
 
 /** A row without its line end, and the line where it starts. */
 interface TextRow {
@@ -76,10 +79,10 @@ function createRowError(place: string, reason: string, options?: ErrorOptions): 
   return new RowError('bad_request', `${place}: ${words}`, options);
 }
 
-/** The row at that place, such as "line 3", whose pet, or PetstoreError, comes from `parse`. */
-export function toPetRow(place: string, parse: () => NewPet): PetRow {
+/** The row at that place, whose pet, or PetstoreError, comes from `parse`. */
+export function toPetRow<Parsed>(place: string, parse: (place: string) => Parsed): PetRow<Parsed> {
   try {
-    return parse();
+    return parse(place);
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
     return createRowError(place, cause.message, { cause });

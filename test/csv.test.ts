@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readCsv } from '../src/csv.ts';
 import { PetstoreError } from '../src/error.ts';
+import { parseNewPet } from '../src/pet.ts';
 import { RowError } from '../src/rows.ts';
 import { name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
@@ -13,7 +14,7 @@ import { measureCpuMs } from './support/cpu-time.ts';
 async function read(...pieces: readonly string[]): Promise<unknown[]> {
   const rows: unknown[] = [];
   try {
-    for await (const row of readCsv(pieces)) {
+    for await (const row of readCsv(pieces, parseNewPet)) {
       rows.push(row instanceof RowError ? row.message : row);
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Adds the pets of a CSV file: all rows are checked first, and the same file again adds only what is missing. */
 
 import { readCsv } from '../csv.ts';
-import type { NewPet } from '../pet.ts';
+import { type NewPet, parseNewPet } from '../pet.ts';
 import { type PetRow, RowError } from '../rows.ts';
 import { getElement, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
@@ -56,7 +56,7 @@ async function parsePets(bytes: Uint8Array): Promise<readonly NewPet[]> {
     throw new Error('The file is not valid UTF-8.', { cause });
   }
   const rows: PetRow[] = [];
-  for await (const row of readCsv([text])) rows.push(row);
+  for await (const row of readCsv([text], parseNewPet)) rows.push(row);
   if (rows.length === 0) throw new Error('The file has no pets.');
   const errors = rows.filter((row) => row instanceof RowError);
   if (errors.length === 0) return rows as NewPet[];

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { readPets } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
-import type { NewPet } from '../../src/pet.ts';
+import { type NewPet, parseNewPet } from '../../src/pet.ts';
 
 /** The pets of the file, up to the first row that is none. */
 export async function* readGood(
   file: string,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<NewPet> {
-  for await (const row of readPets({ file }, onRead)) {
+  for await (const row of readPets({ file }, parseNewPet, onRead)) {
     if (row instanceof PetstoreError) throw row;
     yield row;
   }

@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import type { NewPet } from '../../pet.ts';
+import { type NewPet, parseNewPet } from '../../pet.ts';
 import { type PetRow, RowError } from '../../rows.ts';
 import type { Store } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
@@ -43,7 +43,7 @@ export async function importPets(
   const fileBytes = await findFileBytes(petFile.file);
   let bytesRead = 0;
   try {
-    const rows = readPets(petFile, (bytes) => {
+    const rows = readPets(petFile, parseNewPet, (bytes) => {
       bytesRead += bytes;
       if (fileBytes !== undefined) progress.part = bytesRead / fileBytes;
     });
