@@ -11,6 +11,9 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 /** The longest name, in Unicode code points. */
 export const NAME_CODE_POINTS_MAX = 255;
 
+/** The greatest id: the next pet could get no id after a greater one. */
+const ID_MAX = INT64_MAX - 1n;
+
 /** The number of pets on a page: the interface's `limit` ("Limits"). */
 export const PAGE_LIMIT_MIN = 1;
 export const PAGE_LIMIT_MAX = 100;
@@ -150,10 +153,24 @@ const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
  * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
  */
 export function parseNewPet(value: unknown): NewPet {
+  return parseFields(value, NEW_PET_FIELDS) as NewPet;
+}
+
+/** As {@link parseNewPet}, of a pet with its id. */
+export function parsePet(value: unknown): Pet {
+  const id = { name: 'id', optional: false, parse: parseId };
+  return parseFields(value, [id, ...NEW_PET_FIELDS]) as Pet;
+}
+
+interface ParsedField extends Pick<NewPetField, 'optional' | 'parse'> {
+  readonly name: string;
+}
+
+function parseFields(value: unknown, fields: readonly ParsedField[]): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
   let wrong = '';
-  for (const { name, optional, parse } of NEW_PET_FIELDS) {
+  for (const { name, optional, parse } of fields) {
     const member = value[name];
     try {
       if (member !== undefined) pet[name] = parse(member);
@@ -164,7 +181,7 @@ export function parseNewPet(value: unknown): NewPet {
     }
   }
   if (wrong !== '') throw new PetstoreError('bad_request', wrong);
-  return pet as unknown as NewPet;
+  return pet;
 }
 
 function parsePetStatus(value: unknown): PetStatus {
@@ -217,8 +234,18 @@ function isName(value: string): boolean {
   return value.isWellFormed() && NAME.test(value);
 }
 
+function parseId(value: unknown): bigint {
+  const id = findNumber(value);
+  if (id !== undefined && id >= 1n && id <= ID_MAX) return id;
+  throw new PetstoreError('bad_request', `id must be a whole number from 1 to ${ID_MAX}`);
+}
+
+function findNumber(value: unknown): bigint | undefined {
+  return value instanceof JsonNumber ? findInt64(value.digits) : undefined;
+}
+
 function parseCategoryId(value: unknown): bigint {
-  const categoryId = value instanceof JsonNumber ? findInt64(value.digits) : undefined;
+  const categoryId = findNumber(value);
   if (categoryId !== undefined) return categoryId;
   const message = `categoryId must be a whole number from ${INT64_MIN} to ${INT64_MAX}`;
   throw new PetstoreError('bad_request', message);

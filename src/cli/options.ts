@@ -101,6 +101,14 @@ export const formatOption = () =>
     PET_FORMATS,
   );
 
+export const importOptions = () => [
+  new Option('--keep-ids', 'keep the ids of the file, and refuse it if the store has one of them'),
+  new Option(
+    '--skip-existing',
+    'with --keep-ids, leave out pets that the store has with the same content',
+  ),
+];
+
 export const countOption = () =>
   toOption('count', {
     ...count(0, GENERATED_MAX),

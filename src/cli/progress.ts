@@ -33,7 +33,7 @@ export class Progress {
     if (!this.#stream.isTTY) return;
     // Above 1 when a file grows while it is read.
     const percent = this.part === undefined ? '' : `${Math.floor(Math.min(this.part, 1) * 100)} % `;
-    const line = `${percent}${phase}${this.pets === 0 ? '' : ` ${this.#describePets()}`}`;
+    const line = `${percent}${phase}${this.pets === 0 ? '' : ` ${countPets(this.pets)}`}`;
     // A line that wraps could not be rewritten. Some terminals report 0 columns.
     this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns || COLUMNS_DEFAULT) - 1));
   }
@@ -42,15 +42,15 @@ export class Progress {
   finish(verb: string): void {
     this.clear();
     const seconds = ((performance.now() - this.#start) / 1_000).toFixed(1);
-    this.#stream.write(`${verb} ${this.#describePets()} in ${seconds} s\n`);
+    this.#stream.write(`${verb} ${countPets(this.pets)} in ${seconds} s\n`);
   }
 
   /** Makes room for another line. */
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
   }
+}
 
-  #describePets(): string {
-    return `${this.pets.toLocaleString('en-US')} ${this.pets === 1 ? 'pet' : 'pets'}`;
-  }
+export function countPets(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'pet' : 'pets'}`;
 }

@@ -26,11 +26,15 @@ export async function withStore(
   const store = await openStore(database, options);
   try {
     await work(store);
-    const what = store.foundSchema === 0 ? 'New store' : 'Store';
-    say(toOneLine(`${what}: ${describeAddress(database)}`));
+    say(describeStore(database, store));
   } finally {
     await store.close();
   }
+}
+
+export function describeStore(database: string, { foundSchema }: Store): string {
+  const what = foundSchema === 0 ? 'New store' : 'Store';
+  return toOneLine(`${what}: ${describeAddress(database)}`);
 }
 
 /** @throws PetstoreError `bad_request` for a database in memory, which would end with the command. */

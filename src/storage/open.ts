@@ -1,5 +1,6 @@
 /** From an address to an open store: the only file that knows both engines. */
 
+import { existsSync } from 'node:fs';
 import type { Environment } from '../api-key.ts';
 import type { OnBackupProgress, Store } from '../store.ts';
 import { parseAddress } from './address.ts';
@@ -47,6 +48,34 @@ export interface CopyOptions {
   readonly to: string;
   /** Only its keys are copied; without one all are. */
   readonly environment?: Environment;
+}
+
+/**
+ * Does the work on the store at an address. A file that does not exist yet gets its name only when the
+ * work has succeeded.
+ *
+ * @throws PetstoreError as openStore does, and `bad_request` when another process has made the file meanwhile.
+ */
+export async function fillStore<T>(
+  address: string,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const place = parseAddress(address);
+  if (place.kind === 'postgres' || existsSync(place.file)) return useStore(address, work);
+  return writeNewFile(place.file, async (partial) => {
+    const result = await useStore(`sqlite:${partial}`, work);
+    finishCopy(partial, place.file);
+    return result;
+  });
+}
+
+async function useStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openStore(address, { create: true });
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /**

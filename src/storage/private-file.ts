@@ -19,18 +19,19 @@ export function createPrivateFile(file: string): void {
  * @param write fills an empty file, which gets its name once its content is on the disk.
  * @throws PetstoreError `bad_request` when the file exists or cannot be written.
  */
-export async function writeNewFile(
+export async function writeNewFile<T>(
   file: string,
-  write: (partial: string) => Promise<void>,
-): Promise<void> {
+  write: (partial: string) => Promise<T>,
+): Promise<T> {
   const partial = `${file}.${randomUUID()}.partial`;
   try {
     createPrivateFile(partial);
-    await write(partial);
+    const result = await write(partial);
     await syncToDisk(partial);
     // A link fails when the file exists; a rename would replace it.
     await link(partial, file);
     await syncToDisk(dirname(file));
+    return result;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new PetstoreError('bad_request', `${file} exists already`);
@@ -38,7 +39,7 @@ export async function writeNewFile(
     if (cause instanceof PetstoreError) throw cause;
     throw new PetstoreError(
       'bad_request',
-      `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
+      `${file} cannot be written: its folder must exist and be writable, with room for it`,
       { cause },
     );
   } finally {

@@ -37,9 +37,10 @@ class Transcript {
 
 describe('pets', () => {
   const folder = createProcessFolder();
+  const database = `sqlite:${join(folder, 'pets.db')}`;
   let store: Store;
   before(async () => {
-    store = await openStore(`sqlite:${join(folder, 'pets.db')}`, { create: true });
+    store = await openStore(database, { create: true });
   });
   after(async () => {
     await store.close();
@@ -49,7 +50,7 @@ describe('pets', () => {
     const file = join(folder, 'bad.csv');
     await writeFile(file, `name,categoryId\n${'Rex,1\n'.repeat(5_000)} ,2\n`);
     const stderr = new Transcript(true);
-    await assert.rejects(importPets(store, { file }, stderr), {
+    await assert.rejects(importPets({ database, file }, stderr), {
       name: 'PetstoreError',
       code: 'bad_request',
       message: /^line 5002: name must be .+; nothing was imported$/,
@@ -68,7 +69,10 @@ describe('pets', () => {
       const file = join(folder, 'wrong.csv');
       await writeFile(file, `name,categoryId\n${'Rex,1\nRex,one\n'.repeat(rows)}${ends}`);
       const stderr = new Transcript();
-      await assert.rejects(importPets(store, { file }, stderr), { code: 'bad_request', message });
+      await assert.rejects(importPets({ database, file }, stderr), {
+        code: 'bad_request',
+        message,
+      });
       const told = stderr.text.split('\n').slice(0, -1);
       assert.equal(told.length, lines);
       for (const [index, line] of told.slice(0, Math.min(rows, 20)).entries()) {
@@ -83,7 +87,7 @@ describe('pets', () => {
 
   test('pets import › a file that is not there › says that nothing was imported', async () => {
     await assert.rejects(
-      importPets(store, { file: join(folder, 'missing.json') }, new Transcript()),
+      importPets({ database, file: join(folder, 'missing.json') }, new Transcript()),
       {
         code: 'bad_request',
         message: /missing\.json cannot be read: no such file or directory; nothing was imported$/,
@@ -101,7 +105,7 @@ describe('pets', () => {
       if (!text.endsWith('checked 1 pet')) return;
       input.destroy(Object.assign(new Error('read EIO'), { errno: -constants.errno.EIO }));
     });
-    await assert.rejects(importPets(store, { file: '-', format: 'ndjson' }, stderr), {
+    await assert.rejects(importPets({ database, file: '-', format: 'ndjson' }, stderr), {
       code: 'bad_request',
       message: 'standard input cannot be read: i/o error; nothing was imported',
     });
@@ -115,9 +119,10 @@ describe('pets', () => {
     const source = join(folder, 'source.ndjson');
     await writeFile(source, rows.join(''));
     const terminal = new Transcript(true);
-    await importPets(store, { file: source }, terminal);
-    assert.match(terminal.text, /imported 2,500 pets in \d+\.\d s\n$/);
-    assert.equal(terminal.text.split('\r\x1b[K').at(-2), 'committing 2,500 pets');
+    await importPets({ database, file: source }, terminal);
+    const [committing, imported] = terminal.text.split('\r\x1b[K').slice(-2);
+    assert.equal(committing, 'committing 2,500 pets');
+    assert.match(imported ?? '', /^imported 2,500 pets in \d+\.\d s\n/);
 
     const stderr = new Transcript();
     const target = join(folder, 'target.jsonl');

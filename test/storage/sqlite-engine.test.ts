@@ -305,7 +305,7 @@ describe('copies', () => {
       });
       await assert.rejects(backingUp, {
         ...{ name: 'PetstoreError', code: 'bad_request', cause },
-        message: `${file} cannot be written: its folder must exist and be writable, with room for the copy`,
+        message: `${file} cannot be written: its folder must exist and be writable, with room for it`,
       });
       assert.deepEqual(list(), []);
     });

@@ -1,101 +1,118 @@
-/** `petstore pets import`: adds all pets of a file, or none when a row is wrong. */
+/** `petstore pets import`: adds all pets of a file, with new ids or with those of the file, or none. */
 
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import { type NewPet, parseNewPet } from '../../pet.ts';
-import { type PetRow, RowError } from '../../rows.ts';
-import type { Store } from '../../store.ts';
-import { databaseOption, formatOption } from '../options.ts';
-import { examples, toOneLine } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, readPets, type TargetFile } from '../pet-file/pet-file.ts';
-import { Progress, type ProgressStream } from '../progress.ts';
-import { type StoreOptions, withStore } from '../with-store.ts';
+import { parseNewPet, parsePet } from '../../pet.ts';
+import type { ParseRow } from '../../rows.ts';
+import { fillStore } from '../../storage/open.ts';
+import type { PetStore } from '../../store.ts';
+import { databaseOption, formatOption, importOptions, UsageError } from '../options.ts';
+import { examples } from '../output.ts';
+import { ENDINGS_HELP, type PetFile, readPets } from '../pet-file/pet-file.ts';
+import { refuseWrong } from '../pet-file/refuse-wrong.ts';
+import { countPets, Progress, type ProgressStream } from '../progress.ts';
+import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
-/** The wrong rows of a file that are shown; the others are counted. */
-const WRONG_ROWS_MAX = 20;
+const RUNNING_SERVICE_NOTE = `
+The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
+With --keep-ids, pets can appear before the page that a client has reached. To see them, it
+lists from the start.`;
+
+export interface ImportOptions extends StoreOptions, PetFile {
+  readonly keepIds?: boolean;
+  readonly skipExisting?: boolean;
+}
+
+/** The pets of the file, each made by the parser. */
+type ReadFile = <Parsed>(parse: ParseRow<Parsed>) => AsyncIterable<Parsed>;
 
 export function addImportPets(pets: Command): void {
-  pets
+  const command = pets
     .command('import')
-    .description('add all pets of a file with new ids, or none when a row is wrong')
-    .argument('<file>', `${ENDINGS_HELP}; - is standard input`)
-    .addOption(formatOption())
-    .addOption(databaseOption())
+    .description('add all pets of a file, or none when a row is wrong')
+    .argument('<file>', `${ENDINGS_HELP}; - is standard input`);
+  for (const option of [...importOptions(), formatOption(), databaseOption()]) {
+    command.addOption(option);
+  }
+  command
+    .addHelpText('after', RUNNING_SERVICE_NOTE)
     .addHelpText(
       'after',
-      examples('petstore pets import pets.csv', 'petstore pets import - --format csv < pets.txt'),
-    )
-    .action((file: string, options: StoreOptions & TargetFile) =>
-      withStore(options, { create: true }, (store) =>
-        importPets(store, { ...options, file }, process.stderr),
+      examples(
+        'petstore pets import pets.csv',
+        'petstore pets import exported.csv --keep-ids',
+        'petstore pets import - --format csv < pets.txt',
       ),
+    )
+    .action((file: string, options: Omit<ImportOptions, 'file'>) =>
+      importPets({ ...options, file }, process.stderr),
     );
 }
 
 /** @throws PetstoreError whose message says why nothing was imported. */
-export async function importPets(
-  store: Store,
-  petFile: PetFile,
-  stderr: ProgressStream,
-): Promise<void> {
+export async function importPets(options: ImportOptions, stderr: ProgressStream): Promise<void> {
+  const { database, file, keepIds = false, skipExisting = false } = options;
+  if (skipExisting && !keepIds) throw new UsageError('--skip-existing needs --keep-ids');
+  refuseMemory(database);
   const progress = new Progress(stderr);
-  const fileBytes = await findFileBytes(petFile.file);
-  let bytesRead = 0;
+  const onRead = showPart(progress, await findFileBytes(file));
+  const read: ReadFile = (parse) => refuseWrong(readPets(options, parse, onRead), progress, stderr);
   try {
-    const rows = readPets(petFile, parseNewPet, (bytes) => {
-      bytesRead += bytes;
-      if (fileBytes !== undefined) progress.part = bytesRead / fileBytes;
-    });
-    await store.pets.addAll(refuseWrong(rows, progress, stderr));
+    const lines = await fillStore(database, async (store) => [
+      await (keepIds
+        ? addWithIds(store.pets, read, progress, skipExisting)
+        : addWithNewIds(store.pets, read)),
+      `${describeStore(database, store)}\n`,
+    ]);
+    progress.finish('imported');
+    stderr.write(lines.join(''));
   } catch (cause) {
     progress.clear();
     if (!(cause instanceof PetstoreError)) throw cause;
     throw new PetstoreError(cause.code, `${cause.message}; nothing was imported`, { cause });
   }
-  progress.finish('imported');
 }
 
-/**
- * The pets, up to the first wrong row: from there the rows are read for the other wrong ones alone.
- *
- * @throws PetstoreError for a single wrong row its own; of several, which are shown, their number; when
- *   the file cannot be read to its end, why.
- */
-async function* refuseWrong(
-  rows: AsyncIterable<PetRow>,
+/** Resolves to a line about the new ids when the file has ids; else to no line. */
+async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string> {
+  let hasIds = false;
+  const { count, lastId } = await pets.addAll(
+    read((value) => {
+      const newPet = parseNewPet(value);
+      hasIds ||= Object(value).id !== undefined;
+      return newPet;
+    }),
+  );
+  if (!hasIds) return '';
+  const firstId = lastId - BigInt(count) + 1n;
+  const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
+  return `${countPets(count)} added with ${ids}; the ids in the file were not kept\n`;
+}
+
+/** Resolves to a line about the pets that were left out; to no line when there are none. */
+async function addWithIds(
+  pets: PetStore,
+  read: ReadFile,
   progress: Progress,
-  stderr: ProgressStream,
-): AsyncGenerator<NewPet> {
-  const shown: RowError[] = [];
-  let wrong = 0;
-  const refuse = (row: RowError) => {
-    if (wrong < WRONG_ROWS_MAX) shown.push(row);
-    wrong += 1;
+  skipExisting: boolean,
+): Promise<string> {
+  const { count } = await pets.addAllWithIds(
+    read((value, place) => ({ pet: parsePet(value), place })),
+    skipExisting,
+  );
+  const skipped = progress.pets - count;
+  progress.pets = count;
+  if (skipped === 0) return '';
+  return `${countPets(skipped)} left out, which the store has already\n`;
+}
+
+function showPart(progress: Progress, fileBytes: number | undefined): (bytes: number) => void {
+  let bytesRead = 0;
+  return (bytes) => {
+    bytesRead += bytes;
+    if (fileBytes !== undefined) progress.part = bytesRead / fileBytes;
   };
-  try {
-    for await (const row of rows) {
-      progress.pets += 1;
-      if (row instanceof RowError) refuse(row);
-      progress.show(wrong === 0 ? 'imported' : 'checked');
-      if (wrong === 0 && !(row instanceof RowError)) yield row;
-    }
-  } catch (cause) {
-    if (!(cause instanceof RowError)) throw cause;
-    refuse(cause);
-  }
-  if (wrong === 0) {
-    // The database takes its time for many.
-    progress.part = undefined;
-    progress.show('committing');
-    return;
-  }
-  const [first] = shown;
-  if (first !== undefined && wrong === 1) throw first;
-  progress.clear();
-  for (const { message } of shown) stderr.write(`${toOneLine(message)}\n`);
-  if (wrong > shown.length) stderr.write(`and ${wrong - shown.length} more\n`);
-  throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
 /** The size of the file; undefined when it is unknown or 0, as for a pipe. Reading it will tell an error. */

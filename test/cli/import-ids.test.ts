@@ -1,0 +1,168 @@
+/** `petstore pets import`: what becomes of the ids of a file, and that an export can be brought back. */
+
+import assert from 'node:assert/strict';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { exportPets } from '../../src/cli/commands/export-pets.ts';
+import { importPets } from '../../src/cli/commands/import-pets.ts';
+import { newPet } from '../arbitraries.ts';
+import { ENGINES, openNewStore } from '../storage/contract/engines.ts';
+import { runCommand } from '../support/command.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+
+const SILENT = { write: () => undefined };
+
+for (const engine of ENGINES.filter(({ persists }) => persists)) {
+  describe(`a round trip on ${engine.name}`, () => {
+    for (const ending of ['csv', 'json', 'ndjson']) {
+      test(`pets import › of an export to ${ending}, on ${engine.name} › is exported again as it was`, async () => {
+        await using first = await openNewStore(engine);
+        await using second = await openNewStore(engine);
+        const pets = fc.sample(newPet, 300).map((pet, index) => {
+          return { pet: { ...pet, id: BigInt(7 * index + 3) }, place: '' };
+        });
+        await first.store.pets.addAllWithIds(ReadableStream.from(pets), false);
+        const [file, again] = [1, 2].map((name) => join(first.folder, `${name}.${ending}`));
+        const write = (store: typeof first.store, target: string | undefined) =>
+          exportPets(store, { file: target }, new PassThrough(), SILENT);
+        await write(first.store, file);
+        const options = { database: second.address, file: file ?? '', keepIds: true };
+        await importPets(options, SILENT);
+        await importPets({ ...options, skipExisting: true }, SILENT);
+        await write(second.store, again);
+        assert.equal(await readFile(again ?? '', 'utf8'), await readFile(file ?? '', 'utf8'));
+        assert.equal((await second.store.pets.add({ name: 'Rex', categoryId: 1n })).id, 2097n);
+      });
+    }
+  });
+}
+
+describe('pets import', () => {
+  const cwd = createProcessFolder();
+  let stores = 0;
+
+  /** Runs an import of the text into a new store, or into that of the name. */
+  async function importText(text: string, { format = 'csv', to = '', flags = [''] } = {}) {
+    stores += 1;
+    const store = to || `store${stores}.db`;
+    await writeFile(join(cwd, 'pets'), text);
+    const { status, stderr } = await runCommand(
+      [
+        ...['pets', 'import', 'pets', '--format', format, '--database', `sqlite:${store}`],
+        ...flags.filter((flag) => flag !== ''),
+      ],
+      { cwd },
+    );
+    const lines = stderr.replace(/ in \d+\.\d s$/m, '').split('\n');
+    return { status, lines: lines.slice(0, -1), store };
+  }
+
+  const list = async (store: string) => {
+    const args = ['pets', 'export', '--format', 'csv', '--database', `sqlite:${store}`];
+    return (await runCommand(args, { cwd })).stdout;
+  };
+
+  const HEAD = 'id,name,categoryId,status\n';
+  const KEEP = ['--keep-ids'];
+  const SKIP = [...KEEP, '--skip-existing'];
+
+  for (const [what, text, line] of [
+    [
+      'a row',
+      `${HEAD}7,Rex,1,\n`,
+      '1 pet added with the new id 2; the ids in the file were not kept',
+    ],
+    [
+      'some rows',
+      `${HEAD},Rex,1,\n12,Tom,1,\nx,Mia,1,\n`,
+      '3 pets added with new ids 2 to 4; the ids in the file were not kept',
+    ],
+    ['no row', `${HEAD},Rex,1,\n`, undefined],
+  ] as const) {
+    test(`pets import › ids in ${what} › are not kept, which is told`, async () => {
+      const { store } = await importText('name,categoryId\nRex,1\n');
+      const { status, lines } = await importText(text, { to: store });
+      assert.equal(status, 0);
+      assert.match(lines[0] ?? '', /^imported \d pets?$/);
+      assert.equal(lines.length === 3 ? lines[1] : undefined, line);
+    });
+  }
+
+  test('pets import --keep-ids › a file in any order › keeps its ids, and refuses them a second time', async () => {
+    const text = `${HEAD}9,Rex,1,sold\n2,Tom,1,\n`;
+    const { status, lines, store } = await importText(text, { flags: KEEP });
+    assert.deepEqual({ status, said: lines[0] }, { status: 0, said: 'imported 2 pets' });
+    const again = await importText(text, { flags: KEEP, to: store });
+    assert.deepEqual(again.lines, ['petstore: the ids 2, 9 exist already; nothing was imported']);
+    const skipped = await importText(`${text}3,Mia,4,\n`, { flags: SKIP, to: store });
+    assert.deepEqual(skipped.lines.slice(0, -1), [
+      'imported 1 pet',
+      '2 pets left out, which the store has already',
+    ]);
+    const changed = await importText(`${HEAD}8,Tom,1,\n9,Rex,1,\n`, { flags: SKIP, to: store });
+    assert.deepEqual(changed.lines, [
+      'petstore: the id 9 exists already with other content; nothing was imported',
+    ]);
+    assert.equal(await list(store), `${HEAD}2,Tom,1,\n3,Mia,4,\n9,Rex,1,sold\n`);
+  });
+
+  const WRONG = 'id must be a whole number from 1 to 9223372036854775806';
+  for (const [what, format, text, place] of [
+    ['a row of CSV without an id', 'csv', `${HEAD}1,Rex,1,\n,Tom,1,\n`, 'line 3: id is required'],
+    ['a file of CSV without ids', 'csv', 'name,categoryId\nTom,1\n', 'line 2: id is required'],
+    [
+      'a row with more that is wrong',
+      'csv',
+      `${HEAD}0,Tom,1,gone\n`,
+      `line 2: ${WRONG}; status must be one of available, pending, sold`,
+    ],
+    ['an id that is no number', 'csv', `${HEAD}x,Tom,1,\n`, `line 2: ${WRONG}`],
+    ['the id 0', 'csv', `${HEAD}\n0,Tom,1,\n`, `line 3: ${WRONG}`],
+    [
+      'an id with a fraction',
+      'ndjson',
+      '{"id":1.5,"name":"Tom","categoryId":1}',
+      `line 1: ${WRONG}`,
+    ],
+    ['an id in quotes', 'ndjson', '{"id":"7","name":"Tom","categoryId":1}', `line 1: ${WRONG}`],
+    [
+      'the greatest int64 as an id',
+      'json',
+      '[{"id":9223372036854775807,"name":"Tom","categoryId":1}]',
+      `pet 1: ${WRONG}`,
+    ],
+    [
+      'an id that an earlier pet has',
+      'json',
+      `[${[7, 8, 7].map((id) => `{"id":${id},"name":"Tom","categoryId":1}`)}]`,
+      'pet 3: the id 7 is in pet 1 already',
+    ],
+  ] as const) {
+    test(`pets import --keep-ids › ${what} › is refused at its place`, async () => {
+      const { status, lines } = await importText(text, { format, flags: KEEP });
+      assert.equal(status, 1);
+      assert.deepEqual(lines, [`petstore: ${place}; nothing was imported`]);
+    });
+  }
+
+  test('pets import --skip-existing › without --keep-ids › is wrong use', async () => {
+    const { status, lines } = await importText(HEAD, { flags: ['--skip-existing'] });
+    assert.equal(status, 2);
+    assert.deepEqual(lines, ['petstore: --skip-existing needs --keep-ids']);
+  });
+
+  test('pets import › into a new file › leaves that file, or nothing when it fails', async () => {
+    const failed = await importText(`${HEAD}${'1,Rex,1,\n'.repeat(2_000)},,`);
+    assert.equal(failed.status, 1);
+    const { status, store } = await importText('name,categoryId\nRex,1\n');
+    assert.equal(status, 0);
+    const names = await readdir(cwd);
+    assert.deepEqual(
+      names.filter((name) => name.startsWith(store) || name.startsWith(failed.store)),
+      [store],
+    );
+  });
+});
