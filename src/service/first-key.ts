@@ -5,7 +5,7 @@ import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import type { Announcement } from './announce.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { toUrlHost } from './service.ts';
+import { toReachableUrl } from './service.ts';
 
 /** What the start says of it. In staging the first start makes a key; in production no key is ever printed. */
 export async function ensureFirstKey(
@@ -33,8 +33,7 @@ export async function ensureFirstKey(
     await store.keys.revoke(id, now);
     return { notes: [] };
   }
-  const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : toUrlHost(host);
-  const curl = `curl -H 'Authorization: Bearer ${text}' http://${reachable}:${port}/v1/pets`;
+  const curl = `curl -H 'Authorization: Bearer ${text}' ${toReachableUrl(host, port)}/v1/pets`;
   return {
     notes: [],
     secret: `The first key, which is shown only now, and how to use it:\n  ${curl}`,

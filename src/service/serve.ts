@@ -13,7 +13,7 @@ import { limitConnections } from './open-files.ts';
 import { openLog } from './open-log.ts';
 import { seed } from './seed.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toUrl } from './service.ts';
+import { type Service, toReachableUrl, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
 import { VERSION } from './version.ts';
 import { Workers } from './workers.ts';
@@ -104,7 +104,9 @@ async function start(options: ServeOptions): Promise<void> {
     const where = `petstore ${VERSION} listens on ${toUrl(options.host, service.port)}`;
     const what = `${options.environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
     const metrics = admin ? [`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`] : [];
-    const own = [`${where} (${what}), documentation at /docs`, ...samples, ...metrics];
+    const page = `${toReachableUrl(options.host, service.port)}/console`;
+    const pages = `console at ${page}, documentation at /docs`;
+    const own = [`${where} (${what}), ${pages}`, ...samples, ...metrics];
     announce({ ...firstKey, notes: [...own, ...firstKey.notes] }, openedLog);
   } catch (error) {
     // A signal's stop takes away what the start still needs, and a signal may come while a failed start is undone.

@@ -13,6 +13,11 @@ export function toUrl(host: string, port: number): string {
   return `http://${toUrlHost(host)}:${port}`;
 }
 
+/** As {@link toUrl}, for a link: a browser cannot open the host that stands for all addresses. */
+export function toReachableUrl(host: string, port: number): string {
+  return toUrl(/^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host, port);
+}
+
 /** A host as it stands in a URL: an IPv6 address in brackets. */
 export function toUrlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;

@@ -78,9 +78,12 @@ describe('serve', { concurrency: 2 }, () => {
   });
 
   for (const host of hasIpv6 ? ['0.0.0.0', '::'] : ['0.0.0.0']) {
-    test(`serve › --host ${host} › prints a curl line with an address that answers`, async () => {
-      await using service = await startService([...inMemory, '--host', host], { cwd });
+    test(`serve › --host ${host} › prints addresses that answer`, async () => {
+      const args = [...inMemory, '--host', host, '--log-level', 'info'];
+      await using service = await startService(args, { cwd });
       assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
+      const link = `console at http://127.0.0.1:${service.port}/console,`;
+      assert.ok(service.output.stderr.includes(link), service.output.stderr);
     });
   }
 

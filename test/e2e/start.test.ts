@@ -33,7 +33,7 @@ describe('start', () => {
     const [where, words, curl = '', ...rest] = readStart(service).split('\n');
     assert.equal(
       where,
-      `petstore ${manifest.version} listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), documentation at /docs`,
+      `petstore ${manifest.version} listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), console at ${service.url}/console, documentation at /docs`,
     );
     assert.equal(words, 'The first key, which is shown only now, and how to use it:');
     assert.deepEqual(rest, ['']);
@@ -46,7 +46,7 @@ describe('start', () => {
     const [where, words, command = '', ...rest] = readStart(production).split('\n');
     assert.ok(
       where?.endsWith(
-        ` (production, new store sqlite:${cwd}/production.db), documentation at /docs`,
+        ` (production, new store sqlite:${cwd}/production.db), console at ${production.url}/console, documentation at /docs`,
       ),
     );
     assert.equal(words, 'No production key is active. To make one:');
@@ -74,7 +74,7 @@ describe('start', () => {
     service = await startService([], { cwd });
     assert.equal(
       readStart(service),
-      `petstore ${manifest.version} listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), documentation at /docs\n`,
+      `petstore ${manifest.version} listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), console at ${service.url}/console, documentation at /docs\n`,
     );
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 200);
