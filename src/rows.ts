@@ -1,6 +1,7 @@
 /** The rows of a file of pets: how a text is split into rows, and the error of a wrong row. */
 
 import { PetstoreError } from './error.ts';
+import { parseJson } from './json.ts';
 import type { NewPet } from './pet.ts';
 
 /** The longest row. It bounds the memory that a file without line ends can take. */
@@ -86,5 +87,24 @@ export function toPetRow<Parsed>(place: string, parse: (place: string) => Parsed
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
     return createRowError(place, cause.message, { cause });
+  }
+}
+
+/**
+ * The pets of a JSON text.
+ *
+ * @throws PetstoreError `bad_request` for a text that is no array of at most so many values.
+ */
+export function* readJsonRows<Parsed>(
+  text: string,
+  parse: ParseRow<Parsed>,
+  valuesMax = Number.POSITIVE_INFINITY,
+): Generator<PetRow<Parsed>> {
+  const values = parseJson(text, valuesMax);
+  if (!Array.isArray(values)) {
+    throw new PetstoreError('bad_request', 'the file must be a JSON array');
+  }
+  for (const [index, value] of values.entries()) {
+    yield toPetRow(`pet ${index + 1}`, (place) => parse(value, place));
   }
 }

@@ -3,7 +3,7 @@
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { MIB } from '../../limit.ts';
-import { type ParseRow, type PetRow, splitRows, toPetRow } from '../../rows.ts';
+import { type ParseRow, type PetRow, readJsonRows, splitRows, toPetRow } from '../../rows.ts';
 
 /** The import of such a file takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
@@ -38,11 +38,5 @@ export async function* readJsonArray<Parsed>(
     }
     text += piece;
   }
-  const values = parseJson(text, FILE_VALUES_MAX);
-  if (!Array.isArray(values)) {
-    throw new PetstoreError('bad_request', 'the file must be a JSON array');
-  }
-  for (const [index, value] of values.entries()) {
-    yield toPetRow(`pet ${index + 1}`, (place) => parse(value, place));
-  }
+  yield* readJsonRows(text, parse, FILE_VALUES_MAX);
 }
