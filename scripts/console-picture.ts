@@ -7,7 +7,7 @@ import { openConsole } from '../test/support/console.ts';
 import { MAIN, startService } from '../test/support/program.ts';
 import { createProcessFolder } from '../test/support/temporary-folder.ts';
 
-const VIEWPORT = { width: 960, height: 600 };
+const VIEWPORT = { width: 960, height: 860 };
 
 const cwd = createProcessFolder();
 const petstore = (args: string[], input = '') =>
@@ -22,4 +22,4 @@ const { page } = opened;
 await page.getByLabel('Pets on a page').selectOption('10');
 await page.getByText('Page 1: 10 pets').waitFor();
 await page.evaluate('document.activeElement.blur()');
-await page.screenshot({ path: join(import.meta.dirname, '../docs/console.png'), fullPage: true });
+await page.screenshot({ path: join(import.meta.dirname, '../docs/console.png') });

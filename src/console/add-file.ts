@@ -1,8 +1,9 @@
-/** Adds the pets of a CSV file: all rows are checked first, and the same file again adds only what is missing. */
+/** Adds the pets of a CSV or JSON file: all rows are checked first, and the same file again adds only what is missing. */
 
+import type { CreateOptions } from '../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
-import { type PetRow, RowError } from '../rows.ts';
+import { type PetRow, RowError, readJsonRows } from '../rows.ts';
 import { getElement, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
 
@@ -34,7 +35,7 @@ export class FileAdder {
       progress.hidden = false;
       // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
       await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-      const pets = await parsePets(bytes);
+      const pets = await parsePets(file.name, bytes);
       say('file-added', await addPets(pets, hash(bytes), stop));
     } finally {
       progress.hidden = true;
@@ -48,15 +49,17 @@ export class FileAdder {
 }
 
 /** The pets of the file, when every row is one. */
-async function parsePets(bytes: Uint8Array): Promise<readonly NewPet[]> {
+async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     throw new Error('The file is not valid UTF-8.', { cause });
   }
+  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
   const rows: PetRow[] = [];
-  for await (const row of readCsv([text], parseNewPet)) rows.push(row);
+  const read = isJson ? readJsonRows(text, parseNewPet) : readCsv([text], parseNewPet);
+  for await (const row of read) rows.push(row);
   if (rows.length === 0) throw new Error('The file has no pets.');
   const errors = rows.filter((row) => row instanceof RowError);
   if (errors.length === 0) return rows as NewPet[];
@@ -79,24 +82,18 @@ async function addPets(
   controller: AbortController,
 ): Promise<string> {
   let added = 0;
-  let replayed = 0;
+  /** How many pets an earlier try has added. */
+  let known = 0;
   const show = (words = '') => {
     getElement('progress-text', HTMLElement).textContent = `${added} of ${pets.length}${words}`;
     getElement('progress-bar', HTMLProgressElement).value = added / pets.length;
   };
-  const client = createClient(
-    findKey(),
-    (response) => {
-      if (response?.headers.get('idempotency-replayed') === 'true') replayed += 1;
-      if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
-    },
-    Number.POSITIVE_INFINITY,
-  );
   // One for all workers: each takes the next one.
   const entries = pets.entries();
   const work = async () => {
     for (const [index, pet] of entries) {
-      await client.create(pet, { idempotencyKey: `${id}-${index}`, signal: controller.signal });
+      const options = { idempotencyKey: `${id}-${index}`, signal: controller.signal };
+      if (await addPet(pet, options, show)) known += 1;
       added += 1;
       show();
     }
@@ -111,5 +108,28 @@ async function addPets(
     controller.abort(cause);
     throw new Error(words, { cause });
   }
-  return replayed === 0 ? `${count()}.` : `${count()}, ${replayed} of them by an earlier try.`;
+  return tellAdded(pets.length, known);
+}
+
+/** Whether an earlier try had added the pet. */
+async function addPet(
+  pet: NewPet,
+  options: CreateOptions,
+  show: (words: string) => void,
+): Promise<boolean> {
+  const answers: (Response | undefined)[] = [];
+  const onAnswer = (response?: Response) => {
+    answers.push(response);
+    if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
+  };
+  await createClient(findKey(), onAnswer, Number.POSITIVE_INFINITY).create(pet, options);
+  // A replay that comes later repeats an answer of this try, which was lost.
+  return answers[0]?.headers.get('idempotency-replayed') === 'true';
+}
+
+/** @param known how many of the pets an earlier try has added. */
+function tellAdded(count: number, known: number): string {
+  if (known === 0) return `${count} of ${count} added.`;
+  if (known < count) return `${count - known} of ${count} added; ${known} were there already.`;
+  return count === 1 ? 'The pet was there already.' : `All ${count} pets were there already.`;
 }

@@ -1,8 +1,8 @@
 /** Adds the pet of a form, once, however often its client sends it. */
 
-import { createIdempotencyKey, type NewPet } from '../client/petstore-client.ts';
-import { NEW_PET_FIELDS } from '../pet.ts';
-import { getElement, readField, readFields, say } from './elements.ts';
+import { createIdempotencyKey } from '../client/petstore-client.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet } from '../pet.ts';
+import { focusFirst, getElement, readField, readFields } from './elements.ts';
 import { createClient, findKey } from './session.ts';
 
 export class PetAdder {
@@ -15,16 +15,17 @@ export class PetAdder {
     });
   }
 
-  async add(): Promise<void> {
-    say('added', '');
+  async add(): Promise<Pet> {
     const idempotencyKey = this.#idempotencyKey;
     const pet = await createClient(findKey()).create(this.#readPet(), { idempotencyKey });
     // Else something was typed meanwhile, which is another pet.
     if (this.#idempotencyKey === idempotencyKey) {
       this.#idempotencyKey = createIdempotencyKey();
       this.#form.reset();
+      // The next pet begins with its first field.
+      if (this.#form.contains(document.activeElement)) focusFirst(this.#form);
     }
-    say('added', `${pet.name} was added with the id ${pet.id}.`);
+    return pet;
   }
 
   #readPet(): NewPet {

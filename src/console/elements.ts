@@ -12,6 +12,25 @@ export function readField(form: HTMLFormElement, name: string): string {
   return String(new FormData(form).get(name) ?? '');
 }
 
+/** What is filled in, by the names of the fields. */
+export function readTexts(form: HTMLFormElement): URLSearchParams {
+  const texts = new URLSearchParams();
+  for (const [name, text] of new FormData(form)) if (text !== '') texts.set(name, String(text));
+  return texts;
+}
+
+/** Fills in the fields that have a text; the others are as in a new form. */
+export function fillIn(form: HTMLFormElement, texts: URLSearchParams): void {
+  form.reset();
+  for (const field of form.querySelectorAll<HTMLInputElement>('input, select')) {
+    field.value = texts.get(field.name) ?? field.value;
+  }
+}
+
+export function focusFirst(form: HTMLFormElement): void {
+  form.querySelector<HTMLElement>('input, select')?.focus();
+}
+
 /** The values of the fields of a pet in a form, without empty ones. */
 export function readFields(form: HTMLFormElement, fields: readonly NewPetField[]): PetFilters {
   const values: Record<string, unknown> = {};
@@ -34,9 +53,14 @@ export function say(id: string, text: string): void {
   getElement(id, HTMLOutputElement).value = text;
 }
 
-export function createElement(tag: 'li' | 'td' | 'th', text: string): HTMLElement {
+export function createElement(
+  tag: 'li' | 'span' | 'td' | 'th' | 'tr',
+  text: string,
+  className = '',
+): HTMLElement {
   const element = document.createElement(tag);
   element.textContent = text;
+  element.className = className;
   return element;
 }
 

@@ -3,7 +3,7 @@
 import { PetstoreClientError } from '../client/petstore-client.ts';
 import { FileAdder } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
-import { getElement, readField, showMessage } from './elements.ts';
+import { focusFirst, getElement, readField, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
 import { findKey, forgetKey, keepKey } from './session.ts';
 
@@ -25,9 +25,12 @@ const petList = new PetList();
 const petAdder = new PetAdder();
 const fileAdder = new FileAdder();
 
-/** Runs it; what goes wrong is told in the form, or beside the key when that is refused. */
+/**
+ * Runs an action, which takes the messages of the one before away. What goes wrong is told in the form, or beside the
+ * key when that is refused.
+ */
 function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
-  showMessage(form, '');
+  for (const each of document.forms) showMessage(each, '');
   act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
     const refused = [error, error.cause].find((each) => each instanceof PetstoreClientError);
@@ -47,7 +50,7 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
 }
 
 async function openWork(key: string): Promise<void> {
-  await petList.showFirst(key);
+  await petList.showAddress(key);
   keepKey(key);
   forget.hidden = false;
   keyForm.reset();
@@ -66,7 +69,6 @@ function takeFile(file: File | undefined): void {
   if (file === undefined || work.hidden) return;
   run(fileForm, async () => {
     await fileAdder.add(file);
-    showMessage(fileForm, '');
     showListAgain();
   });
 }
@@ -81,12 +83,13 @@ onSubmit(keyForm, async () => {
     .replace(/^Bearer +/i, '');
   if (!/^[!-~]+$/.test(key)) throw new Error('Paste a key, as petstore keys create prints it.');
   await openWork(key);
-  listForm.querySelector<HTMLElement>('input, select')?.focus();
+  focusFirst(addForm);
 });
 onSubmit(listForm, () => petList.showFirst());
 onSubmit(findForm, () => petList.find());
 onSubmit(addForm, async () => {
-  await petAdder.add();
+  const pet = await petAdder.add();
+  petList.mark(pet, `The new pet has the id ${pet.id}`);
   showListAgain();
 });
 listForm.addEventListener('change', () => run(listForm, () => petList.showFirst()));
@@ -96,6 +99,12 @@ getElement('previous', HTMLElement).addEventListener('click', () =>
 getElement('next', HTMLElement).addEventListener('click', () =>
   run(listForm, () => petList.showNext()),
 );
+getElement('go', HTMLElement).addEventListener('click', () =>
+  run(listForm, () => petList.showMarked()),
+);
+window.addEventListener('popstate', () => {
+  if (!work.hidden) run(listForm, () => petList.showAddress());
+});
 fileInput.addEventListener('change', () => {
   takeFile(fileInput.files?.[0]);
   // Choosing the same file again is a change then, too.
@@ -120,4 +129,5 @@ forget.addEventListener('click', () => {
 });
 
 forget.hidden = findKey() === '';
-if (!forget.hidden) run(keyForm, () => openWork(findKey()));
+if (forget.hidden) getElement('key', HTMLElement).focus();
+else run(keyForm, () => openWork(findKey()));

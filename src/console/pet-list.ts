@@ -1,86 +1,107 @@
-/** The list of pets: a page of it, or the pet that was looked up. */
+/** The list of pets: which page it shows, and under which address. */
 
-import type { Pet } from '../client/petstore-client.ts';
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { NEW_PET_FIELDS, PET_FILTERS } from '../pet.ts';
-import { createElement, getElement, readField, readFields, say } from './elements.ts';
+import { PET_FILTERS, type Pet } from '../pet.ts';
+import { fillIn, getElement, readField, readFields, readTexts, say } from './elements.ts';
+import { PetPages } from './pet-pages.ts';
+import { PetTable } from './pet-table.ts';
 import { createClient, findKey } from './session.ts';
+
+const EMPTY = 'There are no pets yet. Add the first one above, or many from a file.';
 
 export class PetList {
   readonly #listForm = getElement('list-form', HTMLFormElement);
   readonly #findForm = getElement('find-form', HTMLFormElement);
-  readonly #previous = getElement('previous', HTMLElement);
-  readonly #following = getElement('next', HTMLElement);
-  /** The cursors of the pages up to the one that is shown; the first page has none. */
-  #cursors: readonly (string | undefined)[] = [undefined];
-  #next: string | undefined;
-  #reading = new AbortController();
+  readonly #pages = new PetPages();
+  readonly #table = new PetTable();
+  #page = 1;
 
-  showFirst(key?: string): Promise<void> {
-    return this.#showPage([undefined], key);
+  /** Shows the page that the address names: after a reload, on the way back, or in another tab. */
+  async showAddress(key = findKey()): Promise<void> {
+    const address = new URLSearchParams(location.hash.slice(1));
+    fillIn(this.#listForm, address);
+    const page = /^[1-9]\d*$/.test(address.get('page') ?? '') ? Number(address.get('page')) : 1;
+    const cursor = address.get('cursor');
+    if (page > 1 && cursor !== null) this.#pages.keepCursor(page, cursor);
+    await this.#show(page, key).catch((error) => {
+      if (error.code !== 'bad_request') throw error;
+      // Somebody changed the address by hand.
+      this.#listForm.reset();
+      return this.#show(1, key);
+    });
+  }
+
+  showFirst(): Promise<void> {
+    return this.#open(1);
   }
 
   async showPrevious(): Promise<void> {
-    if (this.#cursors.length > 1) await this.#showPage(this.#cursors.slice(0, -1));
+    if (this.#page > 1) await this.#open(this.#page - 1);
   }
 
   async showNext(): Promise<void> {
-    if (this.#next !== undefined) await this.#showPage([...this.#cursors, this.#next]);
+    if (this.#pages.findCursor(this.#page + 1)) await this.#open(this.#page + 1);
   }
 
-  showAgain(): Promise<void> {
-    return this.#showPage(this.#cursors);
+  /** Reads the page again; the pet that is marked stays. */
+  async showAgain(): Promise<void> {
+    this.#table.show(await this.#read(this.#page));
   }
 
   async find(): Promise<void> {
     const id = findCanonicalInt64(readField(this.#findForm, 'id').trim());
     if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
-    const signal = this.#startReading();
+    const signal = this.#pages.startReading();
     const found = await createClient(findKey())
       .get(id, { signal })
       .catch((error) => {
-        if (error.code !== 'not_found') throw error;
+        throw error.code === 'not_found' ? new Error(`There is no pet with the id ${id}.`) : error;
       });
-    this.#cursors = [undefined];
-    this.#next = undefined;
-    this.#show(found ? [found] : [], found ? `The pet with the id ${id}` : '');
-    if (!found) throw new Error(`There is no pet with the id ${id}.`);
+    this.mark(found, `The pet with the id ${id}`);
   }
 
-  /** Shows the page after the last of these cursors. */
-  async #showPage(cursors: readonly (string | undefined)[], key = findKey()): Promise<void> {
-    const signal = this.#startReading();
-    const { pets, next } = await createClient(key).listPage({
-      ...readFields(this.#listForm, PET_FILTERS),
-      limit: Number(readField(this.#listForm, 'limit')),
-      cursor: cursors.at(-1),
-      signal,
-    });
-    this.#cursors = cursors;
-    this.#next = next;
-    const count = `${pets.length} ${pets.length === 1 ? 'pet' : 'pets'}`;
-    this.#show(pets, `Page ${cursors.length}: ${count}`);
+  mark(pet: Pet, words: string): void {
+    this.#table.mark(pet, words);
   }
 
-  /** Gives up what is still being read, which would be shown after what is asked for now. */
-  #startReading(): AbortSignal {
-    this.#reading.abort();
-    this.#reading = new AbortController();
-    return this.#reading.signal;
+  /** Goes to the page of the marked pet, in the list of all pets: a filter could leave the pet out. */
+  async showMarked(): Promise<void> {
+    const { marked } = this.#table;
+    if (marked === undefined) return;
+    const limit = readField(this.#listForm, 'limit');
+    fillIn(this.#listForm, new URLSearchParams({ limit }));
+    await this.#open(await this.#pages.findPage(marked.id));
+    this.#table.showInPlace(marked.id);
   }
 
-  #show(pets: readonly Pet[], words: string): void {
-    getElement('pets', HTMLElement).replaceChildren(...pets.map(createRow));
-    say('shown', words);
+  /** Shows a page, which then is the page of the address. */
+  async #open(page: number): Promise<void> {
+    await this.#show(page);
+    const address = readTexts(this.#listForm);
+    const cursor = this.#pages.findCursor(this.#page);
+    if (cursor !== undefined) {
+      address.set('page', String(this.#page));
+      address.set('cursor', cursor);
+    }
+    if (location.hash !== `#${address}`) history.pushState(null, '', `#${address}`);
+  }
+
+  async #show(page: number, key?: string): Promise<void> {
+    const pets = await this.#read(page, key);
+    this.#table.mark(undefined);
+    this.#table.show(pets);
+  }
+
+  async #read(asked: number, key?: string): Promise<readonly Pet[]> {
+    const { page, pets, next } = await this.#pages.read(asked, key);
+    this.#page = page;
+    const isFiltered = Object.keys(readFields(this.#listForm, PET_FILTERS)).length > 0;
+    const why = isFiltered ? 'No pet matches the filter.' : EMPTY;
+    getElement('empty', HTMLElement).textContent = pets.length === 0 ? why : '';
+    say('shown', `Page ${page}: ${pets.length} ${pets.length === 1 ? 'pet' : 'pets'}`);
     // Not `disabled`, which would take the focus from who pages by keyboard.
-    this.#previous.setAttribute('aria-disabled', String(this.#cursors.length === 1));
-    this.#following.setAttribute('aria-disabled', String(this.#next === undefined));
+    getElement('previous', HTMLElement).ariaDisabled = String(page === 1);
+    getElement('next', HTMLElement).ariaDisabled = String(next === undefined);
+    return pets;
   }
-}
-
-function createRow(pet: Pet): HTMLElement {
-  const row = document.createElement('tr');
-  row.append(createElement('th', String(pet.id)));
-  for (const { name } of NEW_PET_FIELDS) row.append(createElement('td', String(pet[name] ?? '')));
-  return row;
 }

@@ -1,4 +1,4 @@
-/** Adding many pets from a CSV file in the console, in a real browser, against the real program. */
+/** Adding many pets from a CSV or JSON file in the console, in a real browser, against the real program. */
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ function expectNames(prefix: string, count: number): string[] {
 }
 
 function chooseFile(page: Page, content: string | Buffer): Promise<void> {
-  return page.getByLabel('CSV file').setInputFiles(toFile(content));
+  return page.getByLabel('CSV or JSON file').setInputFiles(toFile(content));
 }
 
 describe('console, add many', { skip }, () => {
@@ -66,6 +66,13 @@ describe('console, add many', { skip }, () => {
       ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
       ['name,categoryId\n\n', 'The file has no pets.'],
       [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
+      ['{"name":"Rex","categoryId":1}', 'the file must be a JSON array'],
+      [' [{"name":"Rex"', 'not valid JSON'],
+      [
+        '[{"name":"Rex","categoryId":1},{"name":""},{"name":"Mia","categoryId":1e30}]',
+        'pet 2: name must be',
+        'pet 3: categoryId must be',
+      ],
       [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 bytes'],
       [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
     ] as const) {
@@ -95,13 +102,31 @@ describe('console, add many', { skip }, () => {
     }
     await page.reload();
     await page.getByText('Page 1:').waitFor();
-    await page.getByLabel('CSV file').setInputFiles(file);
-    await page.getByText('3 of 3 added, 3 of them by an earlier try.').waitFor();
+    await page.getByLabel('CSV or JSON file').setInputFiles(file);
+    await page.getByText('All 3 pets were there already.').waitFor();
     assert.deepEqual(await listPets(service), added);
     // Another file, though some rows are the same.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
     await page.getByText('1 of 1 added.').waitFor();
     assert.equal((await listPets(service)).filter((pet) => pet.includes(second)).length, 3);
+    assertClean(opened, service.url);
+  });
+
+  test('console, add many › a JSON file, twice › is added once, exactly', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const json = `\uFEFF[\n{"id":7,"name":"Json","categoryId":${INT64_MAX},"status":"sold"}\n]\n`;
+    await chooseFile(page, json);
+    await page.getByText('1 of 1 added.').waitFor();
+    await chooseFile(page, json);
+    await page.getByText('The pet was there already.').waitFor();
+    const added = (await listPets(service)).filter((pet) => pet.includes('"name":"Json"'));
+    assert.equal(added.length, 1);
+    assert.match(added[0] ?? '', new RegExp(`"categoryId":${INT64_MAX},"status":"sold"`));
+    await page.getByLabel('CSV or JSON file').setInputFiles({
+      ...{ name: 'pets.JSON', mimeType: '', buffer: Buffer.from('name,categoryId\nRex,1\n') },
+    });
+    await page.getByText('not valid JSON').waitFor();
     assertClean(opened, service.url);
   });
 
@@ -150,12 +175,12 @@ describe('console, add many', { skip }, () => {
     });
     await chooseFile(page, createCsv('Lost', 12));
     await page.getByText('trying again').waitFor();
-    await page.getByText('12 of 12 added, 12 of them by an earlier try.').waitFor();
+    await page.getByText('12 of 12 added.').waitFor();
     assert.deepEqual(await listNames('Lost'), expectNames('Lost', 12));
     // Of the 24 answers and those to the lists.
     assert.equal(await page.locator('#answers li').count(), 20);
     // A browser tells of the choice of the same file again only when none is chosen.
-    assert.equal(await page.getByLabel('CSV file').inputValue(), '');
+    assert.equal(await page.getByLabel('CSV or JSON file').inputValue(), '');
   });
 
   test('console, add many › stopped and then chosen again › adds the rest', async () => {
@@ -179,7 +204,7 @@ describe('console, add many', { skip }, () => {
     for (const route of held) await route.abort().catch(() => undefined);
     await page.unrouteAll();
     await chooseFile(page, createCsv('Stopped', 12));
-    await page.getByText('12 of 12 added, 5 of them by an earlier try.').waitFor();
+    await page.getByText('7 of 12 added; 5 were there already.').waitFor();
     assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
   });
 

@@ -164,7 +164,10 @@ async function roundTrip(
     assert.equal(await get(service, key, '?status=sold'), `[${FULL}]`);
     await filter({ ...service, key });
     const page = await (await fetch(`${service.url}/console/`)).text();
-    assert.match(page, /<th scope="col">Text<\/th><th scope="col">Integer<\/th>/);
+    assert.match(
+      page,
+      /<th scope="col" class="text">Text<\/th><th scope="col" class="int64">Integer<\/th>/,
+    );
     for (const name of ['exampleText', 'exampleInteger']) {
       assert.ok(page.includes(`<input id="list-${name}" name="${name}"`), name);
       assert.ok(page.includes(`<input id="new-${name}" name="${name}"`), name);

@@ -1,9 +1,13 @@
 /** What the tests of the console do with its page. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { openPage, type WatchedPage } from './browser.ts';
 import type { ServiceTarget } from './path-proxy.ts';
+
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
 /** The console with the key of the service, once it shows the first page. */
 export async function openConsole(
@@ -37,6 +41,37 @@ export async function assertFieldMessage(
 export async function readColumn(page: Page, shown: string, column: number): Promise<string[]> {
   await page.getByText(shown).waitFor();
   return page.locator(`tbody tr > :nth-child(${column})`).allTextContents();
+}
+
+/** The cells of the pet that was added or looked up; none once it is no longer highlighted. */
+export function readMarked(page: Page): Promise<string[]> {
+  return page.locator('tr[aria-current] > *').allTextContents();
+}
+
+/** Fills in the form, sends it, and waits for the pet. */
+export async function addInPage(page: Page, name: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Category id').fill('3');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await waitForMarked(page, name);
+}
+
+export async function waitForMarked(page: Page, name: string): Promise<void> {
+  await page.getByText(/^The new pet has the id \d+$/).waitFor();
+  await page.locator('tr[aria-current]', { hasText: name }).waitFor();
+}
+
+/** That axe finds nothing, not even what it cannot decide. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? { width: 1280, height: 720 };
+  // All of the page is in view then, and nothing that stays in view covers a part of it.
+  await page.setViewportSize({ ...size, height: 4_000 });
+  await page.evaluate(AXE);
+  const findings = await page.evaluate(
+    'axe.run().then(({ violations, incomplete }) => [...violations, ...incomplete].map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))',
+  );
+  assert.deepEqual(findings, []);
+  await page.setViewportSize(size);
 }
 
 /** That the page asked only this service, and that nothing is amiss but the statuses that the browser tells of itself. */

@@ -1,0 +1,274 @@
+/** The list of the console, in a real browser: its pages, its address, and the pet that was added or looked up. */
+
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Browser, Request, Route } from 'playwright-core';
+import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
+import {
+  addInPage,
+  addPet,
+  assertAccessible,
+  assertClean,
+  assertFieldMessage,
+  openConsole,
+  readColumn,
+  readMarked,
+} from '../support/console.ts';
+import { type RunningService, startService } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
+
+const PETS = 225;
+/** From the first pet on; every fifth is pending. */
+const STATUSES = ['pending', 'sold', 'sold', 'sold', 'available'] as const;
+
+const skip = NO_BROWSER;
+let service: RunningService;
+let browser: Browser;
+
+async function startWith(count: number): Promise<RunningService> {
+  const started = await startService([], { cwd: createProcessFolder() });
+  for (let index = 0; index < count; index += 1) {
+    await addPet(started, { name: `Pet ${index + 1}`, categoryId: 1, status: STATUSES[index % 5] });
+  }
+  return started;
+}
+
+describe('console, list', { skip }, () => {
+  before(async () => {
+    service = await startWith(PETS);
+    browser = await launchBrowser();
+  });
+
+  after(async () => {
+    await browser?.close();
+    await service?.[Symbol.asyncDispose]();
+  });
+
+  test('console, list › pages of a status, forth and back › show each pet once', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const nextPage = page.getByRole('button', { name: 'Next page' });
+    await page.getByLabel('Pets on a page').selectOption('50');
+    await page.getByText('Page 1: 50 pets').waitFor();
+    await page.getByLabel('Status').last().selectOption('available');
+    const first = await readColumn(page, 'Page 1: 45 pets', 2);
+    assert.equal(await nextPage.getAttribute('aria-disabled'), 'true');
+    await page.getByLabel('Pets on a page').selectOption('20');
+    await page.getByText('Page 1: 20 pets').waitFor();
+    // The second click comes before the answer to the first, however quick the service is.
+    const { promise: clicked, resolve: letAnswer } = Promise.withResolvers<void>();
+    await page.route(/cursor=/, (route) => clicked.then(() => route.continue()));
+    await nextPage.dblclick();
+    letAnswer();
+    const second = await readColumn(page, 'Page 2: 20 pets', 2);
+    await nextPage.click();
+    const third = await readColumn(page, 'Page 3: 5 pets', 2);
+    assert.deepEqual([...first.slice(0, 20), ...second, ...third], first);
+    const previousPage = page.getByRole('button', { name: 'Previous page' });
+    await previousPage.click();
+    assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 2), second);
+    await previousPage.click();
+    await page.getByText('Page 1: 20 pets').waitFor();
+    // There is none before the first one.
+    const { length } = opened.requests;
+    await previousPage.click({ force: true });
+    await nextPage.click();
+    await page.getByText('Page 2: 20 pets').waitFor();
+    assert.equal(opened.requests.length, length + 1);
+    assertClean(opened, service.url);
+  });
+
+  test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    await page.getByLabel('Pets on a page').selectOption('10');
+    await page.getByText('Page 1: 10 pets').waitFor();
+    await page.getByLabel('Status').last().selectOption('sold');
+    await page.getByText('Page 1: 10 pets').waitFor();
+    for (const shown of ['Page 2: 10 pets', 'Page 3: 10 pets']) {
+      await page.getByRole('button', { name: 'Next page' }).click();
+      await page.getByText(shown).waitFor();
+    }
+    const third = await readColumn(page, 'Page 3: 10 pets', 2);
+    assert.equal(third[0], 'Pet 34');
+    await page.reload();
+    assert.deepEqual(await readColumn(page, 'Page 3: 10 pets', 2), third);
+    assert.equal(await page.getByLabel('Status').last().inputValue(), 'sold');
+    await page.goBack();
+    const second = await readColumn(page, 'Page 2: 10 pets', 2);
+    assert.equal(second[0], 'Pet 18');
+    await page.goBack();
+    await page.getByText('Page 1: 10 pets').waitFor();
+    await page.goBack();
+    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 2))[0] === 'Pet 1');
+    assert.equal(await page.getByLabel('Status').last().inputValue(), '');
+    for (let times = 0; times < 3; times += 1) await page.goForward();
+    await page.getByText('Page 3: 10 pets').waitFor();
+
+    await using other = await openPage(browser);
+    await other.page.goto(page.url());
+    await other.page.getByLabel('API key').fill(service.key);
+    await other.page.getByRole('button', { name: 'Open' }).click();
+    assert.deepEqual(await readColumn(other.page, 'Page 3: 10 pets', 2), third);
+    await other.page.getByRole('button', { name: 'Previous page' }).click();
+    assert.deepEqual(await readColumn(other.page, 'Page 2: 10 pets', 2), second);
+    assert.ok(!other.page.url().includes(service.key));
+    // Behind the last page there is none.
+    await other.page.goto(`${service.url}/console/#limit=100&page=99`);
+    await other.page.getByText('Page 3: 25 pets').waitFor();
+    assertClean(other, service.url);
+    // Changed by hand.
+    await other.page.goto(`${service.url}/console/#limit=7&status=gone&page=-1&cursor=x`);
+    await other.page.getByText('Page 1: 20 pets').waitFor();
+    assertClean(opened, service.url);
+  });
+
+  test('console, list › a pet that is added or looked up › is marked at once, and leads to its page', async () => {
+    await using own = await startWith(PETS);
+    await using opened = await openConsole(browser, own);
+    const { page } = opened;
+    await page.getByLabel('Pets on a page').selectOption('10');
+    await page.getByLabel('Status').last().selectOption('sold');
+    const listed = await readColumn(page, 'Page 1: 10 pets', 1);
+    await addInPage(page, '<i>Newest</i>');
+    assert.deepEqual(await readMarked(page), [`${PETS + 1}`, '<i>Newest</i>', '3', 'none']);
+    assert.deepEqual(await readColumn(page, 'Page 1: 10 pets', 1), [`${PETS + 1}`, ...listed]);
+    const { y = 720 } = (await page.locator('tr[aria-current]').boundingBox()) ?? {};
+    assert.ok(y < 650, `the pet is shown at ${y}`);
+    await page.getByRole('button', { name: 'Go to its page' }).click();
+    // The filter would hide it.
+    const ids = await readColumn(page, 'Page 23: 6 pets', 1);
+    assert.deepEqual(ids, ['221', '222', '223', '224', '225', '226']);
+    assert.deepEqual((await readMarked(page))[0], `${PETS + 1}`);
+    // The button, which had the focus, is gone.
+    assert.equal(await page.evaluate('document.activeElement.ariaCurrent'), 'true');
+    // The pages before need not be read again.
+    const { length } = opened.requests;
+    await addInPage(page, 'Newer');
+    await page.getByRole('button', { name: 'Go to its page' }).click();
+    await until(async () => (await readColumn(page, 'Page 23: 7 pets', 1))[6] === `${PETS + 2}`);
+    assert.ok(opened.requests.length - length <= 4);
+    await page.getByRole('button', { name: 'Previous page' }).click();
+    assert.equal((await readColumn(page, 'Page 22: 10 pets', 1))[0], '211');
+    assert.deepEqual(await readMarked(page), []);
+
+    await page.getByLabel('Id', { exact: true }).fill('117');
+    await page.keyboard.press('Enter');
+    await page.getByText('The pet with the id 117').waitFor();
+    assert.deepEqual(await readMarked(page), ['117', 'Pet 117', '1', 'sold']);
+    await page.getByRole('button', { name: 'Go to its page' }).click();
+    assert.equal((await readColumn(page, 'Page 12: 10 pets', 1))[6], '117');
+    await page.reload();
+    await page.getByText('Page 12: 10 pets').waitFor();
+    await page.goBack();
+    await page.getByText('Page 22: 10 pets').waitFor();
+    assertClean(opened, own.url);
+  });
+
+  test('console, list › an empty store › says what to do next, until it has a pet', async () => {
+    await using own = await startWith(0);
+    await using opened = await openConsole(browser, own);
+    const { page } = opened;
+    const empty = page.getByText('There are no pets yet. Add the first one above');
+    await empty.waitFor();
+    await assertAccessible(page);
+    await page.getByLabel('Status').last().selectOption('sold');
+    await page.getByText('No pet matches the filter').waitFor();
+    await page.getByLabel('Status').last().selectOption('');
+    await empty.waitFor();
+    await addInPage(page, 'Rex');
+    assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
+    assert.equal(await empty.isVisible(), false);
+    // For the next pet.
+    assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
+  });
+
+  test('console, list › a look-up in vain › leaves the table as it was, and tells why until the next action', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Next page' }).click();
+    const listed = await readColumn(page, 'Page 2: 20 pets', 1);
+    for (const [id, message] of [
+      ['', /^id must be a whole number/],
+      ['1.5', /^id must be a whole number/],
+      [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
+      ['9007199254740992', /^There is no pet with the id 9007199254740992\.$/],
+    ] as const) {
+      await page.getByLabel('Id', { exact: true }).fill(id);
+      await page.getByRole('button', { name: 'Look up' }).click();
+      await assertFieldMessage(page, 'Id', message);
+      assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 1), listed);
+    }
+    await page.getByRole('button', { name: 'Next page' }).click();
+    await page.getByText('Page 3: 20 pets').waitFor();
+    assert.equal(await page.getByText('There is no pet with').count(), 0);
+    assertClean(opened, service.url, /status of 404/);
+  });
+
+  test('console, list › a look-up that is late › does not take the place of a newer list', async () => {
+    await using opened = await openConsole(browser, service);
+    const { page } = opened;
+    const held: Route[] = [];
+    const ended: Request[] = [];
+    const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
+    page.on('requestfailed', note);
+    page.on('requestfinished', note);
+    await page.route('**/v1/pets/*', (route) => held.push(route));
+    await page.getByLabel('Id', { exact: true }).fill('1');
+    await page.keyboard.press('Enter');
+    await until(() => held.length === 1);
+    await page.getByLabel('Pets on a page').selectOption('10');
+    await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
+    const json = { id: 1, name: 'Late', categoryId: 1 };
+    // It cannot be answered any more.
+    await held[0]?.fulfill({ json }).catch(() => {});
+    await until(() => ended.length === 1);
+    assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
+    await page.getByText('Page 1:').waitFor();
+    assert.equal(await page.getByText('Late').count(), 0);
+    const messages = await page.locator('.error').allTextContents();
+    assert.equal(messages.join(''), '');
+  });
+
+  for (const width of [390, 1280]) {
+    test(`console, list › 20 pets at ${width} px › show the form, the header and the pages without scrolling`, async () => {
+      const viewport = { width, height: 800 };
+      await using opened = await openConsole(browser, service, { viewport });
+      const { page } = opened;
+      await page.getByText('Page 1: 20 pets').waitFor();
+      const isInView = async (selector: string) => {
+        const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: -1, height: 0 };
+        return y >= 0 && y + height <= viewport.height;
+      };
+      for (const selector of ['#add-form button', '#next']) {
+        assert.ok(await isInView(selector), selector);
+      }
+      await page.evaluate('document.querySelector("#pets tr:last-child").scrollIntoView()');
+      await until(() => page.evaluate<boolean>('scrollY > 0'));
+      for (const selector of ['thead th:first-child', '#next']) {
+        assert.ok(await isInView(selector), selector);
+      }
+      const labels = await page.evaluate<string[]>(
+        'Array.from(document.querySelectorAll("td [data-value]"), (label) => label.textContent + getComputedStyle(label).backgroundColor)',
+      );
+      assert.equal(new Set(labels).size, 3);
+      assert.equal(new Set(labels.map((label) => label.replace(/^\w+rgb/, ''))).size, 3);
+      for (const cell of ['th:first-child', 'td:nth-child(3)']) {
+        const style = await page.evaluate(
+          `(({ textAlign, fontVariantNumeric }) => [textAlign, fontVariantNumeric])(getComputedStyle(document.querySelector('#pets ${cell}')))`,
+        );
+        assert.deepEqual(style, ['right', 'tabular-nums'], cell);
+      }
+    });
+
+    test(`console, list › a name of 255 characters at ${width} px › does not widen the page`, async () => {
+      await using own = await startWith(0);
+      await using opened = await openConsole(browser, own, { viewport: { width, height: 800 } });
+      const { page } = opened;
+      await addInPage(page, 'M'.repeat(255));
+      await page.getByText('Page 1: 1 pet').waitFor();
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+    });
+  }
+});
