@@ -34,6 +34,7 @@ describe('--env-file', { concurrency: 2 }, () => {
       [[`--env-file=${file}`], { PETSTORE_ENVIRONMENT: 'staging' }, 'staging'],
       [['--env-file', file, '--environment', 'staging'], {}, 'staging'],
     ] as const) {
+      await rm(join(cwd, 'file.db'), { force: true });
       const { status, stderr } = await runProgram([...create, ...args], { cwd, env });
       assert.equal(status, 0, stderr);
       assert.ok(stderr.includes(`(ci) for ${environment},`), stderr);
