@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packed tarball into an empty folder, as an operator would, and uses its command with
-# the Node that is first on the path. What the service answers in full is tested in test/.
+# Installs the packed tarballs into empty folders, as an operator and an author of a client would, and uses
+# them with the Node that is first on the path. What the service answers in full is tested in test/.
 #
-# Usage: scripts/check-package.sh TARBALL
+# Usage: scripts/check-package.sh TARBALL TARBALL_OF_THE_CLIENT
 set -euo pipefail
 
 tarball=$(realpath "$1")
+client=$(realpath "$2")
 linters=$(realpath "$(dirname "$0")/../.ci/linters")
 folder=$(mktemp -d)
 service=
@@ -27,8 +28,10 @@ expect() {
 
 echo 'What is exported, and its types:'
 (cd "$linters" && npm ci --ignore-scripts --no-audit --no-fund)
-"$linters/node_modules/.bin/publint" --strict "$tarball"
-"$linters/node_modules/.bin/attw" --profile esm-only "$tarball"
+for each in "$tarball" "$client"; do
+  "$linters/node_modules/.bin/publint" --strict "$each"
+  "$linters/node_modules/.bin/attw" --profile esm-only "$each"
+done
 
 echo "The package on Node $(node --version):"
 npm install --prefix . --ignore-scripts --no-audit --no-fund "$tarball"
@@ -92,11 +95,17 @@ expect 'POST /v1/pets' \
   "$pet"
 expect 'GET /v1/pets/1' "$(get "$url/v1/pets/1")" "$pet"
 expect 'GET /v1/pets' "$(get "$url/v1/pets?status=sold")" "[$pet]"
-expect "petstore/client" "$(KEY=$key node --input-type=module --eval '
-  import { PetstoreClient } from "petstore/client";
-  const client = new PetstoreClient({ baseUrl: process.argv[1], apiKey: process.env.KEY });
-  for await (const { name, categoryId } of client.list()) console.log(name, categoryId);
-' "$url/v1")" 'Rex 9223372036854775807n'
+mkdir client
+npm install --prefix client --ignore-scripts --no-audit --no-fund "$client"
+expect 'what the client brings' "$(cd client && npm ls --all --parseable | wc -l) $(cd client/node_modules/petstore-client && echo *)" \
+  '2 LICENSE README.md dist package.json'
+for name in petstore/client petstore-client; do
+  expect "$name" "$(cd "$([ "$name" = petstore/client ] && echo . || echo client)" && KEY=$key node --input-type=module --eval "
+    import { PetstoreClient } from '$name';
+    const client = new PetstoreClient({ baseUrl: process.argv[1], apiKey: process.env.KEY });
+    for await (const { name, categoryId } of client.list()) console.log(name, categoryId);
+  " "$url/v1")" 'Rex 9223372036854775807n'
+done
 expect 'the paths of /openapi.json' \
   "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
   '/pets,/pets/{petId}'
@@ -106,7 +115,7 @@ grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is n
 console=$(curl --silent --fail "$url/console/")
 expect 'the files of the console' "$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console" |
   while read -r file; do curl --silent --fail --output /dev/null "$url/console/$file" && echo "${file##*.}"; done | sort | uniq -c | xargs)" \
-  '1 css 13 js'
+  '1 css 20 js'
 
 kill -TERM "$service"
 status=0

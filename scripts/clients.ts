@@ -1,7 +1,6 @@
 /**
  * Generates clients in TypeScript, Python and Go from the document that the service serves, compiles them
- * and runs a scenario with each, each on 250 pets of its own; and one with the client of the package on
- * Node, Bun and Deno.
+ * and runs a scenario with each, each on 250 pets of its own.
  *
  * Usage: npm run conformance, or npm run node -- scripts/clients.ts for this part of it
  */
@@ -44,12 +43,6 @@ async function checkTypeScript(document: string): Promise<void> {
   await run(node, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', cwd]);
   await runScenario(node, ['generated/js/openapi-fetch.js'], cwd);
   await runScenario(node, ['generated/js/hey-api.js'], cwd);
-  await runScenario(node, ['petstore-client.ts'], cwd);
-  await runScenario(join(modules, '@oven/bun-linux-x64/bin/bun'), ['petstore-client.ts'], cwd);
-  const deno = ['run', '--allow-env', '--allow-net', 'petstore-client.ts'];
-  await runScenario(join(modules, '@deno/linux-x64-glibc/deno'), deno, cwd, {
-    DENO_DIR: join(ROOT, '.cache/deno'),
-  });
 }
 
 /** Installs the generator of Python, mypy and openapi-spec-validator; the path of their commands. */

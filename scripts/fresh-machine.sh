@@ -128,7 +128,7 @@ path=
 
 say 'the package on Nodes that are too old for it'
 ann "$common fresh; npm ci >/dev/null; npm run build >/dev/null
-mkdir ~/package && cd ~/package && npm install --loglevel=error --no-audit --no-fund ~/petstore/petstore-*.tgz"
+mkdir ~/package && cd ~/package && npm install --loglevel=error --no-audit --no-fund ~/petstore/petstore-[0-9]*.tgz"
 for bin in /usr/bin $tools/node_modules/node-20/bin $tools/node_modules/node-22/bin; do
   path=$bin:/usr/bin:/bin
   for argument in --version --help serve; do

@@ -1,7 +1,7 @@
 /**
- * Writes all of the published package but its compiled sources to `.cache/package`, for `npm run build`.
- * Its npm-shrinkwrap.json is package-lock.json without what only the checkout needs, so that `npm ci` in
- * the package brings the dependencies that were tested.
+ * Compiles the sources, and writes the published packages to `.cache/package` and `.cache/petstore-client`,
+ * for `npm run build`. The npm-shrinkwrap.json of the service is package-lock.json without what only the
+ * checkout needs, so that `npm ci` in the package brings the dependencies that were tested.
  */
 
 import {
@@ -10,10 +10,12 @@ import {
   globSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { ROOT, run } from './run.ts';
 
 const COPIED = [
   'CHANGELOG.md',
@@ -31,27 +33,42 @@ interface Locked {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const root = join(import.meta.dirname, '..');
-const folder = join(root, '.cache/package');
+const folder = join(ROOT, '.cache/package');
+const client = join(ROOT, '.cache/petstore-client');
+const compiled = join(ROOT, '.cache/compiled');
 
-rmSync(folder, { recursive: true, force: true });
-mkdirSync(folder, { recursive: true });
+for (const path of [folder, client, compiled]) rmSync(path, { recursive: true, force: true });
+for (const path of [folder, client]) mkdirSync(path, { recursive: true });
+// The last one writes the files of the client over those of the console, for older runtimes.
+for (const project of ['tsconfig.build.json', 'tsconfig.console.json', 'client']) {
+  await run(process.execPath, ['node_modules/typescript/bin/tsc', '--project', project]);
+}
+renameSync(join(compiled, 'src'), join(folder, 'dist'));
+cpSync(join(compiled, 'client'), join(folder, 'client'), { recursive: true });
+renameSync(join(compiled, 'client'), join(client, 'dist'));
 // Passwords and keys of whoever builds, which the documentation puts beside the examples.
 const SECRET = /^\.env|\.(?:key|crt|pem)$/;
 const filter = (path: string) => !SECRET.test(basename(path));
 for (const name of COPIED)
-  cpSync(join(root, name), join(folder, name), { recursive: true, filter });
+  cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter });
+for (const name of ['LICENSE', 'client/README.md'])
+  cpSync(join(ROOT, name), join(client, basename(name)));
 // Of the sources, what is served as it is.
-for (const name of globSync('{console,http/routes}/*.{html,css}', { cwd: join(root, 'src') }))
-  cpSync(join(root, 'src', name), join(folder, 'dist', name));
+for (const name of globSync('{console,http/routes}/*.{html,css}', { cwd: join(ROOT, 'src') }))
+  cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
 // `private` keeps the checkout itself, which has neither the sources compiled nor the lock, from being published.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');
-write('package.json', manifest);
+write(join(folder, 'package.json'), manifest);
+const { private: __, ...clientManifest } = read('client/package.json');
+write(join(client, 'package.json'), clientManifest);
 const { packages, ...lock } = read('package-lock.json');
 const { dependencies, engines } = manifest;
 const entry = { name: lock.name, version: lock.version, dependencies, engines };
-write('npm-shrinkwrap.json', { ...lock, packages: { '': entry, ...selectRuntime(packages) } });
+write(join(folder, 'npm-shrinkwrap.json'), {
+  ...lock,
+  packages: { '': entry, ...selectRuntime(packages) },
+});
 
 /** Leaves of a link to what only the checkout has its words. */
 function unlinkStrangers(file: string): void {
@@ -62,10 +79,10 @@ function unlinkStrangers(file: string): void {
   writeFileSync(file, text);
 }
 
-/** What the package needs to run: neither tools nor the workspace `runtime` and its Nodes. */
+/** What the package needs to run: neither tools nor the workspaces and the Nodes of `runtime`. */
 function selectRuntime(packages: Readonly<Record<string, Locked>>): Record<string, Locked> {
   const nodes = Object.keys(packages.runtime?.optionalDependencies ?? {});
-  const strangers = ['', 'runtime', ...nodes.map((name) => `node_modules/${name}`)];
+  const strangers = ['', 'runtime', 'client', ...nodes.map((name) => `node_modules/${name}`)];
   return Object.fromEntries(
     Object.entries(packages).filter(
       ([path, { dev, link }]) => !dev && !link && !strangers.includes(path),
@@ -74,9 +91,9 @@ function selectRuntime(packages: Readonly<Record<string, Locked>>): Record<strin
 }
 
 function read(file: string) {
-  return JSON.parse(readFileSync(join(root, file), 'utf8'));
+  return JSON.parse(readFileSync(join(ROOT, file), 'utf8'));
 }
 
 function write(file: string, value: unknown): void {
-  writeFileSync(join(folder, file), `${JSON.stringify(value, undefined, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }

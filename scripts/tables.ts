@@ -1,4 +1,4 @@
-/** What is made of the tables of `src/`: openapi.json, tables in `docs/`, and the answers of `deploy/nginx.conf`. */
+/** What is made of the tables of `src/`: openapi.json, a file of the client, tables in `docs/`, parts of `deploy/nginx.conf`. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +14,7 @@ import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
+import { writeClientInterface } from './client-interface.ts';
 import { describeCommands, toOptionTable } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
 import { ROOT } from './run.ts';
@@ -29,6 +30,7 @@ export function createTexts(): ReadonlyMap<string, string> {
   };
   return new Map([
     ['openapi.json', `${writeOpenApi(LOCAL_SERVICE, 2)}\n`],
+    ['client/interface.ts', writeClientInterface()],
     ...Object.entries(parts).map(([file, texts]) => [file, fill(file, texts)] as const),
   ]);
 }

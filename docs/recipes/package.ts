@@ -1,13 +1,13 @@
 /**
- * A client of the petstore in TypeScript, with the client of its package, which the operator of the
- * service has, for Node 24 or newer: npm install ./petstore-1.0.0.tgz, save this as client.mts, then
+ * A client of the petstore in TypeScript, with its client, a package that each release of the service has,
+ * for Node 24 or newer: npm install ./petstore-client-1.0.0.tgz, save this as client.mts, then
  * KEY=… node client.mts http://127.0.0.1:8080/v1
  *
  * Its ids are bigint, exact over int64; it follows Link, and sends a request again, a create with its
  * Idempotency-Key, when an answer is lost, and when Retry-After says.
  */
 
-import { PetstoreClient, PetstoreClientError } from 'petstore/client';
+import { PetstoreClient, PetstoreClientError } from 'petstore-client';
 
 const [baseUrl = ''] = process.argv.slice(2);
 const { KEY: apiKey = '' } = process.env;

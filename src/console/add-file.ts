@@ -1,6 +1,6 @@
 /** Adds the pets of a CSV or JSON file: all rows are checked first, and the same file again adds only what is missing. */
 
-import type { CreateOptions } from '../client/petstore-client.ts';
+import type { CreateOptions } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
 import { type PetRow, RowError, readJsonRows } from '../rows.ts';

@@ -1,6 +1,6 @@
 /** Adds the pet of a form, once, however often its client sends it. */
 
-import { createIdempotencyKey } from '../client/petstore-client.ts';
+import { createIdempotencyKey } from '../../client/petstore-client.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet } from '../pet.ts';
 import { focusFirst, getElement, readField, readFields } from './elements.ts';
 import { createClient, findKey } from './session.ts';

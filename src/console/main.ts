@@ -1,6 +1,6 @@
 /** The console: what its forms and buttons do. */
 
-import { PetstoreClientError } from '../client/petstore-client.ts';
+import { PetstoreClientError } from '../../client/petstore-client.ts';
 import { FileAdder } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
 import { focusFirst, getElement, readField, showMessage } from './elements.ts';

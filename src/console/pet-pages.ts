@@ -1,6 +1,6 @@
 /** The pages of the list that the form asks for, by their numbers: the service has only a cursor for the next page. */
 
-import type { PetPage } from '../client/petstore-client.ts';
+import type { PetPage } from '../../client/petstore-client.ts';
 import { INT64_MAX } from '../int64.ts';
 import { PAGE_LIMIT_MAX, PET_FILTERS } from '../pet.ts';
 import { getElement, readField, readFields, readTexts, say } from './elements.ts';

@@ -1,6 +1,6 @@
 /** The service as the console sees it: the key of the tab, the client, and the last answers. */
 
-import { PetstoreClient } from '../client/petstore-client.ts';
+import { PetstoreClient } from '../../client/petstore-client.ts';
 import { createElement, getElement } from './elements.ts';
 
 const KEY_ITEM = 'petstore-api-key';

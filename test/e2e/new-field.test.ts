@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
+import { PetstoreClient } from '../../client/petstore-client.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -73,7 +74,8 @@ async function compile(...include: readonly string[]): Promise<string> {
 
 describe('new field', () => {
   before(async () => {
-    for (const path of ['src', 'test/support', 'package.json', 'tsconfig.json', 'docs/recipes']) {
+    const copied = ['src', 'client', 'test/support', 'package.json', 'tsconfig.json'];
+    for (const path of [...copied, 'docs/recipes']) {
       await cp(join(ROOT, path), join(folder, path), { recursive: true });
     }
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -213,10 +215,6 @@ async function filter({ url, key }: Pick<RunningService, 'url' | 'key'>): Promis
       query,
     );
   }
-  // The copy of the client.
-  const { PetstoreClient }: typeof import('../../src/client/petstore-client.ts') = await import(
-    join(folder, 'src/client/petstore-client.ts')
-  );
   const client = new PetstoreClient({ baseUrl: `${url}/v1`, apiKey: key });
   const ids: bigint[] = [];
   for await (const { id } of client.list({ ...{ exampleText }, limit: 1 })) ids.push(id);

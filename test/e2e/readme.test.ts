@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { HAS_CURL } from '../support/curl.ts';
 import { runProgram, startService } from '../support/program.ts';
-import { assertReadme, readProgram } from '../support/readme.ts';
+import { assertReadme, readPrograms } from '../support/readme.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 test('README › its requests in their order › are answered as it says', async (t) => {
@@ -15,9 +15,10 @@ test('README › its requests in their order › are answered as it says', async
   const cwd = folder.path;
   await using service = await startService([], { cwd });
   assert.equal(await assertReadme(service.url, service.key), 4);
-  const { program, printed } = await readProgram(service.url);
   const main = join(cwd, 'program.mjs');
-  await writeFile(main, program);
-  const ran = await runProgram([], { cwd, main, env: { KEY: service.key } });
-  assert.equal(ran.stdout, printed, ran.stderr);
+  for (const { program, printed } of await readPrograms(service.url)) {
+    await writeFile(main, program);
+    const ran = await runProgram([], { cwd, main, env: { KEY: service.key } });
+    assert.equal(ran.stdout, printed, ran.stderr);
+  }
 });

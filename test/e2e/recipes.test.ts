@@ -26,7 +26,7 @@ test('recipe in TypeScript with the package › with lost, refused and late answ
   await using folder = await createFolder();
   const text = await readFile(join(RECIPES, 'package.ts'), 'utf8');
   const main = join(folder.path, 'package.ts');
-  await writeFile(main, text.replace("'petstore/client'", JSON.stringify(CLIENT.href)));
+  await writeFile(main, text.replace("'petstore-client'", JSON.stringify(CLIENT.href)));
   await assertRecipe(process.execPath, [main], '', `400 bad_request: ${LIMIT_MESSAGE}`);
   await assertUsage(process.execPath, [main]);
 });

@@ -44,7 +44,7 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
     const isStyle = name.endsWith('.css');
     assert.equal(headers['content-type'], `text/${isStyle ? 'css' : 'javascript'}; charset=utf-8`);
     // Types are replaced by spaces.
-    const source = await read(`src/${name}`);
+    const source = await read(name);
     assert.equal(isStyle, body === source);
     assert.equal(body.length, source.length);
   }

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { runCurl } from './curl.ts';
 
-/** What `petstore/client` is in the checkout. */
-export const CLIENT = new URL('../../src/client/petstore-client.ts', import.meta.url);
+/** What `petstore-client` is in the checkout. */
+export const CLIENT = new URL('../../client/petstore-client.ts', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
+const CLIENT_README = new URL('../../client/README.md', import.meta.url);
 /** A program that uses the client, and what is shown below it. */
 const PROGRAM = /```js\n([\s\S]*?)```\n\n```\n([\s\S]*?)```/;
 /** A command, and the answer that is shown below it. */
@@ -22,11 +23,15 @@ export async function assertReadme(url: string, key: string): Promise<number> {
   return examples.length;
 }
 
-/** The README's program, for a service at that address, and what the README says that it prints. */
-export async function readProgram(url: string): Promise<{ program: string; printed: string }> {
-  const [, text = '', printed = ''] = PROGRAM.exec(await readFile(README, 'utf8')) ?? [];
+/** The program of each README, for a service at that address, and what the README says that it prints. */
+export function readPrograms(url: string): Promise<{ program: string; printed: string }[]> {
+  return Promise.all([README, CLIENT_README].map((file) => readProgram(file, url)));
+}
+
+async function readProgram(file: URL, url: string) {
+  const [, text = '', printed = ''] = PROGRAM.exec(await readFile(file, 'utf8')) ?? [];
   const program = text
-    .replace("'petstore/client'", JSON.stringify(CLIENT.href))
+    .replace("'petstore-client'", JSON.stringify(CLIENT.href))
     .replace('http://127.0.0.1:8080', url);
   return { program, printed };
 }

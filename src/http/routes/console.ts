@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { extname } from 'node:path';
+import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
 import { CONSTANT_HEADERS } from '../headers.ts';
@@ -65,14 +65,19 @@ export function addConsoleRoutes(app: FastifyInstance): void {
   });
 }
 
+/** What the page names, from the folder of the sources. */
+const FILE = /"files\/([^"]+)"/g;
+
 /** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
   const page = readPage('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
-  const names = [...page.matchAll(/"files\/([^"]+)"/g)].map(([, name = '']) => name);
+  const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
   const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
   const folder = hash('sha256', texts.join()).slice(0, 16);
-  const found = names.map((name, index) => [`${folder}/${name}`, texts[index] ?? ''] as const);
-  return new Map([['', page.replaceAll('"files/', `"${folder}/`)], ...found]);
+  // The page names the files of the client as `../client/`, beside the sources.
+  const toPath = (name: string) => posix.join(folder, 'src', name);
+  const found = names.map((name, index) => [toPath(name), texts[index] ?? ''] as const);
+  return new Map([['', page.replace(FILE, (_all, name) => `"${toPath(name)}"`)], ...found]);
 }
 
 function read(name: string): string {

@@ -1,0 +1,74 @@
+/** The failure of a call, and why no answer came. */
+
+import type { ErrorCode } from './interface.ts';
+
+/** The codes of the service, and the codes of what goes wrong on the side of the client. */
+export type PetstoreClientErrorCode =
+  | ErrorCode
+  | 'connection_refused'
+  | 'unknown_host'
+  | 'timed_out'
+  | 'no_answer'
+  | 'invalid_answer'
+  | 'inexact_integer';
+
+/** Every failure of a request, except its end by the signal of the caller. */
+export class PetstoreClientError extends Error {
+  override readonly name = 'PetstoreClientError';
+  readonly code: PetstoreClientErrorCode;
+  /** The HTTP status; 0 without an answer. */
+  readonly status: number;
+  /** The `X-Request-Id`, which names the request in the log of the service. */
+  readonly requestId: string | undefined;
+  /** After how many seconds the service asks to try again. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: PetstoreClientErrorCode,
+    message: string,
+    response?: Response,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.code = code;
+    this.status = response?.status ?? 0;
+    this.requestId = response?.headers.get('x-request-id') ?? undefined;
+    const seconds = response?.headers.get('retry-after') ?? '';
+    this.retryAfterSeconds = /^\d+$/.test(seconds) ? Number(seconds) : undefined;
+  }
+}
+
+/** The codes of Node and Bun for why no answer came. Deno and browsers give no code. */
+const CAUSES: Readonly<Record<string, readonly [PetstoreClientErrorCode, string]>> = {
+  ECONNREFUSED: ['connection_refused', 'the connection was refused'],
+  ENOTFOUND: ['unknown_host', 'the host is unknown'],
+  EAI_AGAIN: ['unknown_host', 'the host is unknown'],
+  ETIMEDOUT: ['timed_out', 'the connection timed out'],
+  UND_ERR_CONNECT_TIMEOUT: ['timed_out', 'the connection timed out'],
+};
+
+/**
+ * @param error what `fetch` threw.
+ * @param timeoutMs the time for the answer, if it is over.
+ */
+export function createNoAnswer(
+  baseUrl: string,
+  error: unknown,
+  timeoutMs: number | undefined,
+): PetstoreClientError {
+  // Node wraps the error that has the code; Bun does not.
+  const { cause = error } = Object(error);
+  const [code, words] =
+    timeoutMs === undefined
+      ? (CAUSES[cause.code] ?? ['no_answer', cause.message])
+      : (['timed_out', `nothing came within ${timeoutMs} ms`] as const);
+  return new PetstoreClientError(code, `no answer from ${baseUrl}: ${words}`, undefined, {
+    cause: error,
+  });
+}
+
+export function createInvalidAnswer(response: Response): PetstoreClientError {
+  const { status, url } = response;
+  const message = `${url} gave no answer of a petstore (status ${status})`;
+  return new PetstoreClientError('invalid_answer', message, response);
+}

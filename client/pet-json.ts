@@ -1,0 +1,89 @@
+/** Pets as JSON with exact integers. `JSON.parse` rounds an int64; Node 20 has no `context.source`. */
+
+import { createInvalidAnswer, PetstoreClientError } from './client-error.ts';
+import { FIELDS, type NewPetFields, type PetFields } from './interface.ts';
+
+/** The type that each kind of integers has. */
+export interface IntegerTypes {
+  readonly bigint: bigint;
+  readonly number: number;
+  readonly string: string;
+}
+export type IntegerKind = keyof IntegerTypes;
+/** An integer that is sent: a number must be exact, a string must be the digits of an integer. */
+export type Integer = bigint | number | string;
+
+/** A pet of the store. */
+export type Pet<Integers extends IntegerKind = 'bigint'> = PetFields<IntegerTypes[Integers]>;
+/** A pet to add. */
+export type NewPet = NewPetFields<Integer>;
+
+const FROM_DIGITS: {
+  readonly [Kind in IntegerKind]: (digits: string) => IntegerTypes[Kind];
+} = { bigint: BigInt, number: Number, string: String };
+export const INTEGER_KINDS = Object.keys(FROM_DIGITS);
+
+const INTEGER = /^(?:0|-?[1-9]\d{0,18})$/;
+/** It also takes a string without an end, so that no byte is looked at twice. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d[\d.eE+-]*/gs;
+
+/** The value of a JSON text with each number as its digits; undefined if the text is no JSON. */
+export function findJson(text: string): unknown {
+  try {
+    return JSON.parse(
+      text.replace(STRING_OR_NUMBER, (token) => (token.startsWith('"') ? token : `"${token}"`)),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param value a value of {@link findJson}. */
+export function toPet<Integers extends IntegerKind>(
+  value: unknown,
+  integers: Integers,
+  response: Response,
+): Pet<Integers> {
+  const members = Object(value);
+  const pet: Record<string, unknown> = {};
+  for (const [name, kind] of Object.entries(FIELDS)) {
+    const member = members[name];
+    if (member === undefined) continue;
+    pet[name] = kind === 'int64' ? toInteger(name, member, integers, response) : member;
+  }
+  if (pet.id === undefined) throw createInvalidAnswer(response);
+  return pet as unknown as Pet<Integers>;
+}
+
+function toInteger(name: string, digits: string, integers: IntegerKind, response: Response) {
+  if (!INTEGER.test(digits)) throw createInvalidAnswer(response);
+  if (integers !== 'number' || isExact(Number(digits))) return FROM_DIGITS[integers](digits);
+  const message = `${name} ${digits} is not exact as a number: use integers 'bigint' or 'string'`;
+  throw new PetstoreClientError('inexact_integer', message, response);
+}
+
+const isExact = Number.isSafeInteger;
+
+/**
+ * The JSON text of a pet with the digits of its integers. `JSON.stringify` throws at a bigint.
+ *
+ * @throws TypeError if an integer is not exact.
+ */
+export function toJson(pet: NewPet & { readonly id?: Integer }): string {
+  const values: Readonly<Record<string, unknown>> = { ...pet };
+  const members: string[] = [];
+  for (const [name, kind] of Object.entries(FIELDS)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    members.push(`"${name}":${kind === 'int64' ? toDigits(name, value) : JSON.stringify(value)}`);
+  }
+  return `{${members.join()}}`;
+}
+
+/** @throws TypeError if the value is not an exact integer. */
+export function toDigits(name: string, value: unknown): string {
+  if (typeof value === 'bigint' || isExact(value)) return String(value);
+  if (typeof value === 'string' && INTEGER.test(value)) return value;
+  const kinds = 'a bigint, a number up to 2^53 - 1, or a string of digits such as "7"';
+  throw new TypeError(`${name} must be ${kinds}`);
+}

@@ -1,0 +1,132 @@
+/** Sends a request until it succeeds, or must not be sent again. */
+
+import {
+  createInvalidAnswer,
+  createNoAnswer,
+  PetstoreClientError,
+  type PetstoreClientErrorCode,
+} from './client-error.ts';
+import { type CallOptions, checkApiKey, type PetstoreClientOptions } from './client-options.ts';
+import { findJson, type IntegerKind } from './pet-json.ts';
+
+/** The version of package.json. */
+const USER_AGENT = 'petstore-client/1.0.0';
+
+const TIMEOUT_MS = 10_000;
+const RETRIES = 4;
+/** The first pause without a Retry-After; each further one is twice as long, up to the longest. */
+const RETRY_PAUSE_MS = 200;
+const RETRY_PAUSE_MS_MAX = 5_000;
+/** After a longer Retry-After the call fails, and the caller decides. */
+const RETRY_AFTER_SECONDS_MAX = 60;
+/** What may be sent again: a GET changes nothing, and a create always has an Idempotency-Key. */
+const RETRIED_STATUSES: readonly number[] = [0, 408, 429, 502, 503, 504];
+
+export interface Call {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly options: CallOptions;
+}
+
+export interface Answer {
+  readonly response: Response;
+  /** The JSON with each number as its digits. */
+  readonly body: unknown;
+}
+
+export async function send(
+  client: PetstoreClientOptions<IntegerKind>,
+  call: Call,
+): Promise<Answer> {
+  const { signal, retries = client.retries ?? RETRIES } = call.options;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await sendOnce(client, call, tries);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const ms = error instanceof PetstoreClientError ? findPauseMs(error, tries) : undefined;
+      if (ms === undefined || tries > retries) throw error;
+      await pause(ms, signal);
+    }
+  }
+}
+
+async function sendOnce(
+  client: PetstoreClientOptions<IntegerKind>,
+  { method, path, headers, body, options }: Call,
+  tries: number,
+): Promise<Answer> {
+  const { baseUrl, fetch = globalThis.fetch, onRequest, onResponse } = client;
+  const { signal, timeoutMs = client.timeoutMs ?? TIMEOUT_MS } = options;
+  const sent = await createHeaders(client, { ...headers, ...options.headers });
+  const request = { method, url: `${baseUrl}${path}`, headers: sent, tries };
+  await onRequest?.(request);
+  const late = AbortSignal.timeout(timeoutMs);
+  const startedAt = performance.now();
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(request.url, {
+      method,
+      headers: sent,
+      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+      ...(body !== undefined && { body }),
+    });
+    text = await response.text();
+  } catch (error) {
+    throw createNoAnswer(baseUrl, error, late.aborted ? timeoutMs : undefined);
+  }
+  const ms = performance.now() - startedAt;
+  await onResponse?.({ request, status: response.status, headers: response.headers, ms });
+  return readAnswer(response, text);
+}
+
+async function createHeaders(
+  { apiKey }: PetstoreClientOptions<IntegerKind>,
+  fields: Readonly<Record<string, string>>,
+): Promise<Headers> {
+  const key = checkApiKey(typeof apiKey === 'function' ? await apiKey() : apiKey);
+  const headers = new Headers({ Authorization: `Bearer ${key}` });
+  // Browsers send their own, and would ask the service first whether they may send another one.
+  if (!globalThis.navigator?.userAgent?.startsWith('Mozilla/')) {
+    headers.set('User-Agent', USER_AGENT);
+  }
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+  return headers;
+}
+
+function readAnswer(response: Response, text: string): Answer {
+  const body = findJson(text);
+  if (response.ok && body !== undefined) return { response, body };
+  const { code, message } = Object(body);
+  if (typeof code !== 'string' || typeof message !== 'string') throw createInvalidAnswer(response);
+  throw new PetstoreClientError(code as PetstoreClientErrorCode, message, response);
+}
+
+/** How long to wait before another try; undefined when there must be none. */
+function findPauseMs(error: PetstoreClientError, tries: number): number | undefined {
+  const { status, retryAfterSeconds: seconds } = error;
+  if (!RETRIED_STATUSES.includes(status)) return undefined;
+  if (seconds !== undefined && seconds > RETRY_AFTER_SECONDS_MAX) return undefined;
+  const ms = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
+  // The random part keeps clients that were refused together from coming back together.
+  return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
+}
+
+/** Rejects with the signal's reason as soon as it ends the call. */
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

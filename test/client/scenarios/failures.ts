@@ -1,0 +1,128 @@
+/** Failures: which error they are, and what is sent again. */
+
+import { equal, fails, type Place, type Scenarios } from './check.ts';
+
+const REX = { name: 'Rex', categoryId: 3n } as const;
+const BUSY = '{"code":"unavailable","message":"later","status":503}';
+
+type Fetch = NonNullable<ConstructorParameters<Place['client']['PetstoreClient']>[0]['fetch']>;
+
+/** A client whose requests `send` answers, with the number of the request. */
+function open(
+  { client, baseUrl, apiKey }: Place,
+  send: (count: number, ...args: Parameters<Fetch>) => Promise<Response>,
+) {
+  let count = 0;
+  const counting: Fetch = (...args) => {
+    count += 1;
+    return send(count, ...args);
+  };
+  const petstore = new client.PetstoreClient({ baseUrl, apiKey, fetch: counting });
+  return { petstore, count: () => count };
+}
+
+export const FAILURE_SCENARIOS: Scenarios = {
+  'client › a refused request › throws the code of the service, and is not sent again': async (
+    place,
+  ) => {
+    const { petstore, count } = open(place, (_count, ...args) => fetch(...args));
+    const { baseUrl } = place;
+    const stranger = new place.client.PetstoreClient({ baseUrl, apiKey: 'x' });
+    const name = 'PetstoreClientError';
+    for (const [call, code, status, message] of [
+      [() => petstore.create({ ...REX, name: ' ' }), 'bad_request', 400, /^name must/],
+      [() => petstore.get(2n ** 63n - 1n), 'not_found', 404, /no pet/],
+      [() => petstore.listPage({ limit: 0 }), 'bad_request', 400, /^limit must/],
+      [() => stranger.listPage(), 'unauthorized', 401, /API key/],
+    ] as const) {
+      await fails(call, { name, code, status, message });
+    }
+    equal(count(), 3);
+    const error = await petstore.get(0n).catch((thrown) => thrown);
+    equal([error instanceof place.client.PetstoreClientError, error.requestId.length], [true, 36]);
+  },
+
+  'create › whose answer is lost after the pet was added › is sent again and adds none': async ({
+    client,
+    baseUrl,
+    apiKey,
+  }) => {
+    const petstore = new client.PetstoreClient({ baseUrl, apiKey });
+    const pet = await petstore.create(REX, { headers: { Prefer: 'lose-answer' } });
+    equal(pet.replayed, true);
+  },
+
+  'client › 503 with Retry-After › is sent again, and not sooner': async (place) => {
+    const { client, baseUrl, apiKey } = place;
+    const times: number[] = [];
+    const petstore = new client.PetstoreClient({
+      ...{ baseUrl, apiKey },
+      onRequest({ headers, tries }) {
+        times.push(performance.now());
+        if (tries === 1) headers.set('Prefer', 'status=503');
+      },
+    });
+    await petstore.listPage();
+    const [first = 0, second = 0] = times;
+    equal([times.length, second - first >= 1_000], [2, true]);
+  },
+
+  'client › an answer of something else › throws invalid_answer with the status': async (place) => {
+    for (const [status, body] of [
+      [404, '<h1>Not Found</h1>'],
+      [400, '{"code":"bad_request"}'],
+      [200, '{}'],
+      [200, '[7]'],
+      [200, '[{"id":1'],
+      [200, '[{"id":1.5}]'],
+      [200, `[{"id":${'9'.repeat(99)}}]`],
+      // A search for the end of each of these strings would take minutes.
+      [200, `["${'\\"'.repeat(1_000_000)}`],
+    ] as const) {
+      const { petstore, count } = open(place, async () => new Response(body, { status }));
+      await fails(() => petstore.listPage(), { code: 'invalid_answer', status });
+      equal(count(), 1);
+    }
+  },
+
+  'client › no answer › names the cause': async ({ client, runtime, apiKey, ...place }) => {
+    // Deno and browsers do not tell by a code why there is no answer.
+    const tells = runtime === 'node' || runtime === 'bun';
+    const call = (baseUrl: string) => () =>
+      new client.PetstoreClient({ baseUrl, apiKey, retries: 0 }).listPage({ timeoutMs: 2_000 });
+    const no = { name: 'PetstoreClientError', status: 0, requestId: undefined };
+    await fails(call(place.closedUrl), {
+      ...no,
+      code: tells ? 'connection_refused' : 'no_answer',
+      message: tells ? /:\d+\/v1: the connection was refused$/ : /:\d+\/v1: .+/,
+    });
+    await fails(call('http://petstore.invalid/v1'), {
+      ...no,
+      code: tells ? 'unknown_host' : 'no_answer',
+      message: tells ? /^no answer from http:..petstore.invalid.v1: the host is unknown$/ : /: .+/,
+    });
+    const message = /^no answer from .*:\d+\/v1: nothing came within 2000 ms$/;
+    await fails(call(place.silentUrl), { ...no, code: 'timed_out', message });
+  },
+
+  'client › its signal while it waits for an answer › throws the reason': async (place) => {
+    const { client, silentUrl, apiKey } = place;
+    const petstore = new client.PetstoreClient({ baseUrl: silentUrl, apiKey });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(), 100);
+    await fails(() => petstore.listPage({ signal: controller.signal }), { name: 'AbortError' });
+    const left = AbortSignal.abort(new Error('the user left'));
+    await fails(() => petstore.create(REX, { signal: left }), { message: /^the user left$/ });
+  },
+
+  'client › its signal while it pauses › throws the reason at once': async (place) => {
+    const controller = new AbortController();
+    const { petstore, count } = open(place, async () => {
+      setTimeout(() => controller.abort(new Error('the user left')), 100);
+      return new Response(BUSY, { status: 503, headers: { 'retry-after': '59' } });
+    });
+    const { signal } = controller;
+    await fails(() => petstore.listPage({ signal }), { message: /^the user left$/ });
+    equal(count(), 1);
+  },
+};

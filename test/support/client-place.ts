@@ -1,0 +1,48 @@
+/** Where scenarios of the client run: the real service, and servers that misbehave. */
+
+import { createServer } from 'node:http';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import type { Place } from '../client/scenarios/check.ts';
+import { startTestApp } from './app.ts';
+import { getFreePort, listen } from './socket.ts';
+
+type ServedPlace = Omit<Place, 'client' | 'runtime'>;
+
+export async function openPlace(): Promise<ServedPlace & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
+  const service = stack.use(await startTestApp({ rehearse: true }));
+
+  const echo = createServer(({ method, headers }, response) => {
+    response.setHeader('access-control-allow-origin', '*');
+    const asked = headers['access-control-request-headers'];
+    if (asked !== undefined) response.setHeader('access-control-allow-headers', asked);
+    const pets = Object.entries(headers).map(([name, value], index) => ({
+      ...{ id: index + 1, name: `${name}: ${value}`, categoryId: 1 },
+    }));
+    response.end(method === 'OPTIONS' ? '' : JSON.stringify(pets));
+  });
+  const echoPort = await listen(echo);
+  stack.defer(() => {
+    echo.closeAllConnections();
+    echo.close();
+  });
+
+  const sockets: Socket[] = [];
+  const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => {})));
+  const silentPort = await listen(silent);
+  stack.defer(() => {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  const toUrl = (port: number) => `http://127.0.0.1:${port}/v1`;
+  const opened = stack.move();
+  return {
+    baseUrl: toUrl(service.port),
+    apiKey: service.key,
+    closedUrl: toUrl(await getFreePort()),
+    silentUrl: toUrl(silentPort),
+    echoUrl: toUrl(echoPort),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
