@@ -1,7 +1,7 @@
 /**
  * Runs a suite: `npm test`, `npm run test:unit`, `npm run test:browser`, `npm run outages`, `npm run abuse`,
  * `npm run crash`, `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`, `npm run litestream`,
- * `npm run recipes`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * `npm run recipes`, `npm run runtimes`; with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.
@@ -93,6 +93,13 @@ const SUITES: Readonly<Record<string, Suite>> = {
     concurrency: 1,
     testSecondsMax: 120,
     runMinutesMax: 5,
+    hasServer: false,
+  },
+  runtimes: {
+    files: ['test/client/*.runtime.ts'],
+    concurrency: 1,
+    testSecondsMax: 120,
+    runMinutesMax: 15,
     hasServer: false,
   },
   fuzz: {
