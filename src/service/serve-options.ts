@@ -38,6 +38,11 @@ export const SERVE_OPTIONS = {
       'how long a request waits for a connection to PostgreSQL, and then for each answer',
     default: 0.9,
   },
+  startTimeout: {
+    ...count(0, 3_600, '<seconds>'),
+    description: 'how long the start waits for a PostgreSQL that is away',
+    default: 60,
+  },
   host: { ...HOST, description: 'the address to listen on', default: '127.0.0.1' },
   port: { ...PORT, description: 'the port to listen on; 0 takes any free one', default: 8080 },
   adminPort: { ...PORT, description: 'the port of /metrics, /livez and /readyz for the operator' },

@@ -70,6 +70,7 @@ async function start(options: ServeOptions): Promise<void> {
     store = await openStore(database, {
       ...options,
       ...purgeBy,
+      warn: log.warn,
       create: true,
       olderSchema: 'migrate',
     });

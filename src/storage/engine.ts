@@ -25,6 +25,10 @@ export interface OpenOptions {
   readonly databaseConnections?: number;
   /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
   readonly databaseTimeout?: number;
+  /** The seconds for which a database that is away is waited for; without them it is tried once. */
+  readonly startTimeout?: number;
+  /** Is told what the operator should know while the store is opened, and while it is open. */
+  readonly warn?: (message: string) => void;
   /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
   readonly purgeBy?: () => number;
 }

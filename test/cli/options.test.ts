@@ -77,6 +77,7 @@ for (const [flag, must, bad] of [
     'a number of seconds from 0.2 to 60, such as 0.9',
     ['', '0', '0.19', '-1', '60.001', '100', '1e1', '0.9s', '.9', '1,5', ' 5', 'long'],
   ],
+  ['--start-timeout', 'from 0 to 3600', ['', '-1', '3601', '0.5', '60s', 'always']],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
   ['--port', 'from 0 to 65535', ['', 'http', '-1', '65536', '80.5', '0x50', ' 80', '1e3']],
   ['--admin-port', 'from 0 to 65535', ['', 'http', '-1', '65536']],
@@ -187,6 +188,8 @@ for (const [flag, value, expected] of [
   ['--database-timeout', '0.2', 0.2],
   ['--database-timeout', '1.125', 1.125],
   ['--database-timeout', '60', 60],
+  ['--start-timeout', '0', 0],
+  ['--start-timeout', '3600', 3_600],
   ['--max-connections', '1', 1],
   ['--max-connections', '1000000', 1_000_000],
   ['--port', '0', 0],
@@ -243,6 +246,7 @@ test('options › nothing given › is the default', () => {
   assert.equal(parse(databaseOption(), [], {}), 'sqlite:petstore.db');
   assert.equal(parse(getOption('--database-connections'), [], {}), 10);
   assert.equal(parse(getOption('--database-timeout'), [], {}), 0.9);
+  assert.equal(parse(getOption('--start-timeout'), [], {}), 60);
   assert.equal(parse(getOption('--host'), [], {}), '127.0.0.1');
   assert.equal(parse(getOption('--max-connections'), [], {}), 4096);
   assert.equal(parse(getOption('--port'), [], {}), 8080);

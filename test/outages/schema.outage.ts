@@ -27,7 +27,7 @@ after(() => cluster?.[Symbol.asyncDispose]());
 
 for (const [what, login, database, message] of [
   ['a wrong password', `rex:not-${PASSWORD}`, 'pets', 'refuses this user or its password'],
-  ['no password', 'rex', 'pets', 'cannot be reached or does not answer in time'],
+  ['no password', 'rex', 'pets', 'asks for a password: the address has none'],
   ['a user that is not known', `tom:${PASSWORD}`, 'pets', 'refuses this user'],
   ['a user that is barred', `barred:${PASSWORD}`, 'pets', 'refuses this user'],
   ['a database that is not there', 'postgres', 'cats', 'is not there: make it with createdb'],

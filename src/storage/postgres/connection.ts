@@ -55,6 +55,18 @@ export class Connection extends pg.Client {
     this.on('error', () => undefined);
   }
 
+  /** The driver keeps a connection open that fails by itself, for example without a password. */
+  override connect(): Promise<pg.Client>;
+  override connect(done: (error: Error) => void): void;
+  override connect(done?: (error: Error) => void): Promise<pg.Client> | undefined {
+    if (done === undefined) return super.connect();
+    super.connect((error: Error | null) => {
+      if (error instanceof Error) this.end(() => undefined);
+      done(error as Error);
+    });
+    return undefined;
+  }
+
   /** The rows of a statement, which is prepared at its first use. */
   run(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
     let statement = this.#statements.get(sql);

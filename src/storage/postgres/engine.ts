@@ -18,6 +18,7 @@ import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
 import { migrate } from './schema.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
+import { waitWhileAway } from './wait.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
@@ -31,20 +32,18 @@ const COMMAND_SECONDS_MAX = 5;
  *   database cannot be reached, or belongs to another program, to an older petstore, or to a newer one
  *   with a breaking step.
  */
-export async function openPostgres(
-  address: string,
-  {
+export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
+  const {
     create,
     olderSchema,
     databaseConnections = CONNECTIONS_DEFAULT,
     databaseTimeout = COMMAND_SECONDS_MAX,
-  }: OpenOptions,
-): Promise<Engine> {
+  } = options;
   const ms = Math.round(databaseTimeout * 1_000);
-  const pools = new Pools(parseHosts(address), databaseConnections, ms);
-  const foundSchema = await pools.long.run((connection) =>
-    migrate(connection, { create, olderSchema }),
-  );
+  const hosts = parseHosts(address);
+  const pools = new Pools(hosts, databaseConnections, ms);
+  const open = () => pools.long.run((connection) => migrate(connection, { create, olderSchema }));
+  const foundSchema = await waitWhileAway(hosts, options, open);
   return new PostgresEngine(pools, foundSchema, ms);
 }
 

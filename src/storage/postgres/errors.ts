@@ -11,6 +11,7 @@ const DEADLOCK_DETECTED = '40P01';
 /** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
 const INVALID_STATEMENT_NAME = '26000';
+const TOO_MANY_CONNECTIONS = '53300';
 /** PgBouncer's own errors have this code, whatever they are. */
 const PROTOCOL_VIOLATION = '08P01';
 
@@ -37,14 +38,19 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['58', 'reports an error of its disk'],
 ]);
 
-/** What is wrong with the connection, by the codes of the system and of TLS (OpenSSL's X509 errors). */
-const CONNECTION_REASONS: readonly (readonly [RegExp, string])[] = [
+/** Why the database is away, by the codes of the system. */
+const AWAY_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED/, 'cannot be reached: nothing listens there'],
   [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
+];
+
+/** What only the operator can change, by the codes of TLS (OpenSSL's X509 errors). */
+const SETTING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
   [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
-  // The driver gives this error no code, so its text stands in the place of the code.
+  // The driver gives these errors no code, so their text stands in the place of the code.
   [/^The server does not support SSL/, 'does not offer TLS, which sslmode requires'],
+  [/^SASL: .* client password must be/, 'asks for a password: the address has none'],
 ];
 
 /** Whether the database rolled the transaction back because of another one, so that it may be retried. */
@@ -68,6 +74,19 @@ export function isBroken(error: unknown): boolean {
   const cause = error instanceof PetstoreError ? error.cause : error;
   if (!(cause instanceof pg.DatabaseError)) return cause !== undefined;
   return /^(?:08|57P)/.test(cause.code ?? '');
+}
+
+/**
+ * Whether the database may come back by itself.
+ *
+ * @param mustWrite a server that takes no writes is away too: during a failover all are standbys.
+ */
+export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
+  if (!(error instanceof PetstoreError)) return false;
+  const state = findCause(error)?.code;
+  if (state === TOO_MANY_CONNECTIONS || (mustWrite && state === READ_ONLY)) return true;
+  const isSetting = findConnectionReason(error.cause, SETTING_REASONS) !== undefined;
+  return isBroken(error) && state !== PROTOCOL_VIOLATION && !isSetting;
 }
 
 /** The error that a server which takes no writes would answer to one. */
@@ -102,7 +121,14 @@ function findReason(state: string): string | undefined {
 
 /** An error without a code is the driver's own: its connection broke, or the server did not answer. */
 function describeConnection(error: unknown): string {
+  const reason = findConnectionReason(error, [...AWAY_REASONS, ...SETTING_REASONS]);
+  return reason ?? 'cannot be reached or does not answer in time';
+}
+
+function findConnectionReason(
+  error: unknown,
+  reasons: readonly (readonly [RegExp, string])[],
+): string | undefined {
   const code = error instanceof Error ? String('code' in error ? error.code : error.message) : '';
-  const reason = CONNECTION_REASONS.find(([pattern]) => pattern.test(code));
-  return reason?.[1] ?? 'cannot be reached or does not answer in time';
+  return reasons.find(([pattern]) => pattern.test(code))?.[1];
 }

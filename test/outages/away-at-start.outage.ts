@@ -1,0 +1,87 @@
+/** A start while the database is away, and with an address that waiting would not mend. */
+
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Cluster } from '../support/postgres-cluster.ts';
+import {
+  assertRefused,
+  type RunningProgram,
+  readStart,
+  runProgram,
+  startProgram,
+} from '../support/program.ts';
+import { until, within } from '../support/until.ts';
+import * as petstore from './petstore.ts';
+
+const RUN = { cwd: tmpdir() };
+const AWAY = 'the database cannot be reached: nothing listens there';
+/** Much less than the minute that a start waits by default. */
+const AT_ONCE = { ...RUN, runMsMax: 20_000 };
+
+let cluster: Cluster;
+let address: string;
+
+before(async () => {
+  cluster = await petstore.startDatabase();
+  address = petstore.toAddress([petstore.toHost(cluster)]);
+});
+
+after(() => cluster?.[Symbol.asyncDispose]());
+
+const serve = (database: string) => ['serve', '--port', '0', '--database', database];
+const listWarnings = (program: RunningProgram) =>
+  readStart(program)
+    .split('\n')
+    .filter((line) => line.startsWith(AWAY));
+
+test('start › the database comes late › says every 5 s that it waits, and then serves', async () => {
+  await cluster.stop();
+  await using service = startProgram(serve(address), RUN);
+  await until(() => listWarnings(service).length === 1);
+  await setTimeout(4_000);
+  assert.deepEqual(listWarnings(service), [`${AWAY}; trying again for 60 s`]);
+  await until(() => listWarnings(service).length === 2);
+  assert.match(listWarnings(service)[1] ?? '', /; trying again for 5\d s$/);
+  await cluster.start();
+  await until(() => / listens on /.test(readStart(service)));
+});
+
+test('start › the database does not come within --start-timeout › ends with 1 and one line', async () => {
+  await cluster.stop();
+  try {
+    const args = [...serve(address), '--start-timeout', '1', '--log-level', 'error'];
+    assertRefused(await runProgram(args, AT_ONCE), 1, AWAY);
+  } finally {
+    await cluster.start();
+  }
+});
+
+for (const [what, signal, workers] of [
+  ['SIGTERM', 'SIGTERM', '1'],
+  ['SIGINT', 'SIGINT', '1'],
+  ['SIGTERM with --workers', 'SIGTERM', '2'],
+] as const) {
+  test(`start › ${what} while it waits › ends it at once`, async () => {
+    const nowhere = 'postgres://rex@127.0.0.1:1/pets';
+    await using service = startProgram([...serve(nowhere), '--workers', workers], RUN);
+    await until(() => listWarnings(service).length > 0);
+    service.process.kill(signal);
+    const { status } = await within(service.finished, AT_ONCE.runMsMax);
+    assert.equal(status, 0);
+  });
+}
+
+for (const [what, from, to, line] of [
+  ['a wrong password', petstore.PASSWORD, 'wrong', 'refuses this user or its password'],
+  ['no password', `:${petstore.PASSWORD}`, '', 'asks for a password: the address has none'],
+  ['a role that is not known', '//petstore', '//tom', 'refuses this user'],
+  ['a database that is not there', /$/, 's', 'is not there: make it with createdb'],
+  ['a server without TLS', /$/, '?sslmode=require', 'does not offer TLS, which sslmode requires'],
+] as const) {
+  test(`start › ${what} › is not waited for, and ends with 1 and one line`, async () => {
+    const args = serve(address.replace(from, to));
+    assertRefused(await runProgram(args, AT_ONCE), 1, `the database ${line}`);
+  });
+}
