@@ -66,10 +66,10 @@ async function start(options: ServeOptions): Promise<void> {
   });
   try {
     // Of several workers the primary purges, which serves no request.
-    const purgeBy = cluster.isWorker ? {} : { purgeBy: Date.now };
+    const clock = cluster.isWorker ? {} : { serviceClock: Date.now };
     store = await openStore(database, {
       ...options,
-      ...purgeBy,
+      ...clock,
       warn: log.warn,
       create: true,
       olderSchema: 'migrate',

@@ -29,8 +29,11 @@ export interface OpenOptions {
   readonly startTimeout?: number;
   /** Is told what the operator should know while the store is opened, and while it is open. */
   readonly warn?: (message: string) => void;
-  /** The clock by which expired idempotency keys are purged while the store is open; without one none is. */
-  readonly purgeBy?: () => number;
+  /**
+   * The clock by which a service purges expired idempotency keys while the store is open. With it, opening the
+   * store checks on PostgreSQL what a service needs.
+   */
+  readonly serviceClock?: () => number;
 }
 
 /** The methods of the port that read pets; each engine has queries of its own for them. */

@@ -25,7 +25,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const engine = await openEngine(address, options);
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);
-  const stopPurge = options.purgeBy && startPurge(engine, options.purgeBy);
+  const stopPurge = options.serviceClock && startPurge(engine, options.serviceClock);
   return {
     foundSchema: engine.foundSchema,
     pets,

@@ -316,7 +316,7 @@ describe('conflicts', () => {
       database,
       `update idempotency_keys set created_at = ${at} where name = 'nightly'`,
     );
-    await database.open({ purgeBy: () => at });
+    await database.open({ serviceClock: () => at });
     const listNames = () => database.query('select name from idempotency_keys order by name');
     while ((await listNames()).length > 1) await setTimeout(20);
     assert.deepEqual(await listNames(), [{ name: 'nightly' }]);

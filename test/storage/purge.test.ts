@@ -136,7 +136,11 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       await reserve(address, 1, 1);
       await setTimeout(200);
       assert.deepEqual(await listTimes(address), [1]);
-      const purging = await openStore(address, { create: false, purgeBy: () => NOW, ...PATIENT });
+      const purging = await openStore(address, {
+        create: false,
+        serviceClock: () => NOW,
+        ...PATIENT,
+      });
       try {
         while ((await listTimes(address)).length > 0) await setTimeout(INTERVAL_MS);
       } finally {
@@ -144,7 +148,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       }
       const closedAtOnce = await openStore(address, {
         create: false,
-        purgeBy: () => NOW,
+        serviceClock: () => NOW,
         ...PATIENT,
       });
       await closedAtOnce.close();
@@ -170,7 +174,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
 }
 
 /** The purge of a database in memory by a clock of its own, whose time passes when it is told to. */
-async function purgeByClock(t: TestContext) {
+async function serviceClockClock(t: TestContext) {
   const engine = disposable(await openSqlite(':memory:', { create: true }));
   t.after(() => engine.close());
   t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -212,7 +216,7 @@ async function purgeByClock(t: TestContext) {
 
 describe('startPurge', () => {
   test('startPurge › 201 old keys › are taken away in two steps, the next is an interval later', async (t) => {
-    const { pass, reserve, listTimes } = await purgeByClock(t);
+    const { pass, reserve, listTimes } = await serviceClockClock(t);
     await reserve(ROWS_MAX + 1, NOW + 20 - IDEMPOTENCY_MS);
     await reserve(1, NOW + 21 - IDEMPOTENCY_MS);
     assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
@@ -223,7 +227,7 @@ describe('startPurge', () => {
   });
 
   test('startPurge › keys of the future › count from now on, unless the clock was set back meanwhile', async (t) => {
-    const { clock, pass, reserve, listTimes } = await purgeByClock(t);
+    const { clock, pass, reserve, listTimes } = await serviceClockClock(t);
     const live = 20 + IDEMPOTENCY_MS;
     await reserve(ROWS_MAX, NOW + TEN_YEARS_MS);
     await reserve(1, NOW + live + 1);
@@ -245,7 +249,7 @@ describe('startPurge', () => {
     ['within a step', 20],
   ] as const) {
     test(`startPurge › stopped ${when} › takes no other`, async (t) => {
-      const { pass, stop } = await purgeByClock(t);
+      const { pass, stop } = await serviceClockClock(t);
       t.mock.timers.tick(ms);
       stop();
       // The step that is under way ends first.

@@ -16,6 +16,7 @@ import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
+import { checkRights } from './rights.ts';
 import { migrate } from './schema.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 import { waitWhileAway } from './wait.ts';
@@ -36,13 +37,18 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const {
     create,
     olderSchema,
+    serviceClock,
     databaseConnections = CONNECTIONS_DEFAULT,
     databaseTimeout = COMMAND_SECONDS_MAX,
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
   const hosts = parseHosts(address);
   const pools = new Pools(hosts, databaseConnections, ms);
-  const open = () => pools.long.run((connection) => migrate(connection, { create, olderSchema }));
+  const open = () =>
+    pools.long.run(async (connection) => {
+      if (serviceClock) await checkRights(connection);
+      return migrate(connection, { create, olderSchema });
+    });
   const foundSchema = await waitWhileAway(hosts, options, open);
   return new PostgresEngine(pools, foundSchema, ms);
 }

@@ -11,6 +11,7 @@ const DEADLOCK_DETECTED = '40P01';
 /** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
 const INVALID_STATEMENT_NAME = '26000';
+const INSUFFICIENT_PRIVILEGE = '42501';
 const TOO_MANY_CONNECTIONS = '53300';
 /** PgBouncer's own errors have this code, whatever they are. */
 const PROTOCOL_VIOLATION = '08P01';
@@ -28,7 +29,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
   ],
   ['3F000', 'has no schema to make tables in'],
-  ['42501', 'does not let this user do what is needed: see the rights in docs/postgresql.md'],
+  [
+    INSUFFICIENT_PRIVILEGE,
+    'does not let this user do what is needed: see the rights in docs/postgresql.md',
+  ],
   ['57014', 'did not answer in time'],
   ['08', 'cannot be reached'],
   ['40', 'is changed by too many at once'],
@@ -67,6 +71,11 @@ export function isReadOnly(error: unknown): boolean {
 /** Whether a lock was not free within `lock_timeout`. */
 export function isLocked(error: unknown): boolean {
   return findCause(error)?.code === LOCK_NOT_AVAILABLE;
+}
+
+/** Whether the role lacks a right. */
+export function isForbidden(error: unknown): boolean {
+  return findCause(error)?.code === INSUFFICIENT_PRIVILEGE;
 }
 
 /** Whether the connection cannot be used any more. */

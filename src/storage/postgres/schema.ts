@@ -6,7 +6,7 @@ import type { OpenOptions } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
-import { isLocked } from './errors.ts';
+import { isForbidden, isLocked } from './errors.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
@@ -22,7 +22,7 @@ interface MigrateOptions extends Pick<OpenOptions, 'create' | 'olderSchema'> {
  *
  * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
  *   be migrated, or has a breaking step that this program does not know, or a table is held for
- *   MIGRATION_LOCK_SECONDS_MAX.
+ *   MIGRATION_LOCK_SECONDS_MAX, or the role may not migrate it.
  */
 export async function migrate(
   connection: Connection,
@@ -47,10 +47,22 @@ export async function migrate(
     // Another process may have migrated it since the first check.
     found = await readVersion(connection, migrations.length);
     if (found < migrations.length) {
-      await retryWhileLocked(connection, () => execute(connection, migrations, found));
+      const upgrade = () => execute(connection, migrations, found);
+      await retryWhileLocked(connection, upgrade).catch((error: unknown) => {
+        throw found > 0 && isForbidden(error)
+          ? createPendingError(found, migrations.length)
+          : error;
+      });
     }
   });
   return found;
+}
+
+function createPendingError(from: number, to: number): PetstoreError {
+  return new PetstoreError(
+    'unavailable',
+    `the upgrade of the database from schema ${from} to ${to} is pending: run petstore migrate as the owner of its tables`,
+  );
 }
 
 /** The pause between two tries lets go of the tables, and keeps the advisory lock. */

@@ -1,0 +1,94 @@
+/** The rights of the role of a service, on a server with roles, which PGlite lacks. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { after, before, test } from 'node:test';
+import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { IDEMPOTENCY_MS } from '../../src/store.ts';
+import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
+import { assertRefused, runProgram, startService } from '../support/program.ts';
+import { until } from '../support/until.ts';
+import * as petstore from './petstore.ts';
+
+const DOCUMENT = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
+/** The grants for a service, up to the comment before the grants for corrections. */
+const GRANTS = /^grant usage on schema public [^-]+/m.exec(DOCUMENT)?.[0] ?? '';
+const TABLES = 'petstore_schema, pets, counters, api_keys, idempotency_keys';
+
+let cluster: Cluster;
+let address: string;
+
+const asOwner = (sql: string) => queryOnce(cluster.url(), sql);
+const run = (...args: string[]) =>
+  runProgram([...args, '--database', address], { cwd: cluster.folder });
+const serve = () => run('serve', '--port', '0');
+
+before(async () => {
+  cluster = await startCluster();
+  address = cluster.url().replace('//postgres@', '//petstore@');
+  await (await openStore(cluster.url(), { create: true })).close();
+  await asOwner('create role petstore login');
+});
+
+after(() => cluster?.[Symbol.asyncDispose]());
+
+test('rights › the documented grants › are enough to serve and to purge', async () => {
+  await asOwner(GRANTS);
+  const expired = Date.now() - IDEMPOTENCY_MS;
+  await asOwner(`insert into idempotency_keys values (1, 'expired', ${expired}, 1)`);
+  await using service = await startService(['--database', address], { cwd: tmpdir() });
+  await petstore.create(service, service.key, 'Rex');
+  const listKept = async () => (await asOwner('select from idempotency_keys')).rowCount;
+  await until(async () => (await listKept()) === 0);
+  const used = 'select from api_keys where last_used_at is not null';
+  await until(async () => (await asOwner(used)).rowCount === 1);
+  assert.equal(service.output.stderr.match(/"level":"(?:warn|error)"/), null);
+});
+
+test('rights › each documented right that is missing › ends the start with 1 and its grant', async (t) => {
+  const rights = [...GRANTS.matchAll(/^grant ([a-z, ]+) on (\w+) to petstore;$/gm)].flatMap(
+    ([, privileges = '', table = '']) => privileges.split(', ').map((each) => [each, table]),
+  );
+  assert.equal(rights.length, 12);
+  for (const [right, table] of rights) {
+    await asOwner(`revoke ${right} on ${table} from petstore`);
+    const grant = `grant ${right} on ${table} to petstore`;
+    await t.test(grant, async () => {
+      const line = `the role petstore needs more rights on the database: ${grant}`;
+      await assert.rejects(openStore(address, { create: true, serviceClock: Date.now }), {
+        name: 'PetstoreError',
+        message: line,
+      });
+    });
+    await asOwner(grant);
+  }
+});
+
+test('rights › only to select › is enough to read, and a start names every grant', async () => {
+  await asOwner(`revoke all on ${TABLES} from petstore; grant select on ${TABLES} to petstore`);
+  assertRefused(
+    await serve(),
+    1,
+    'the role petstore needs more rights on the database: grant insert, update on api_keys to petstore; grant update on counters to petstore; grant delete, insert, update on idempotency_keys to petstore; grant insert on pets to petstore',
+  );
+  for (const args of [
+    ['keys', 'list'],
+    ['pets', 'list'],
+    ['backup', 'backup.db'],
+  ]) {
+    assert.equal((await run(...args)).status, 0);
+  }
+});
+
+test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
+  await asOwner(GRANTS);
+  const last = MIGRATIONS.length;
+  await asOwner(`update petstore_schema set version = ${last - 1}`);
+  assertRefused(
+    await serve(),
+    1,
+    `the upgrade of the database from schema ${last - 1} to ${last} is pending: run petstore migrate as the owner of its tables`,
+  );
+});
