@@ -51,6 +51,9 @@ export interface Engine {
   /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */
   readonly skipLocked: string;
 
+  /** What is wrong with this time by the database's clock, if anything; absent when it has no clock of its own. */
+  readonly findClockError?: (now: number) => Promise<string | undefined>;
+
   /** Resolves when the database can be reached, and is the one that was opened and, on PostgreSQL, takes writes. */
   check(): Promise<void>;
 

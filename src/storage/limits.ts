@@ -29,6 +29,12 @@ export const STORE_LIMITS = {
   // All statements behind a step that waits for a table wait too, with their connections.
   TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table at a time", 'a pause of 1 s'),
   MIGRATION_LOCK_SECONDS_MAX: limit(60, "a migration's wait in all", 'the start fails'),
+  // A service whose clock is ahead would purge keys that are live for the others.
+  CLOCK_SECONDS_MAX: limit(
+    60,
+    "the difference between a service's clock and PostgreSQL's",
+    'the start fails; a running service purges nothing',
+  ),
   // A step holds the writer for some milliseconds.
   PURGED_ROWS_MAX: limit(200, 'expired `Idempotency-Key`s in a step', 'a pause of 20 ms'),
 };

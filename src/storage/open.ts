@@ -25,7 +25,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const engine = await openEngine(address, options);
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);
-  const stopPurge = options.serviceClock && startPurge(engine, options.serviceClock);
+  const stopPurge = options.serviceClock && startPurge(engine, options.serviceClock, options.warn);
   return {
     foundSchema: engine.foundSchema,
     pets,

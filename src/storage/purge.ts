@@ -1,7 +1,7 @@
 /** The purge: takes expired idempotency keys away in small steps, by a timer, for as long as a store is open. */
 
 import { IDEMPOTENCY_MS } from '../store.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Row } from './engine.ts';
 import { LIMITS } from './limits.ts';
 
 /** Between two steps while there are more; the writer is free meanwhile. */
@@ -14,8 +14,9 @@ const INTERVAL_MS = 60_000;
  * @param now the clock that requests have; the steps of several processes do not wait for each other.
  */
 export function startPurge(
-  engine: Pick<Engine, 'write' | 'skipLocked'>,
+  engine: Pick<Engine, 'write' | 'skipLocked' | 'findClockError'>,
   now: () => number,
+  warn: (message: string) => void = () => undefined,
   intervalMs = INTERVAL_MS,
 ) {
   const rows = (condition: string) => `where (api_key_id, name) in (
@@ -28,18 +29,26 @@ export function startPurge(
   let timer = setTimeout(step, PAUSE_MS).unref();
 
   async function step(): Promise<void> {
-    // The clock may be set while the store is open. What is live by either time is kept; what is of the
-    // future by both, from when the clock was wrong, counts from now on, or it would be kept for years.
-    const [least = 0, most = 0] = [now(), openedAt + performance.now()].sort((a, b) => a - b);
-    const written = engine.write(
-      { sql: purge, values: [Math.floor(least) - IDEMPOTENCY_MS] },
-      { sql: redate, values: [Math.floor(most), Math.floor(most) + IDEMPOTENCY_MS] },
-    );
     // A step that failed is made up for by a later one.
-    const changed = await written.catch(() => []);
+    const changed = await change(now()).catch(() => []);
     if (isStopped) return;
     const hasMore = changed.some(({ length }) => length === LIMITS.PURGED_ROWS_MAX);
     timer = setTimeout(step, hasMore ? PAUSE_MS : intervalMs).unref();
+  }
+
+  async function change(at: number): Promise<Row[][]> {
+    const clockError = engine.findClockError && (await engine.findClockError(at));
+    if (clockError !== undefined) {
+      warn(`no idempotency key is purged: ${clockError}`);
+      return [];
+    }
+    // The clock may be set while the store is open. What is live by either time is kept; what is of the
+    // future by both, from when the clock was wrong, counts from now on, or it would be kept for years.
+    const [least = 0, most = 0] = [at, openedAt + performance.now()].sort((a, b) => a - b);
+    return engine.write(
+      { sql: purge, values: [Math.floor(least) - IDEMPOTENCY_MS] },
+      { sql: redate, values: [Math.floor(most), Math.floor(most) + IDEMPOTENCY_MS] },
+    );
   }
 
   return () => {

@@ -85,3 +85,14 @@ for (const [what, from, to, line] of [
     assertRefused(await runProgram(args, AT_ONCE), 1, `the database ${line}`);
   });
 }
+
+test("start › a clock 25 h ahead of the database's › ends with 1 and one line", async () => {
+  const ahead = 'Date.now=(now=>()=>now()+9e7)(Date.now)';
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${ahead}` };
+  const { status, stderr } = await runProgram(serve(address), { ...AT_ONCE, env });
+  assert.equal(status, 1);
+  assert.match(
+    stderr,
+    /^petstore: the clock of this machine is \d{5} s ahead of [^\n]+ allowed\n$/,
+  );
+});

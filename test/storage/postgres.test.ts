@@ -308,15 +308,15 @@ describe('conflicts', () => {
   }, async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    const request = { keyId: 1, key: 'nightly', at: 1 };
+    const at = Date.now();
+    const request = { keyId: 1, key: 'nightly', at: at - IDEMPOTENCY_MS };
     await addOnce(pets, REX, request);
     await addOnce(pets, REX, { ...request, key: 'other' });
-    const at = 1 + IDEMPOTENCY_MS;
     await using other = await holdInSession(
       database,
       `update idempotency_keys set created_at = ${at} where name = 'nightly'`,
     );
-    await database.open({ serviceClock: () => at });
+    await database.open({ serviceClock: Date.now });
     const listNames = () => database.query('select name from idempotency_keys order by name');
     while ((await listNames()).length > 1) await setTimeout(20);
     assert.deepEqual(await listNames(), [{ name: 'nightly' }]);

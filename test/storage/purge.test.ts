@@ -10,7 +10,9 @@ import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
+import { createEmptyDatabase } from '../support/empty-database.ts';
 import { PATIENT } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 import { ENGINES, openNewStore, runBeside } from './contract/engines.ts';
 
@@ -65,7 +67,7 @@ async function purge(
     sizes.push(rows.flat().length);
     return rows;
   };
-  const stop = startPurge({ write, skipLocked: engine.skipLocked }, now, INTERVAL_MS);
+  const stop = startPurge({ write, skipLocked: engine.skipLocked }, now, undefined, INTERVAL_MS);
   return {
     sizes,
     async [Symbol.asyncDispose]() {
@@ -138,7 +140,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       assert.deepEqual(await listTimes(address), [1]);
       const purging = await openStore(address, {
         create: false,
-        serviceClock: () => NOW,
+        serviceClock: Date.now,
         ...PATIENT,
       });
       try {
@@ -148,7 +150,7 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
       }
       const closedAtOnce = await openStore(address, {
         create: false,
-        serviceClock: () => NOW,
+        serviceClock: Date.now,
         ...PATIENT,
       });
       await closedAtOnce.close();
@@ -173,6 +175,60 @@ for (const engine of ENGINES.filter(({ persists }) => persists)) {
   });
 }
 
+describe("a clock that differs from PostgreSQL's", { timeout: 30_000 }, () => {
+  const HOUR_MS = 3_600_000;
+  const message = (seconds: string, side: string) =>
+    new RegExp(
+      `the clock of this machine is ${seconds} s ${side} the clock of the database: at most 60 s are allowed$`,
+    );
+
+  for (const [hours, side] of [
+    [25, 'ahead of'],
+    [-25, 'behind'],
+  ] as const) {
+    test(`a clock that differs from PostgreSQL's › ${hours} h at the start › is refused`, async () => {
+      await using database = await createEmptyDatabase();
+      const serviceClock = () => Date.now() + hours * HOUR_MS;
+      await assert.rejects(database.open({ serviceClock }), {
+        name: 'PetstoreError',
+        code: 'unavailable',
+        message: message('(?:89999|9000[01])', side),
+      });
+    });
+  }
+
+  test("a clock that differs from PostgreSQL's › 40 s at the start › is accepted", async () => {
+    await using database = await createEmptyDatabase();
+    await database.open({ serviceClock: () => Date.now() + 40_000 });
+    await database.open({ serviceClock: () => Date.now() - 40_000 });
+  });
+
+  test("a clock that differs from PostgreSQL's › 25 h while it purges › keeps all until it is right, and says so each time", async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    const { address } = database;
+    const live = Date.now() - HOUR_MS;
+    await addOnce(pets, REX, { ...REQUEST, at: live });
+    await reserve(address, 1, live - IDEMPOTENCY_MS);
+    await using engine = disposable(await openPostgres(address, { create: false, ...PATIENT }));
+    let aheadMs = 25 * HOUR_MS;
+    const warnings: string[] = [];
+    const now = () => Date.now() + aheadMs;
+    const stop = startPurge(engine, now, (warning) => warnings.push(warning), INTERVAL_MS);
+    try {
+      await until(() => warnings.length === 2);
+      assert.deepEqual(await listTimes(address), [live - IDEMPOTENCY_MS, live]);
+      assert.match(warnings[0] ?? '', /^no idempotency key is purged: /);
+      assert.match(warnings[0] ?? '', message('(?:89999|9000[01])', 'ahead of'));
+      aheadMs = 0;
+      await until(async () => (await listTimes(address)).length === 1);
+      assert.deepEqual(await listTimes(address), [live]);
+    } finally {
+      stop();
+    }
+  });
+});
+
 /** The purge of a database in memory by a clock of its own, whose time passes when it is told to. */
 async function serviceClockClock(t: TestContext) {
   const engine = disposable(await openSqlite(':memory:', { create: true }));
@@ -189,7 +245,7 @@ async function serviceClockClock(t: TestContext) {
     steps += 1;
     return engine.write(...statements);
   };
-  const stop = startPurge({ write, skipLocked: '' }, () => clock.wall, 1_000);
+  const stop = startPurge({ write, skipLocked: '' }, () => clock.wall, undefined, 1_000);
   return {
     clock,
     stop,

@@ -10,6 +10,7 @@ import type {
   Statement,
   Transaction,
 } from '../engine.ts';
+import { checkClock, findClockError } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
@@ -46,7 +47,10 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pools = new Pools(hosts, databaseConnections, ms);
   const open = () =>
     pools.long.run(async (connection) => {
-      if (serviceClock) await checkRights(connection);
+      if (serviceClock) {
+        await checkRights(connection);
+        await checkClock(connection, serviceClock());
+      }
       return migrate(connection, { create, olderSchema });
     });
   const foundSchema = await waitWhileAway(hosts, options, open);
@@ -78,6 +82,10 @@ class PostgresEngine implements Engine {
 
   get statistics(): StoreStatistics {
     return { ...this.#counted, connections: this.#pools.connections };
+  }
+
+  findClockError(now: number): Promise<string | undefined> {
+    return this.#pools.writes.run((connection) => findClockError(connection, now));
   }
 
   check(): Promise<void> {
