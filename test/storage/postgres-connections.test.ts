@@ -195,6 +195,19 @@ describe('connections', () => {
     assert.equal(watched.proxy.opened, opened + 1);
   });
 
+  test('connections › that fall silent while the store is closed › end only their call', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy } = watched;
+    await useTwoConnections(watched);
+    proxy.silence();
+    const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
+    // The call has its connection.
+    await setTimeout(100);
+    await Promise.all([reading, store.close()]);
+  });
+
   test('connections › that nobody uses for a minute › are closed', async (t) => {
     await using watched = await openWatched();
     const { proxy } = watched;

@@ -69,7 +69,8 @@ export class ConnectionPool {
   #replace(silent: pg.Pool): void {
     if (silent !== this.#pool) return;
     this.#pool = this.#openPool();
-    void silent.end();
+    // `close` may have ended it already, which makes this call fail.
+    silent.end().catch(() => undefined);
   }
 
   #openPool(): pg.Pool {
