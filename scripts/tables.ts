@@ -54,10 +54,11 @@ function fill(file: string, texts: Readonly<Record<string, string>>): string {
 function toLimitTable(): string {
   const rows = Object.entries<Limit>({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
   return toTable(
-    ['limit', 'of', 'value', 'at the limit', 'metric'],
-    rows.map(([name, { value, of, then, metric }]) => [
-      ...[toCode(name), of, toValue(name, value), then, toCode(metric)],
-    ]),
+    ['limit', 'value', 'at the limit (metric)'],
+    rows.map(([name, { value, of, then, metric }]) => {
+      const shown = metric === '' ? then : `${then} (${toCode(metric)})`;
+      return [of, toValue(name, value), shown];
+    }),
   );
 }
 

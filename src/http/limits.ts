@@ -6,24 +6,23 @@ import { NAME_CODE_POINTS_MAX, PAGE_LIMIT_MAX } from '../pet.ts';
 import { IDEMPOTENCY_MS } from '../store.ts';
 
 const CONNECTIONS = 'petstore_http_connections';
-const REFUSALS = 'petstore_http_refusals_total';
 const WAITING = 'petstore_http_waiting_requests';
 
-const WAIT = 'the others wait, and the keys take turns';
+const WAIT = 'others wait, and keys take turns';
 const RETRY = '503 with `Retry-After`';
 
 export const HTTP_LIMITS = {
-  BODY_BYTES_MAX: limit(64 * KIB, 'a body', '413, close', REFUSALS),
-  BODY_PARTS_MAX: limit(1_000, 'the parts of a body, such as chunks', '413, close', REFUSALS),
-  HEADER_BYTES_MAX: limit(16 * KIB, 'the request line and headers', '431, close', REFUSALS),
-  HEADER_FIELDS_MAX: limit(100, 'the header fields of a request', '431, close', REFUSALS),
-  HEADER_SECONDS_MAX: limit(10, 'the time for the headers to arrive', '408, close', REFUSALS),
-  REQUEST_SECONDS_MAX: limit(30, 'the time for a request to arrive', '408, close', REFUSALS),
-  JSON_VALUES_MAX: limit(JSON_VALUES_MAX, 'members and elements of a JSON body', '400', REFUSALS),
-  JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400', REFUSALS),
-  NAME_CODE_POINTS_MAX: limit(NAME_CODE_POINTS_MAX, 'the `name` of a pet', '400', REFUSALS),
-  PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400', REFUSALS),
-  IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'an `Idempotency-Key`', '400', REFUSALS),
+  BODY_BYTES_MAX: limit(64 * KIB, 'a body', '413, close'),
+  BODY_PARTS_MAX: limit(1_000, 'the parts of a body, such as chunks', '413, close'),
+  HEADER_BYTES_MAX: limit(16 * KIB, 'the request line and headers', '431, close'),
+  HEADER_FIELDS_MAX: limit(100, 'the header fields of a request', '431, close'),
+  HEADER_SECONDS_MAX: limit(10, 'the time for the headers to arrive', '408, close'),
+  REQUEST_SECONDS_MAX: limit(30, 'the time for a request to arrive', '408, close'),
+  JSON_VALUES_MAX: limit(JSON_VALUES_MAX, 'members and elements of a JSON body', '400'),
+  JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400'),
+  NAME_CODE_POINTS_MAX: limit(NAME_CODE_POINTS_MAX, 'the code points of a `name`', '400'),
+  PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400'),
+  IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
   IDEMPOTENCY_MS: limit(
     IDEMPOTENCY_MS,
     'how long an `Idempotency-Key` is kept',
@@ -31,9 +30,8 @@ export const HTTP_LIMITS = {
   ),
   HELD_BYTES_MAX: limit(
     16 * MIB,
-    'bodies that are coming in, requests that wait unparsed, and unread answers of all clients',
-    'the address with the most loses the oldest: a body is 503, else the connection is closed',
-    REFUSALS,
+    'incoming bodies, unparsed requests and unread answers of all clients',
+    'the address with the most loses its oldest: a body is 503, else the connection closes',
   ),
   READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
   // These reads wait for the network, not for the processor.
@@ -44,12 +42,12 @@ export const HTTP_LIMITS = {
     WAITING,
   ),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
-  WAITING_MAX: limit(2_000, 'reads of a key that wait, and its creates', RETRY, WAITING),
-  WAIT_MS_MAX: limit(2_000, 'the wait of a request for its turn', RETRY, REFUSALS),
-  DELAYED_MAX: limit(100, 'requests that `Prefer: delay` delays', RETRY, REFUSALS),
+  WAITING_MAX: limit(2_000, 'waiting reads of a key, and waiting creates', RETRY, WAITING),
+  WAIT_MS_MAX: limit(2_000, 'the wait for a turn', RETRY),
+  DELAYED_MAX: limit(100, 'requests that `Prefer: delay` delays', RETRY),
   // Below IDLE_MS_MAX, and the usual limit of a proxy.
-  DELAY_SECONDS_MAX: limit(30, 'the delay by `Prefer: delay`', '400', REFUSALS),
-  REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429', REFUSALS),
+  DELAY_SECONDS_MAX: limit(30, 'the delay by `Prefer: delay`', '400'),
+  REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
   CACHED_KEYS_MAX: limit(1_000, 'cached API keys', 'the cache is emptied'),
   // A revocation must hold within 1 s.
   CACHED_KEY_MS_MAX: limit(500, 'how long an API key is cached', 'it is read again'),
@@ -63,9 +61,8 @@ export const HTTP_LIMITS = {
   LINGER_MS_MAX: limit(2_000, 'the time to close after the last answer', 'close'),
   REFUSALS_LOGGED_MAX: limit(
     5,
-    'log lines of refusals in a second, for each client (an IPv4 address or a /64) and code',
-    'the others are counted, on one line a second',
-    REFUSALS,
+    'log lines of refusals in a second, for each client (IPv4 address or /64) and code',
+    'one line a second counts the others',
   ),
   REFUSED_CLIENTS_MAX: limit(
     100,

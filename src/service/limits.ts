@@ -6,12 +6,12 @@ export const SERVICE_LIMITS = {
   LOG_UNITS_MAX: limit(
     8 * MIB,
     'log lines that wait to be written',
-    'lines are dropped, and counted on a line',
+    'lines are dropped; a line counts them',
     'petstore_log_dropped_lines_total',
   ),
   LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
   // Or twice the keys that have sent requests just now.
-  BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'those without recent ones go'),
+  BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'keys without recent requests go'),
   READY_MS_MAX: limit(2_000, 'the check for `petstore_ready`', 'it is 0', 'petstore_ready'),
   // More than READY_MS_MAX: a worker answers after its check.
   WORKER_ANSWER_MS_MAX: limit(

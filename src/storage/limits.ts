@@ -10,15 +10,11 @@ export const STORE_LIMITS = {
   WAITING_WRITES_MAX: limit(10_000, 'writes that wait for the disk', RETRY, WAITING),
   WAITING_WRITE_BYTES_MAX: limit(8 * MIB, 'the bytes of these writes', RETRY, WAITING),
   // While a commit lasts, it locks out those of other processes.
-  GROUP_MAX: limit(500, 'the creates of a commit', 'the others are the next commits', WAITING),
+  GROUP_MAX: limit(500, 'the creates of a commit', 'the rest in the next commits', WAITING),
   // One more read may end later.
-  SLICE_MS_MAX: limit(10, 'reads in a turn on SQLite', 'the others are read in the next turn'),
+  SLICE_MS_MAX: limit(10, 'the time of reads in a turn on SQLite', 'the rest in the next turn'),
   // Their rows, 5,000 at most, are parsed in one turn.
-  LISTS_AT_ONCE_MAX: limit(
-    50,
-    'lists in a turn on PostgreSQL',
-    'the others are read in the next turn',
-  ),
+  LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the rest in the next turn'),
   CACHED_UNITS_MAX: limit(
     8 * MIB,
     'cached pages, and cached pets',
