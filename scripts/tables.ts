@@ -25,7 +25,7 @@ export function createTexts(): ReadonlyMap<string, string> {
     'docs/cli.md': { options: toOptionTable(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
     'docs/operations.md': { metrics: toMetricTable() },
-    'docs/interface-decisions.md': { errors: toErrorTable() },
+    'docs/interface-decisions.md': { errors: listErrors() },
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
   };
   return new Map([
@@ -90,13 +90,10 @@ function toMetricTable(): string {
   );
 }
 
-function toErrorTable(): string {
-  return toTable(
-    ['status', '`code`', 'message, when nothing more specific is known'],
-    Object.entries(ERRORS).map(([name, { status, message }]) => [
-      ...[String(status), toCode(name), toPlain(message)],
-    ]),
-  );
+function listErrors(): string {
+  return Object.entries(ERRORS)
+    .map(([name, { status, message }]) => `- ${status} ${toCode(name)}: ${toPlain(message)}`)
+    .join('\n');
 }
 
 const ALLOW = SERVED_METHODS.join(', ');
