@@ -2,25 +2,20 @@
 
 import type { Command, Option } from 'commander';
 import { createProgram } from '../src/cli/run.ts';
-import { toCode, toPlain, toTable } from './markdown.ts';
+import { toCode, toPlain } from './markdown.ts';
 
-/** A table with a column of variables only if an option has one. */
-export function toOptionTable(options: readonly Option[]): string {
-  const variables = options.some(({ envVar }) => envVar !== undefined) ? ['variable'] : [];
-  return toTable(
-    ['option', ...variables, 'default', 'what it is'],
-    options.map((option) => {
-      const { long, short, envVar = '', defaultValue, argChoices } = option;
-      const usual = option.defaultValueDescription ?? String(defaultValue ?? '');
+/** A line for each option: its flag, its variable, its default if that is not false, and what it is. */
+export function listOptions(options: readonly Option[]): string {
+  return options
+    .map((option) => {
+      const { long = '', envVar, description, defaultValue, argChoices } = option;
+      const usual = option.defaultValueDescription ?? String(defaultValue || '');
+      const inBrackets = usual === '' ? '' : ` (${toCode(usual)})`;
       const choices = argChoices ? `: ${argChoices.map(toCode).join(', ')}` : '';
-      return [
-        toCode(long ?? short ?? ''),
-        ...variables.map(() => toCode(envVar)),
-        toCode(usual),
-        toPlain(option.description) + choices,
-      ];
-    }),
-  );
+      const names = envVar ? `${toCode(long)}, ${toCode(envVar)}` : toCode(long);
+      return `- ${names}${inBrackets}: ${toPlain(description)}${choices}`;
+    })
+    .join('\n');
 }
 
 /** A section for each command but `serve`, whose options have a table of their own. */
@@ -29,7 +24,7 @@ export function describeCommands(): string {
   return findLeaves(createProgram()).filter(isDescribed).map(describe).join('\n\n');
 }
 
-/** Options of most commands, which stand in the page once. */
+/** Options of many commands: their description stands in the page once. */
 const SHARED = ['--database', '--json'];
 
 interface Leaf {
@@ -56,15 +51,12 @@ function describe({ name, command }: Leaf): string {
   command.outputHelp();
   const [, examples = ''] = help.split('\nExamples:\n');
   const own = command.options.filter(({ long }) => !SHARED.includes(long ?? ''));
-  const shared = command.options
-    .filter((option) => !own.includes(option))
-    .map(({ long = '' }) => long);
+  const printsJson = command.options.some(({ long }) => long === '--json');
   return [
     `### \`${name}\``,
     toSentence(command.description()),
-    ...(args.length > 0 ? [args.join('\n')] : []),
-    ...(own.length > 0 ? [toOptionTable(own)] : []),
-    ...(shared.length > 0 ? [`Also ${shared.map(toCode).join(' and ')}.`] : []),
+    ...(args.length + own.length > 0 ? [[...args, listOptions(own)].join('\n').trim()] : []),
+    ...(printsJson ? ['Also `--json`.'] : []),
     `\`\`\`sh\n${examples.trim().replace(/^ +/gm, '')}\n\`\`\``,
   ].join('\n\n');
 }

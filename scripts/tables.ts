@@ -15,14 +15,14 @@ import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { writeClientInterface } from './client-interface.ts';
-import { describeCommands, toOptionTable } from './command-tables.ts';
+import { describeCommands, listOptions } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
 import { ROOT } from './run.ts';
 
 /** The generated texts, by their files. */
 export function createTexts(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-    'docs/cli.md': { options: toOptionTable(serveOptions()), commands: describeCommands() },
+    'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
     'docs/operations.md': { metrics: toMetricTable() },
     'docs/interface-decisions.md': { errors: listErrors() },

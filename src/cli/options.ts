@@ -133,7 +133,7 @@ export const keepOption = () =>
   toOption('keep', {
     ...count(1, BACKUPS_MAX),
     description:
-      'make a dated backup in the directory <file>, and keep so many of them; without it one backup, as <file>',
+      'make a dated backup in the directory <file>, and keep this many of the newest ones',
   });
 
 export const jsonOption = () => new Option('--json', 'as JSON').default(false);

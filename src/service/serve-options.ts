@@ -49,7 +49,7 @@ export const SERVE_OPTIONS = {
   adminHost: { ...HOST, description: 'the address of the admin port', default: '127.0.0.1' },
   workers: {
     ...WORKERS,
-    description: 'the number of processes; auto: one for each core',
+    description: 'the number of processes; auto is one for each core',
     default: 1,
   },
   maxConnections: {
@@ -60,7 +60,7 @@ export const SERVE_OPTIONS = {
   environment: {
     value: '<name>',
     choices: ENVIRONMENTS,
-    description: 'the environment: only its keys are accepted',
+    description: 'the environment whose keys are accepted',
     default: 'staging',
   },
   baseUrl: {
@@ -80,11 +80,12 @@ export const SERVE_OPTIONS = {
   },
   rateLimit: {
     ...count(1, 1_000_000),
-    description: 'the requests of a key in a second, in each process; without it not limited',
+    description: 'the requests of a key in a second, in each process; no limit by default',
   },
   rateLimitBurst: {
     ...count(1, 1_000_000),
-    description: 'the requests of a key at once, in each process; without it those of a second',
+    description:
+      'the requests of a key at once, in each process; by default as many as in a second',
   },
   trustProxy: {
     ...NETWORKS,
