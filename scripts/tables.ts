@@ -24,7 +24,7 @@ export function createTexts(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
-    'docs/operations.md': { metrics: toMetricTable() },
+    'docs/operations.md': { metrics: listMetrics() },
     'docs/interface-decisions.md': { errors: listErrors() },
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
   };
@@ -81,13 +81,12 @@ function toTime(ms: number): string {
   return ms < 3_600_000 ? `${ms / 1_000} s` : `${ms / 3_600_000} h`;
 }
 
-function toMetricTable(): string {
-  return toTable(
-    ['metric', 'kind', 'labels', 'what it is'],
-    Object.entries(METRICS).map(([name, { kind, help, labels }]) => [
-      ...[toCode(name), kind, labels.map(toCode).join(', '), help],
-    ]),
-  );
+function listMetrics(): string {
+  const lines = Object.entries(METRICS).map(([name, { help, labels }]) => {
+    const series = labels.length > 0 ? `${name}{${labels.join(', ')}}` : name;
+    return `- ${toCode(series)}: ${help}`;
+  });
+  return lines.join('\n');
 }
 
 function listErrors(): string {
