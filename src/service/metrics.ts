@@ -75,7 +75,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'key_id',
   ),
   petstore_http_refusals_total: counter(
-    'Refused requests by the code of their Error, 401 and 503 by their reason too.',
+    'Refused requests by error code, 401 and 503 also by reason.',
     ({ refusals }) => refusals.read(),
     'code',
     'reason',
@@ -91,7 +91,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     ({ connections }) => connections().connections,
   ),
   petstore_http_requests_in_flight: gauge(
-    'Requests whose answers are not sent.',
+    'Requests whose answers are not sent yet.',
     ({ connections }) => connections().requestsAtWork,
   ),
   petstore_http_waiting_requests: gauge(
@@ -112,7 +112,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     ({ store }) => store().waitingWrites,
   ),
   petstore_log_dropped_lines_total: counter(
-    'Lines of the log that were dropped, since nobody read them.',
+    'Log lines that were dropped, because nobody read standard error.',
     ({ droppedLogLines }) => droppedLogLines(),
   ),
   petstore_page_reads_total: counter(
@@ -122,7 +122,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   ),
   petstore_database_connections: {
     ...gauge(
-      'Connections to PostgreSQL that are used or idle, and work that waits for one.',
+      'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
       ({ store }) => readConnections(store()),
       'state',
     ),
