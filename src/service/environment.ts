@@ -3,6 +3,9 @@
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { describeAddress } from '../storage/address.ts';
+import type { OpenOptions } from '../storage/engine.ts';
+import { SCHEMA } from '../storage/migrations.ts';
+import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 
 interface Use {
@@ -19,11 +22,32 @@ export async function checkEnvironment(
   { keys }: Store,
   { database, environment }: Use,
 ): Promise<boolean> {
-  const found = new Set((await keys.list()).map((key) => key.environment));
-  if (found.size === 0 || found.has(environment)) return found.size > 1;
+  const found = await keys.listEnvironments();
+  if (found.length === 0 || found.includes(environment)) return found.length > 1;
   const [other] = found;
   throw new PetstoreError(
     'bad_request',
     `the store ${describeAddress(database)} is of ${other}, not of ${environment}: name another store with --database, or give --environment ${other}; petstore copy --environment ${environment} makes a store of ${environment} with its pets`,
   );
+}
+
+/**
+ * Opens the store of a service, and migrates it unless it is of the other environment.
+ *
+ * @throws PetstoreError as openStore and checkEnvironment do.
+ */
+export async function openOwnStore(
+  use: Use,
+  options: Omit<OpenOptions, 'create' | 'olderSchema'>,
+): Promise<Store> {
+  const open = (olderSchema: 'keep' | 'migrate') =>
+    openStore(use.database, { ...options, create: true, olderSchema });
+  const store = await open('keep');
+  if (store.foundSchema >= SCHEMA) return store;
+  try {
+    if (store.foundSchema > 0) await checkEnvironment(store, use);
+  } finally {
+    await store.close();
+  }
+  return open('migrate');
 }

@@ -4,10 +4,9 @@ import cluster from 'node:cluster';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
-import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { announce } from './announce.ts';
-import { checkEnvironment } from './environment.ts';
+import { checkEnvironment, openOwnStore } from './environment.ts';
 import { ensureFirstKey } from './first-key.ts';
 import { limitConnections } from './open-files.ts';
 import { openLog } from './open-log.ts';
@@ -67,13 +66,7 @@ async function start(options: ServeOptions): Promise<void> {
   try {
     // Of several workers the primary purges, which serves no request.
     const clock = cluster.isWorker ? {} : { serviceClock: Date.now };
-    store = await openStore(database, {
-      ...options,
-      ...clock,
-      warn: log.warn,
-      create: true,
-      olderSchema: 'migrate',
-    });
+    store = await openOwnStore(options, { ...options, ...clock, warn: log.warn });
     const { foundSchema } = store;
     if (foundSchema > 0 && foundSchema < SCHEMA) {
       log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);

@@ -13,6 +13,7 @@ export const KEY_COLUMNS = [
 const NEW_COLUMNS = ['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
+const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
 /** getKeyState's `active` in SQL; test/storage/contract/keys.test.ts holds the two together. */
@@ -37,6 +38,11 @@ export function createKeyStore(engine: Engine): KeyStore {
 
     async list() {
       return (await engine.read(LIST)).map(toApiKey);
+    },
+
+    async listEnvironments() {
+      const rows = await engine.read(LIST_ENVIRONMENTS);
+      return rows.map(([environment]) => environment as Environment);
     },
 
     async touch(id, usedAt) {

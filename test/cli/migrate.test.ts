@@ -16,14 +16,14 @@ const PET = ['--name', 'Mia', '--category-id', '1'];
 const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
 
 /** A store with an older schema and the pet 7, in the folder `cwd`. */
-async function openOlder(kind: string) {
+async function openOlder(kind: string, schema = OLDER_SCHEMA) {
   await using stack = new AsyncDisposableStack();
   const { path: cwd } = stack.use(await createFolder());
   const isFile = kind === 'sqlite';
   const address = isFile
     ? `sqlite:${join(cwd, 'store.db')}`
     : stack.use(await createTestDatabase()).address;
-  await createOlderStore(address);
+  await createOlderStore(address, schema);
   const opened = stack.move();
   const readSchema = isFile ? 'pragma user_version' : 'select version from petstore_schema';
   return {
@@ -112,6 +112,22 @@ for (const kind of ['sqlite', 'postgresql']) {
       await using service = await startService([], older);
       assert.ok(!service.output.stderr.includes(said));
     });
+
+    for (const schema of [1, OLDER_SCHEMA]) {
+      test(`an older schema on ${kind} › serve for the other environment, from schema ${schema} › is refused, and leaves it`, async () => {
+        await using older = await openOlder(kind, schema);
+        const digest = kind === 'sqlite' ? "x'00'" : "'a'";
+        await runBeside(
+          older.address,
+          `insert into api_keys (id, digest, name, environment, created_at) values (1, ${digest}, 'a', 'staging', 1)`,
+        );
+        const serve = ['serve', '--port', '0', '--environment', 'production'];
+        const { status, stderr } = await runProgram(serve, older);
+        assert.equal(status, 1);
+        assert.match(stderr, /^petstore: the store \S+ is of staging, not of production: .*\n$/);
+        assert.equal(await older.readSchema(), schema);
+      });
+    }
   });
 }
 

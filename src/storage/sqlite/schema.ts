@@ -26,7 +26,7 @@ export async function prepare(
     checkPages(connection, file);
     return schema;
   });
-  if (olderSchema === 'keep') return found;
+  if (olderSchema === 'keep' && found < SCHEMA) return found;
   if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
     throw createOlderError(`the database ${file}`, found);
   }
