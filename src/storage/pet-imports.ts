@@ -1,6 +1,7 @@
 /** How many pets are added at once: all or none, with new ids or with their own. */
 
 import { PetstoreError } from '../error.ts';
+import { INT64_MAX } from '../int64.ts';
 import type { NewPet } from '../pet.ts';
 import type { AddedPets, PlacedPet } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
@@ -98,6 +99,7 @@ async function move(transaction: Transaction, staged: string, offset: bigint): P
   const [row] = await read(`select count(*), coalesce(max(id), 0) from ${staged}`);
   const [count, greatest] = row as [bigint, bigint];
   const lastId = greatest + offset;
+  if (lastId > INT64_MAX) throw new PetstoreError('bad_request', 'not enough ids are left');
   await read(
     `insert into pets (id, ${COLUMNS}) select id + ?, ${COLUMNS} from ${staged} order by id`,
     offset,

@@ -19,6 +19,7 @@ const PROTOCOL_VIOLATION = '08P01';
 /** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
 const REASONS: ReadonlyMap<string, string> = new Map([
   [READ_ONLY, 'is read-only'],
+  ['22003', 'cannot grow: no id is left'],
   ['28000', 'refuses this user'],
   ['28P01', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],

@@ -67,7 +67,7 @@ const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [READONLY, 'cannot be written: its file and its folder must be writable'],
   [IOERR, 'cannot be read or written: the disk reports an error'],
   [CORRUPT, DAMAGED],
-  [FULL, 'cannot grow: the disk is full'],
+  [FULL, 'cannot grow: the disk is full, or no id is left'],
   [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
   [NOTADB, 'is not an SQLite database'],
 ]);

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { INT64_MAX } from '../../../src/int64.ts';
 import type { Pet } from '../../../src/pet.ts';
 import type { Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
@@ -46,6 +47,20 @@ for (const engine of ENGINES) {
       await pets.remove(9n);
       assert.equal((await pets.addAll(repeat(1))).lastId, 10n);
       assert.equal((await pets.add(REX)).id, 11n);
+    });
+
+    test(`pets.addAllWithIds ${on} › the greatest id that a file may have › leaves one more id`, async () => {
+      await using opened = await openNewStore(engine);
+      const { pets } = opened.store;
+      await addAllWithIds(opened.store, [toPet(INT64_MAX - 1n)]);
+      await assert.rejects(pets.addAll(repeat(2)), refusal('not enough ids are left'));
+      assert.equal((await pets.add(REX)).id, INT64_MAX);
+      await assert.rejects(pets.addAll(repeat(1)), refusal('not enough ids are left'));
+      await assert.rejects(pets.add(REX), {
+        name: 'PetstoreError',
+        code: 'unavailable',
+        message: /no id is left/,
+      });
     });
 
     const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
