@@ -61,6 +61,9 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+/** The longest time of a timer in Node. */
+const TIMEOUT_MS_MAX = 2 ** 32 - 1;
+
 const EXAMPLE = 'such as http://127.0.0.1:8080/v1';
 
 /** @throws TypeError that names the option that is wrong. */
@@ -68,6 +71,7 @@ export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void 
   const { baseUrl, apiKey, integers = 'bigint' } = Object(options);
   checkRuntime();
   if (!baseUrl) throw new TypeError(`baseUrl is missing: give the address of the API, ${EXAMPLE}`);
+  if (typeof baseUrl !== 'string') throw new TypeError(`baseUrl must be a string, ${EXAMPLE}`);
   if (!/^https?:\/\/./i.test(baseUrl)) {
     throw new TypeError(`baseUrl must begin with http:// or https://, ${EXAMPLE}`);
   }
@@ -84,6 +88,18 @@ function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { origin, pathname, href } = new URL(text);
   return href === `${origin}${pathname}`;
+}
+
+/** @throws TypeError for a time that a timer cannot have. */
+export function checkTimeoutMs(ms: number): number {
+  if (Number.isInteger(ms) && ms >= 0 && ms <= TIMEOUT_MS_MAX) return ms;
+  throw new TypeError(`timeoutMs must be a whole number from 0 to ${TIMEOUT_MS_MAX}`);
+}
+
+/** @throws TypeError for a count that no number of tries exceeds, such as NaN. */
+export function checkRetries(count: number): number {
+  if (typeof count === 'number' && count >= 0) return count;
+  throw new TypeError('retries must be a number from 0');
 }
 
 /** @throws TypeError whose message does not have the key. */

@@ -6,7 +6,13 @@ import {
   PetstoreClientError,
   type PetstoreClientErrorCode,
 } from './client-error.ts';
-import { type CallOptions, checkApiKey, type PetstoreClientOptions } from './client-options.ts';
+import {
+  type CallOptions,
+  checkApiKey,
+  checkRetries,
+  checkTimeoutMs,
+  type PetstoreClientOptions,
+} from './client-options.ts';
 import { findJson, type IntegerKind } from './pet-json.ts';
 
 /** The version of package.json. */
@@ -41,7 +47,8 @@ export async function send(
   client: PetstoreClientOptions<IntegerKind>,
   call: Call,
 ): Promise<Answer> {
-  const { signal, retries = client.retries ?? RETRIES } = call.options;
+  const { signal, retries: asked = client.retries ?? RETRIES } = call.options;
+  const retries = checkRetries(asked);
   for (let tries = 1; ; tries += 1) {
     try {
       return await sendOnce(client, call, tries);
@@ -64,7 +71,7 @@ async function sendOnce(
   const sent = await createHeaders(client, { ...headers, ...options.headers });
   const request = { method, url: `${baseUrl}${path}`, headers: sent, tries };
   await onRequest?.(request);
-  const late = AbortSignal.timeout(timeoutMs);
+  const late = AbortSignal.timeout(checkTimeoutMs(timeoutMs));
   const startedAt = performance.now();
   let response: Response;
   let text: string;

@@ -26,6 +26,7 @@ export const OPTION_SCENARIOS: Scenarios = {
       [undefined, /^baseUrl is missing/],
       [{ apiKey }, /^baseUrl is missing: give the address of the API, such as http:/],
       [{ baseUrl: '', apiKey }, /^baseUrl is missing/],
+      [{ baseUrl: new URL(baseUrl), apiKey }, /^baseUrl must be a string/],
       [{ baseUrl: 'localhost:8080/v1', apiKey }, /^baseUrl must begin with http/],
       [{ baseUrl: '127.0.0.1:8080', apiKey }, /^baseUrl must begin with http/],
       [{ baseUrl: 'http://256.0.0.1/v1', apiKey }, /^baseUrl must be an address/],
@@ -41,6 +42,26 @@ export const OPTION_SCENARIOS: Scenarios = {
     ] as const) {
       const create = () => new client.PetstoreClient(options as never);
       await fails(create, { name: 'TypeError', message });
+    }
+  },
+
+  'client › numbers that are wrong › are refused by name': async ({
+    client,
+    closedUrl,
+    apiKey,
+  }) => {
+    for (const [name, values] of [
+      ['timeoutMs', [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5']],
+      ['retries', [-1, Number.NaN, '5']],
+    ] as const) {
+      const wrong = { name: 'TypeError', message: new RegExp(`^${name} must be a `) };
+      for (const value of values) {
+        const options = { [name]: value };
+        const petstore = new client.PetstoreClient({ baseUrl: closedUrl, apiKey, ...options });
+        await fails(() => petstore.listPage(), wrong);
+        const other = new client.PetstoreClient({ baseUrl: closedUrl, apiKey });
+        await fails(() => other.listPage(options as never), wrong);
+      }
     }
   },
 
