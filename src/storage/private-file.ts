@@ -36,15 +36,20 @@ export async function writeNewFile<T>(
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
       throw new PetstoreError('bad_request', `${file} exists already`);
     }
-    if (cause instanceof PetstoreError) throw cause;
+    if (cause instanceof PetstoreError) {
+      const { code, message } = cause;
+      throw new PetstoreError(code, message.replaceAll(partial, file), { cause });
+    }
     throw new PetstoreError(
       'bad_request',
       `${file} cannot be written: its folder must exist and be writable, with room for it`,
       { cause },
     );
   } finally {
-    // What failed before is told: of a path through a file this fails too.
-    await rm(partial).catch(() => undefined);
+    // On a full disk SQLite leaves its log. What failed before is told: of a path through a file this fails too.
+    for (const end of ['', '-journal', '-shm', '-wal']) {
+      await rm(`${partial}${end}`).catch(() => undefined);
+    }
   }
 }
 

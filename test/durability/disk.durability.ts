@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,6 +18,8 @@ import { assertSound, readFile } from './subject-sqlite.ts';
 const DISK_BYTES = 8 * 1024 ** 2;
 const BEFORE = 200;
 const REFUSALS = 50;
+/** More pets than the disk has room for. */
+const IMPORTED = 500_000;
 /** By then the free space within the write-ahead log is used up. */
 const TRIES_MAX = 20_000;
 const RETURN_MS_MAX = 5_000;
@@ -132,4 +134,19 @@ test('a full disk › under a service on SQLite › refuses creates alone, until
   );
   assert.deepEqual(wrong, []);
   assert.deepEqual(findViolations(history), []);
+});
+
+test('a full disk › under an import into a new file › leaves nothing there, and names the file', async () => {
+  await using folder = await createFolder();
+  const cwd = folder.path;
+  const disk = join(cwd, 'disk');
+  using _mounted = mountDisk(disk);
+  const row = '{"name":"Rex","categoryId":1}\n';
+  writeFileSync(join(cwd, 'pets.ndjson'), row.repeat(IMPORTED));
+  const args = ['pets', 'import', 'pets.ndjson', '--database', 'sqlite:disk/new.db'];
+  const { status, stderr } = await runProgram(args, { cwd });
+  assert.equal(status, 1);
+  assertOneLine(stderr);
+  assert.match(stderr, /^petstore: the database disk\/new\.db cannot grow: /);
+  assert.deepEqual(readdirSync(disk), []);
 });
