@@ -66,6 +66,15 @@ test('rights › each documented right that is missing › ends the start with 1
   }
 });
 
+test('rights › on each column in place of the table › are enough to serve', async () => {
+  await asOwner(`revoke update on counters from petstore; revoke insert on pets from petstore;
+    grant update (value) on counters to petstore;
+    grant insert (id, name, category_id, status) on pets to petstore`);
+  const store = await openStore(address, { create: true, serviceClock: Date.now });
+  await store.pets.add({ name: 'Rex', categoryId: 1n });
+  await store.close();
+});
+
 test('rights › only to select › is enough to read, and a start names every grant', async () => {
   await asOwner(`revoke all on ${TABLES} from petstore; grant select on ${TABLES} to petstore`);
   assertRefused(
