@@ -67,7 +67,7 @@ expect 'what npm ci installs in the unpacked package' "$(node --print '
   const locked = Object.entries(packages).filter(isLocked).length;
   locked > 0 && locked === Object.keys(packages).length ? "what is locked" : `${locked} as locked`
 ')" 'what is locked'
-expect '--version of the unpacked package' "$(node exact/dist/cli/bin.js --version)" \
+expect '--version of the unpacked package' "$(exact/dist/cli/bin.js --version)" \
   "$(node --print 'require("./exact/package.json").version')"
 
 petstore=node_modules/.bin/petstore

@@ -5,6 +5,7 @@
  */
 
 import {
+  chmodSync,
   cpSync,
   existsSync,
   globSync,
@@ -44,6 +45,7 @@ for (const project of ['tsconfig.build.json', 'tsconfig.console.json', 'client']
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '--project', project]);
 }
 renameSync(join(compiled, 'src'), join(folder, 'dist'));
+chmodSync(join(folder, 'dist/cli/bin.js'), 0o755);
 cpSync(join(compiled, 'client'), join(folder, 'client'), { recursive: true });
 renameSync(join(compiled, 'client'), join(client, 'dist'));
 // Passwords and keys of whoever builds, which the documentation puts beside the examples.
