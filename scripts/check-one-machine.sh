@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Follows docs/one-machine.md to the letter on a minimal Debian that systemd has booted, in a container of
+# systemd-nspawn, and asks the service after each part. Only the download of Node is replaced: its files
+# are the Node of this checkout and npm. It takes what is committed.
+#
+# Usage: scripts/check-one-machine.sh [bookworm|trixie]
+# It needs root, git, debootstrap, systemd-container, 3 GB of disk, and ports 80, 443 and 8080 free.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+NPM=11.11.0
+
+root=$(mktemp -d)
+chmod 755 "$root"
+trap 'rm -rf --one-file-system "$root"' EXIT
+
+echo '--- a minimal Debian'
+debootstrap --variant=minbase --include=systemd-sysv "${1:-bookworm}" "$root" >"$root.log" 2>&1 ||
+  { cat "$root.log"; exit 1; }
+rm "$root.log"
+for tool in curl npm node nginx openssl; do
+  [ ! -e "$root/usr/bin/$tool" ] || { echo "this machine is not minimal: it has $tool"; exit 1; }
+done
+
+echo '--- the files that somebody downloads'
+work=$root/root
+cp /etc/ssl/certs/ca-certificates.crt "$work/ca.crt"
+printf 'registry=%s\ncafile=/root/ca.crt\n' "$(npm config get registry)" >"$work/.npmrc"
+node=$(npm run --silent node -- --print process.execPath)
+name=node-$("$node" --version)-linux-x64
+mkdir -p "$work/nodejs/$name/bin"
+cp "$node" "$work/nodejs/$name/bin/node"
+npm install --global --prefix "$work/nodejs/$name" --loglevel=error --no-audit --no-fund "npm@$NPM"
+(cd "$work/nodejs" && tar --create --gzip --file "$name.tar.gz" --remove-files "$name" &&
+  sha256sum "$name.tar.gz" >SHASUMS256.txt)
+git archive --prefix=checkout/ HEAD | tar --extract --directory "$work"
+(cd "$work/checkout" && npm ci --ignore-scripts --loglevel=error --no-audit --no-fund && npm run --silent build >/dev/null)
+mv "$work"/checkout/petstore-[0-9]*.tgz "$work/"
+
+# Behind each part of the page, what the operator sees.
+cat >"$work/steps.sh" <<'STEPS'
+set -euo pipefail
+mapfile -d '' -t blocks < <(awk '/^```sh$/ { open = 1; next } /^```$/ && open { open = 0; printf "%c", 0 } open' checkout/docs/one-machine.md)
+curl() {
+  if [[ $* = *nodejs.org* ]]; then cp nodejs/* .; else command curl --silent --show-error --fail "$@"; fi
+}
+fail() { echo "check-one-machine: $1"; exit 1; }
+# Each block as it stands, in this shell.
+follow() {
+  echo "--- $1"
+  eval "${blocks[0]:-fail 'the page has too few blocks'}"
+  blocks=("${blocks[@]:1}")
+}
+pets() {
+  command curl --silent --show-error --fail --retry 20 --retry-connrefused --retry-delay 1 --max-time 60 \
+    --header "Authorization: Bearer $KEY" "$@"
+}
+expect() { [ "$2" = "$3" ] || fail "$1 should be: $3, is: $2"; }
+rex='{"id":1,"name":"Rex","categoryId":3}'
+
+follow 'Node'
+follow 'the package'
+follow 'the units'
+follow 'the first key and request' >first.log
+expect 'the first answers' "$(cat first.log)" "--- the first key and request
+{\"status\":\"ok\"}$rex$KEY"
+
+apt-get install --yes --no-install-recommends nginx openssl >apt.log 2>&1
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=pets.example.com \
+  -addext subjectAltName=DNS:pets.example.com -keyout /etc/nginx/tls.key -out /etc/nginx/tls.crt 2>/dev/null
+follow 'TLS'
+expect 'the pets by TLS' "$(pets --cacert /etc/nginx/tls.crt --connect-to pets.example.com:443:127.0.0.1:443 \
+  https://pets.example.com/v1/pets)" "[$rex]"
+
+url=http://127.0.0.1:8080/v1/pets
+follow 'a backup, and a drill' >~/drill.log
+expect 'the pets of the drill' "$(tail -n 1 ~/drill.log)" 1
+pets --json '{"name":"Mia","categoryId":3}' "$url"
+follow 'a restore'
+expect 'the pets of the backup' "$(pets "$url")" "[$rex]"
+ls lost.*/petstore.db
+
+cp --archive $release /opt/petstore-1.0.1
+release=/opt/petstore-1.0.1
+sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' $release/package.json
+follow 'an upgrade'
+expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
+journalctl --unit petstore --output cat | grep -q 'petstore 1.0.1 listens' || fail 'the new release does not run'
+expect 'the backups' "$(ls /var/lib/petstore-backups/petstore-*Z.db | wc -l)" 2
+[ "${#blocks[@]}" = 0 ] || fail 'the page has more blocks'
+systemctl is-enabled petstore petstore-backup.timer
+systemctl is-active petstore petstore-backup.timer nginx
+! journalctl --unit petstore --unit petstore-backup --output cat | grep -E '"level":"(warn|error)"|Failed' || fail 'the log has errors'
+STEPS
+
+cat >"$root/etc/systemd/system/steps.service" <<'UNIT'
+[Unit]
+After=multi-user.target
+SuccessAction=exit
+FailureAction=exit
+[Service]
+Type=oneshot
+WorkingDirectory=/root
+Environment=HOME=/root DEBIAN_FRONTEND=noninteractive
+ExecStart=/bin/bash steps.sh
+StandardOutput=append:/root/steps.log
+StandardError=inherit
+UNIT
+mkdir "$root/etc/systemd/system/default.target.wants"
+ln --symbolic ../steps.service "$root/etc/systemd/system/default.target.wants/"
+
+echo '--- the page'
+status=0
+systemd-nspawn --directory="$root" --boot --register=no --keep-unit --resolv-conf=copy-host --console=pipe \
+  </dev/null >"$root/boot.log" 2>&1 || status=$?
+cat "$work/steps.log" || cat "$root/boot.log"
+[ "$status" = 0 ] || exit "$status"
+echo 'The page is right.'
