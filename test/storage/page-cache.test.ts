@@ -3,40 +3,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { PET_STATUSES, type PetStatus } from '../../src/pet.ts';
 import { createCache, createPageCache } from '../../src/storage/page-cache.ts';
-import type { JsonPage, PetQuery } from '../../src/store.ts';
+import type { JsonPage } from '../../src/store.ts';
 
 const UNITS_MAX = 8 * 1024 * 1024;
 /** A cached page costs at least this many bytes, its name included. */
 const SMALL_PAGES_MAX = UNITS_MAX / 64;
-
-/** Pets in an array, whose length is the commit counter. */
-class ArrayStore {
-  readonly statuses: PetStatus[] = [];
-  reads = 0;
-  readonly list = createPageCache(
-    (query) => this.read(query),
-    () => this.statuses.length,
-  );
-
-  async read({ limit, status, after = 0n }: PetQuery): Promise<JsonPage> {
-    this.reads += 1;
-    const ids = [...this.statuses.entries()]
-      .filter(([, one]) => status === undefined || one === status)
-      .map(([index]) => BigInt(index + 1))
-      .filter((id) => id > after);
-    const json = `[${ids.slice(0, limit)}]`;
-    const next = ids[limit - 1];
-    return ids.length > limit && next !== undefined ? { json, next } : { json };
-  }
-}
-
-function createArrayStore(): ArrayStore {
-  const store = new ArrayStore();
-  for (let count = 0; count < 4; count += 1) store.statuses.push(...PET_STATUSES);
-  return store;
-}
 
 /** Reads that end on demand; each returns the commit counter of its start. */
 class SlowStore {
@@ -63,50 +35,7 @@ class SlowStore {
   }
 }
 
-const query = fc.record(
-  {
-    limit: fc.integer({ min: 1, max: 12 }),
-    status: fc.constantFrom(...PET_STATUSES),
-    after: fc.bigInt(0n, 12n),
-  },
-  { requiredKeys: ['limit'] },
-);
-
 describe('createPageCache', () => {
-  test('createPageCache › the same query without a commit between › reads once', async () => {
-    const store = createArrayStore();
-    const first = await store.list({ limit: 2, status: 'sold', after: 1n });
-    for (let count = 0; count < 10; count += 1) {
-      assert.deepEqual(await store.list({ after: 1n, status: 'sold', limit: 2 }), first);
-    }
-    assert.deepEqual(first, { json: '[3,6]', next: 6n });
-    assert.equal(store.reads, 1);
-  });
-
-  test('createPageCache › any queries › each has its own page, which is read once', async () => {
-    const queries = fc.uniqueArray(query, { selector: (one) => Object.entries(one).join() });
-    await fc.assert(
-      fc.asyncProperty(queries, async (asked) => {
-        const store = createArrayStore();
-        const plain = createArrayStore();
-        for (const one of [...asked, ...asked]) {
-          assert.deepEqual(await store.list(one), await plain.read(one));
-        }
-        assert.equal(store.reads, asked.length);
-      }),
-    );
-  });
-
-  test('createPageCache › another commit counter › drops every page', async () => {
-    const store = createArrayStore();
-    const queries = [{ limit: 20 }, { limit: 20, status: 'sold' as const }, { limit: 2 }];
-    for (const one of queries) await store.list(one);
-    store.statuses.push('sold');
-    for (const one of queries) assert.deepEqual(await store.list(one), await store.read(one));
-    // Twice by the cache, and once by the comparison itself.
-    assert.equal(store.reads, 9);
-  });
-
   test('createPageCache › a read that fails › is not cached', async () => {
     let reads = 0;
     const list = createPageCache(

@@ -30,15 +30,11 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
   };
 }
 
-export interface HeldSession extends AsyncDisposable {
-  end(how: 'commit' | 'rollback'): Promise<void>;
-}
-
 /** Runs SQL in the transaction of another session; `await using` rolls it back unless it has ended. */
-export async function holdInSession({ address }: EmptyDatabase, sql: string): Promise<HeldSession> {
+export async function holdInSession({ address }: EmptyDatabase, sql: string) {
   const client = new pg.Client({ connectionString: address });
   let ending: Promise<void> | undefined;
-  const end = (how: string) => {
+  const end = (how: 'commit' | 'rollback') => {
     ending ??= client.query(how).then(() => client.end());
     return ending;
   };

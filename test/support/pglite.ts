@@ -6,14 +6,11 @@ import { Worker } from 'node:worker_threads';
 /** What the address of the server itself has for a database. */
 export const PGLITE_DATABASE = 'pglite';
 
-export interface PgliteServer {
-  /** Each other database that a client names is a schema, made when it first connects. */
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-/** Starts it in a thread, which keeps no process alive. */
-export async function startPglite(): Promise<PgliteServer> {
+/**
+ * Starts it in a thread, which keeps no process alive. Each other database that a client names is a schema,
+ * made when it first connects.
+ */
+export async function startPglite() {
   const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url));
   const [port] = await once(worker, 'message');
   worker.unref();

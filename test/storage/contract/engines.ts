@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { test as nodeTest } from 'node:test';
 import { openStore } from '../../../src/storage/open.ts';
 import type { Store } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
@@ -38,12 +39,18 @@ const ALL: readonly EngineCase[] = [
 /** TEST_ENGINE leaves only that one. */
 export const ENGINES = ALL.filter(({ name }) => name.startsWith(process.env.TEST_ENGINE ?? ''));
 
-interface TestStore extends AsyncDisposable {
-  readonly store: Store;
+/** Where the store of a test is. */
+interface Place {
   readonly folder: string;
   readonly address: string;
   /** Opens the same address once more. */
   readonly openAgain: () => Promise<Store>;
+  /** The store of another process, if the engine can have one. */
+  readonly openOther: () => Promise<Store>;
+}
+
+interface TestStore extends Place, AsyncDisposable {
+  readonly store: Store;
 }
 
 /** A new, empty store; `await using` closes and removes it. */
@@ -60,8 +67,30 @@ export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   opened = stack.move();
   return {
     ...{ store, folder: folder.path, address, openAgain },
+    openOther: async () => (engine.persists ? openAgain() : store),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+type Work = (store: Store, place: Place) => Promise<void>;
+
+/** A test with a new store on each engine; the name of the engine goes into the name of the test. */
+export function test(name: string, work: Work, engines = ENGINES): void {
+  for (const engine of engines) {
+    nodeTest(name.replace(' › ', ` on ${engine.name} › `), async () => {
+      await using opened = await openNewStore(engine);
+      await work(opened.store, opened);
+    });
+  }
+}
+
+/** A test on each engine whose stores keep their data for the next process. */
+export function testLasting(name: string, work: Work): void {
+  test(
+    name,
+    work,
+    ENGINES.filter(({ persists }) => persists),
+  );
 }
 
 /** Runs a statement on a connection of its own. */

@@ -1,14 +1,13 @@
 /** What src/store.ts promises of `pets.addAllWithIds` of the store: all pets with their ids, or none, on every engine. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { INT64_MAX } from '../../../src/int64.ts';
 import type { Pet } from '../../../src/pet.ts';
 import type { Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
 import { fail, listAll, REX, repeat } from './data.ts';
-import { ENGINES, openNewStore } from './engines.ts';
+import { test } from './engines.ts';
 
 /** Adds them as the lines of a file, the first of which is line 1. */
 function addAllWithIds({ pets }: Store, given: readonly Pet[], skipSame = false) {
@@ -19,126 +18,113 @@ function addAllWithIds({ pets }: Store, given: readonly Pet[], skipSame = false)
 const toPet = (id: number | bigint, name = 'Rex'): Pet => ({ ...REX, id: BigInt(id), name });
 const refusal = (message: string) => ({ name: 'PetstoreError', code: 'bad_request', message });
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
+test('pets.addAllWithIds › any pets in any order › are found as given, and the next id is greater', async (store) => {
+  const ids = fc.uniqueArray(fc.bigInt({ min: 1n, max: 2n ** 62n }), { minLength: 1_500 });
+  const [given = []] = fc.sample(ids, 1);
+  const pets = fc.sample(newPet, given.length).map((pet, index) => {
+    return { ...pet, id: given[index] as bigint };
+  });
+  pets.sort((one, other) => (one.id < other.id ? -1 : 1));
+  const lastId = pets.at(-1)?.id ?? 0n;
+  const shuffled = pets.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  assert.deepEqual(await addAllWithIds(store, shuffled), { count: pets.length, lastId });
+  assert.deepEqual(await listAll(store), pets);
+  assert.equal((await store.pets.add(REX)).id, lastId + 1n);
+});
 
-  describe(`pets.addAllWithIds ${on}`, () => {
-    test(`pets.addAllWithIds ${on} › any pets in any order › are found as given, and the next id is greater`, async () => {
-      await using opened = await openNewStore(engine);
-      const ids = fc.uniqueArray(fc.bigInt({ min: 1n, max: 2n ** 62n }), { minLength: 1_500 });
-      const [given = []] = fc.sample(ids, 1);
-      const pets = fc.sample(newPet, given.length).map((pet, index) => {
-        return { ...pet, id: given[index] as bigint };
-      });
-      pets.sort((one, other) => (one.id < other.id ? -1 : 1));
-      const lastId = pets.at(-1)?.id ?? 0n;
-      const shuffled = pets.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-      assert.deepEqual(await addAllWithIds(opened.store, shuffled), { count: pets.length, lastId });
-      assert.deepEqual(await listAll(opened.store), pets);
-      assert.equal((await opened.store.pets.add(REX)).id, lastId + 1n);
-    });
+test('pets.addAllWithIds › ids below the last one › leave the next id as it was', async (store) => {
+  const { pets } = store;
+  await pets.addAll(repeat(9));
+  await pets.remove(5n);
+  await addAllWithIds(store, [toPet(5)]);
+  await pets.remove(9n);
+  assert.equal((await pets.addAll(repeat(1))).lastId, 10n);
+  assert.equal((await pets.add(REX)).id, 11n);
+});
 
-    test(`pets.addAllWithIds ${on} › ids below the last one › leave the next id as it was`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await pets.addAll(repeat(9));
-      await pets.remove(5n);
-      await addAllWithIds(opened.store, [toPet(5)]);
-      await pets.remove(9n);
-      assert.equal((await pets.addAll(repeat(1))).lastId, 10n);
-      assert.equal((await pets.add(REX)).id, 11n);
-    });
+test('pets.addAllWithIds › the greatest id that a file may have › leaves one more id', async (store) => {
+  const { pets } = store;
+  await addAllWithIds(store, [toPet(INT64_MAX - 1n)]);
+  await assert.rejects(pets.addAll(repeat(2)), refusal('not enough ids are left'));
+  assert.equal((await pets.add(REX)).id, INT64_MAX);
+  await assert.rejects(pets.addAll(repeat(1)), refusal('not enough ids are left'));
+  await assert.rejects(pets.add(REX), {
+    name: 'PetstoreError',
+    code: 'unavailable',
+    message: /no id is left/,
+  });
+});
 
-    test(`pets.addAllWithIds ${on} › the greatest id that a file may have › leaves one more id`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await addAllWithIds(opened.store, [toPet(INT64_MAX - 1n)]);
-      await assert.rejects(pets.addAll(repeat(2)), refusal('not enough ids are left'));
-      assert.equal((await pets.add(REX)).id, INT64_MAX);
-      await assert.rejects(pets.addAll(repeat(1)), refusal('not enough ids are left'));
-      await assert.rejects(pets.add(REX), {
-        name: 'PetstoreError',
-        code: 'unavailable',
-        message: /no id is left/,
-      });
-    });
-
-    const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
-    for (const [what, stored, given, skipSame, message] of [
-      ['an id that exists', [1, 2, 3], [toPet(4), toPet(2)], false, 'the id 2 exists already'],
-      [
-        'more ids that exist than are named',
-        many.map(({ id }) => Number(id)),
-        [toPet(99), ...many],
-        false,
-        'the ids 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more exist already',
-      ],
-      [
-        'another content',
-        [1, 2, 3],
-        [toPet(4), toPet(3, 'Tom'), toPet(2), toPet(1, 'Tom')],
-        true,
-        'the ids 1, 3 exist already with other content',
-      ],
-      [
-        'an id twice',
-        [],
-        [...many, toPet(20), toPet(9), toPet(3), toPet(9)],
-        true,
-        'line 14: the id 9 is in line 9 already',
-      ],
-    ] as const) {
-      test(`pets.addAllWithIds ${on} › ${what} › is refused, and nothing is added`, async () => {
-        await using opened = await openNewStore(engine);
-        await addAllWithIds(
-          opened.store,
-          stored.map((id) => toPet(id)),
-        );
-        await assert.rejects(addAllWithIds(opened.store, given, skipSame), refusal(message));
-        assert.equal(await opened.store.pets.count(), stored.length);
-        assert.equal((await opened.store.pets.add(REX)).id, BigInt(stored.length + 1));
-      });
-    }
-
-    test(`pets.addAllWithIds ${on} › pets that are there already › are left out if they are the same`, async () => {
-      await using opened = await openNewStore(engine);
-      const given: Pet[] = [toPet(3), { ...toPet(1), status: 'sold' }];
-      await addAllWithIds(opened.store, given);
-      assert.equal((await addAllWithIds(opened.store, given, true)).count, 0);
-      assert.equal((await addAllWithIds(opened.store, [...given, toPet(2)], true)).count, 1);
-      assert.equal(await opened.store.pets.count(), 3);
-      await assert.rejects(
-        addAllWithIds(opened.store, [toPet(1)], true),
-        refusal('the id 1 exists already with other content'),
-      );
-    });
-
-    test(`pets.addAllWithIds ${on} › an id that another takes meanwhile › is refused`, async () => {
-      await using opened = await openNewStore(engine);
-      const other = engine.persists ? await opened.openAgain() : opened.store;
-      async function* placed() {
-        yield { pet: toPet(1), place: 'line 1' };
-        await other.pets.add(REX);
-      }
-      await assert.rejects(
-        opened.store.pets.addAllWithIds(placed(), false),
-        refusal('the id 1 exists already'),
-      );
-    });
-
-    test(`pets.addAllWithIds ${on} › an iteration that fails › adds none and throws what it threw`, async () => {
-      await using opened = await openNewStore(engine);
-      async function* placed() {
-        let id = 0n;
-        for await (const pet of fail(2_500)) {
-          id += 1n;
-          yield { pet: { ...pet, id }, place: '' };
-        }
-      }
-      await assert.rejects(opened.store.pets.addAllWithIds(placed(), false), {
-        message: 'row 7 is wrong',
-      });
-      assert.equal((await opened.store.pets.add(REX)).id, 1n);
-    });
+const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
+for (const [what, stored, given, skipSame, message] of [
+  ['an id that exists', [1, 2, 3], [toPet(4), toPet(2)], false, 'the id 2 exists already'],
+  [
+    'more ids that exist than are named',
+    many.map(({ id }) => Number(id)),
+    [toPet(99), ...many],
+    false,
+    'the ids 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more exist already',
+  ],
+  [
+    'another content',
+    [1, 2, 3],
+    [toPet(4), toPet(3, 'Tom'), toPet(2), toPet(1, 'Tom')],
+    true,
+    'the ids 1, 3 exist already with other content',
+  ],
+  [
+    'an id twice',
+    [],
+    [...many, toPet(20), toPet(9), toPet(3), toPet(9)],
+    true,
+    'line 14: the id 9 is in line 9 already',
+  ],
+] as const) {
+  test(`pets.addAllWithIds › ${what} › is refused, and nothing is added`, async (store) => {
+    await addAllWithIds(
+      store,
+      stored.map((id) => toPet(id)),
+    );
+    await assert.rejects(addAllWithIds(store, given, skipSame), refusal(message));
+    assert.equal(await store.pets.count(), stored.length);
+    assert.equal((await store.pets.add(REX)).id, BigInt(stored.length + 1));
   });
 }
+
+test('pets.addAllWithIds › pets that are there already › are left out if they are the same', async (store) => {
+  const given: Pet[] = [toPet(3), { ...toPet(1), status: 'sold' }];
+  await addAllWithIds(store, given);
+  assert.equal((await addAllWithIds(store, given, true)).count, 0);
+  assert.equal((await addAllWithIds(store, [...given, toPet(2)], true)).count, 1);
+  assert.equal(await store.pets.count(), 3);
+  await assert.rejects(
+    addAllWithIds(store, [toPet(1)], true),
+    refusal('the id 1 exists already with other content'),
+  );
+});
+
+test('pets.addAllWithIds › an id that another takes meanwhile › is refused', async (store, place) => {
+  const other = await place.openOther();
+  async function* placed() {
+    yield { pet: toPet(1), place: 'line 1' };
+    await other.pets.add(REX);
+  }
+  await assert.rejects(
+    store.pets.addAllWithIds(placed(), false),
+    refusal('the id 1 exists already'),
+  );
+});
+
+test('pets.addAllWithIds › an iteration that fails › adds none and throws what it threw', async (store) => {
+  async function* placed() {
+    let id = 0n;
+    for await (const pet of fail(2_500)) {
+      id += 1n;
+      yield { pet: { ...pet, id }, place: '' };
+    }
+  }
+  await assert.rejects(store.pets.addAllWithIds(placed(), false), {
+    message: 'row 7 is wrong',
+  });
+  assert.equal((await store.pets.add(REX)).id, 1n);
+});

@@ -1,101 +1,86 @@
 /** What src/store.ts promises of `pets.addAll` of the store: all pets or none, on every engine. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { NewPet } from '../../../src/pet.ts';
 import { newPet } from '../../arbitraries.ts';
 import { fail, listAll, REX, repeat } from './data.ts';
-import { ENGINES, openNewStore } from './engines.ts';
+import { test, testLasting } from './engines.ts';
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
-
-  describe(`pets.addAll ${on}`, () => {
-    test(`pets.addAll ${on} › many pets › get ascending ids in their order`, async () => {
-      await using opened = await openNewStore(engine);
-      await opened.store.pets.add(REX);
-      const listSold = () => opened.store.pets.listAsJson({ limit: 1, status: 'sold' });
-      assert.equal((await listSold()).json, '[]');
-      assert.deepEqual(await opened.store.pets.addAll(repeat(2_500, { ...REX, status: 'sold' })), {
-        count: 2_500,
-        lastId: 2_501n,
-      });
-      assert.match((await listSold()).json, /"Rex 0"/);
-      const added = await listAll(opened.store, { status: 'sold' });
-      const names = Array.from({ length: 2_500 }, (_, index) => `Rex ${index}`);
-      assert.deepEqual(
-        added.map(({ name }) => name),
-        names,
-      );
-    });
-
-    test(`pets.addAll ${on} › any pets › are found exactly as they were given`, async () => {
-      await using opened = await openNewStore(engine);
-      const given = fc.sample(newPet, 200);
-      await opened.store.pets.addAll(ReadableStream.from(given));
-      assert.deepEqual(
-        (await listAll(opened.store)).map(({ id: _, ...pet }) => pet),
-        given.map((pet) => ({ ...pet })),
-      );
-    });
-
-    test(`pets.addAll ${on} › nothing › adds none`, async () => {
-      await using opened = await openNewStore(engine);
-      assert.equal((await opened.store.pets.addAll(repeat(0))).count, 0);
-    });
-
-    test(`pets.addAll ${on} › an iteration that fails › adds none and throws what it threw`, async () => {
-      await using opened = await openNewStore(engine);
-      await opened.store.pets.add(REX);
-      await assert.rejects(opened.store.pets.addAll(fail(2_500)), { message: 'row 7 is wrong' });
-      assert.equal((await listAll(opened.store)).length, 1);
-      assert.deepEqual(await opened.store.pets.addAll(repeat(3)), { count: 3, lastId: 4n });
-    });
-
-    test(`pets.addAll ${on} › read meanwhile › is seen whole or not at all`, async () => {
-      await using opened = await openNewStore(engine);
-      const reader = engine.persists ? await opened.openAgain() : opened.store;
-      const seen = new Set<number>();
-      let isAdding = true;
-      async function* slow(): AsyncGenerator<NewPet> {
-        for (let count = 0; count < 5; count += 1) {
-          yield* repeat(1_000);
-          await new Promise(setImmediate);
-        }
-      }
-      const adding = opened.store.pets.addAll(slow()).finally(() => {
-        isAdding = false;
-      });
-      while (isAdding) {
-        seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
-        await new Promise(setImmediate);
-      }
-      await adding;
-      seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
-      assert.deepEqual([...seen], [0, 5_000]);
-    });
-
-    test(`pets.addAll ${on} › while its iteration goes on › others add`, async () => {
-      await using opened = await openNewStore(engine);
-      const other = engine.persists ? await opened.openAgain() : opened.store;
-      async function* slow(): AsyncGenerator<NewPet> {
-        for (let count = 0; count < 3; count += 1) {
-          yield* repeat(1_500, { ...REX, status: 'pending' });
-          await other.pets.add({ ...REX, status: 'sold' });
-        }
-      }
-      assert.equal((await opened.store.pets.addAll(slow())).count, 4_500);
-      assert.equal((await listAll(other, { status: 'sold' })).length, 3);
-      assert.equal((await listAll(other, { status: 'pending' })).length, 4_500);
-    });
-
-    if (!engine.persists) return;
-    test(`pets.addAll ${on} › two at once › are added both`, async () => {
-      await using opened = await openNewStore(engine);
-      const stores = [opened.store, await opened.openAgain()];
-      await Promise.all(stores.map(({ pets }) => pets.addAll(repeat(1_500))));
-      assert.equal((await listAll(opened.store)).length, 3_000);
-    });
+test('pets.addAll › many pets › get ascending ids in their order', async (store) => {
+  await store.pets.add(REX);
+  const listSold = () => store.pets.listAsJson({ limit: 1, status: 'sold' });
+  assert.equal((await listSold()).json, '[]');
+  assert.deepEqual(await store.pets.addAll(repeat(2_500, { ...REX, status: 'sold' })), {
+    count: 2_500,
+    lastId: 2_501n,
   });
-}
+  assert.match((await listSold()).json, /"Rex 0"/);
+  const added = await listAll(store, { status: 'sold' });
+  const names = Array.from({ length: 2_500 }, (_, index) => `Rex ${index}`);
+  assert.deepEqual(
+    added.map(({ name }) => name),
+    names,
+  );
+});
+
+test('pets.addAll › any pets › are found exactly as they were given', async (store) => {
+  const given = fc.sample(newPet, 200);
+  await store.pets.addAll(ReadableStream.from(given));
+  assert.deepEqual(
+    (await listAll(store)).map(({ id: _, ...pet }) => pet),
+    given.map((pet) => ({ ...pet })),
+  );
+});
+
+test('pets.addAll › nothing › adds none', async (store) => {
+  assert.equal((await store.pets.addAll(repeat(0))).count, 0);
+});
+
+test('pets.addAll › an iteration that fails › adds none and throws what it threw', async (store) => {
+  await store.pets.add(REX);
+  await assert.rejects(store.pets.addAll(fail(2_500)), { message: 'row 7 is wrong' });
+  assert.equal((await listAll(store)).length, 1);
+  assert.deepEqual(await store.pets.addAll(repeat(3)), { count: 3, lastId: 4n });
+});
+
+test('pets.addAll › read meanwhile › is seen whole or not at all', async (store, place) => {
+  const reader = await place.openOther();
+  const seen = new Set<number>();
+  let isAdding = true;
+  async function* slow(): AsyncGenerator<NewPet> {
+    for (let count = 0; count < 5; count += 1) {
+      yield* repeat(1_000);
+      await new Promise(setImmediate);
+    }
+  }
+  const adding = store.pets.addAll(slow()).finally(() => {
+    isAdding = false;
+  });
+  while (isAdding) {
+    seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+    await new Promise(setImmediate);
+  }
+  await adding;
+  seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+  assert.deepEqual([...seen], [0, 5_000]);
+});
+
+test('pets.addAll › while its iteration goes on › others add', async (store, place) => {
+  const other = await place.openOther();
+  async function* slow(): AsyncGenerator<NewPet> {
+    for (let count = 0; count < 3; count += 1) {
+      yield* repeat(1_500, { ...REX, status: 'pending' });
+      await other.pets.add({ ...REX, status: 'sold' });
+    }
+  }
+  assert.equal((await store.pets.addAll(slow())).count, 4_500);
+  assert.equal((await listAll(other, { status: 'sold' })).length, 3);
+  assert.equal((await listAll(other, { status: 'pending' })).length, 4_500);
+});
+
+testLasting('pets.addAll › two at once › are added both', async (store, place) => {
+  const stores = [store, await place.openOther()];
+  await Promise.all(stores.map(({ pets }) => pets.addAll(repeat(1_500))));
+  assert.equal((await listAll(store)).length, 3_000);
+});

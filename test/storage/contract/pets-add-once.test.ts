@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
 import type { Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
-import { ENGINES, openNewStore, refuseBad } from './engines.ts';
+import { refuseBad, test, testLasting } from './engines.ts';
 
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
 
@@ -26,178 +25,155 @@ function assertNoGap(pets: readonly Pet[]): void {
   );
 }
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
+test('pets.addOnce › the same request again › is the pet that it added', async (store) => {
+  const { pets } = store;
+  await pets.add(REX);
+  for (const given of [REX, { ...REX, status: 'sold' }] as const) {
+    const request = { ...REQUEST, key: String(given.status) };
+    const { pet, isReplay } = await pets.addOnce(given, request);
+    assert.deepEqual(pet, { id: pet.id, ...given });
+    assert.equal(isReplay, false);
+    await pets.add(REX);
+    const again = await pets.addOnce(given, { ...request, at: request.at + 1 });
+    assert.deepEqual(again, { pet, isReplay: true });
+  }
+  assert.equal((await listAll(store)).length, 5);
+});
 
-  describe(`pets.addOnce ${on}`, () => {
-    test(`pets.addOnce ${on} › the same request again › is the pet that it added`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await pets.add(REX);
-      for (const given of [REX, { ...REX, status: 'sold' }] as const) {
-        const request = { ...REQUEST, key: String(given.status) };
-        const { pet, isReplay } = await pets.addOnce(given, request);
-        assert.deepEqual(pet, { id: pet.id, ...given });
-        assert.equal(isReplay, false);
-        await pets.add(REX);
-        const again = await pets.addOnce(given, { ...request, at: request.at + 1 });
-        assert.deepEqual(again, { pet, isReplay: true });
-      }
-      assert.equal((await listAll(opened.store)).length, 5);
-    });
-
-    test(`pets.addOnce ${on} › fifty at once, and others among adds › add one pet each`, async () => {
-      await using opened = await openNewStore(engine);
-      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
-      const addIndexed = (index: number, key: string): Promise<Pet> => {
-        const { pets } = stores[index % 2] ?? opened.store;
-        return addOnce(pets, { ...REX, name: key }, { ...REQUEST, key });
-      };
-      const same = Array.from({ length: 50 }, (_, index) => addIndexed(index, 'same'));
-      const others = Array.from({ length: 20 }, async (_, index) => {
-        const [own] = await Promise.all([
-          addIndexed(index, `${index}`),
-          opened.store.pets.add(REX),
-        ]);
-        assert.deepEqual(await addIndexed(index + 1, `${index}`), own);
-        return own.name;
-      });
-      assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
-      const names = (await Promise.all(others)).concat('same', Array(20).fill('Rex'));
-      const listed = await listAll(opened.store);
-      assert.deepEqual(listed.map(({ name }) => name).sort(), names.sort());
-      assertNoGap(listed);
-    });
-
-    test(`pets.addOnce ${on} › new, repeated and reused names of one turn › are as one after the other`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const earlier = await addOnce(pets, REX, REQUEST);
-      const tom = { ...REX, name: 'Tom' };
-      const [repeated, reused, plain, first, second, third] = await Promise.allSettled([
-        addOnce(pets, REX, REQUEST),
-        addOnce(pets, tom, REQUEST),
-        pets.add(REX),
-        addOnce(pets, tom, { ...REQUEST, key: 'new' }),
-        addOnce(pets, tom, { ...REQUEST, key: 'new' }),
-        addOnce(pets, REX, { ...REQUEST, key: 'new' }),
-      ]);
-      assert.deepEqual(repeated, { status: 'fulfilled', value: earlier });
-      assert.equal(plain?.status, 'fulfilled');
-      assert.deepEqual(second, first);
-      for (const refused of [reused, third]) {
-        assert.equal(refused?.status === 'rejected' && refused.reason.code, REUSED.code);
-      }
-      const listed = await listAll(opened.store);
-      assert.deepEqual(
-        listed.map(({ name }) => name),
-        ['Rex', 'Rex', 'Tom'],
-      );
-      assertNoGap(listed);
-    });
-
-    test(`pets.addOnce ${on} › another pet › is idempotency_key_reused and adds nothing`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const added = await addOnce(pets, { ...REX, status: 'sold' }, REQUEST);
-      for (const other of [
-        REX,
-        { ...REX, status: 'pending' },
-        { ...REX, status: 'sold', name: 'Rex ' },
-        { ...REX, status: 'sold', categoryId: 2n ** 53n + 1n },
-      ] as const) {
-        await assert.rejects(addOnce(pets, other, REQUEST), REUSED);
-      }
-      assert.deepEqual(await listAll(opened.store), [added]);
-    });
-
-    test(`pets.addOnce ${on} › the same name of another key, or in another case › is another request`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const requests = [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }];
-      // Sent again, each is the pet that it added, and not the equal one of another key.
-      for (const _ of ['first', 'again']) {
-        const added = await Promise.all(requests.map((request) => addOnce(pets, REX, request)));
-        assert.deepEqual(
-          added.map(({ id }) => id),
-          [1n, 2n, 3n],
-        );
-      }
-      assert.equal((await listAll(opened.store)).length, 3);
-    });
-
-    test(`pets.addOnce ${on} › after 24 hours and not before › is a new request`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const added = await addOnce(pets, REX, REQUEST);
-      const before = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS - 1 };
-      assert.deepEqual(await addOnce(pets, REX, before), added);
-      const after = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
-      const other = await addOnce(pets, { ...REX, name: 'Tom' }, after);
-      assert.deepEqual(other, { ...REX, id: added.id + 1n, name: 'Tom' });
-      await assert.rejects(addOnce(pets, REX, after), REUSED);
-    });
-
-    test(`pets.addOnce ${on} › a clock that jumped ten years ahead and back › adds each pet once`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const ahead = { ...REQUEST, key: 'ahead', at: REQUEST.at + 3_650 * IDEMPOTENCY_MS };
-      const before = await addOnce(pets, REX, REQUEST);
-      const added = await addOnce(pets, REX, ahead);
-      assert.deepEqual(await addOnce(pets, REX, { ...ahead, at: REQUEST.at + 1 }), added);
-      assert.deepEqual(await addOnce(pets, REX, { ...REQUEST, at: REQUEST.at + 2 }), before);
-      assert.equal((await listAll(opened.store)).length, 2);
-    });
-
-    test(`pets.addOnce ${on} › many names again at once after 24 hours › each adds one, and each stays`, async () => {
-      await using opened = await openNewStore(engine);
-      const stores = [opened.store, engine.persists ? await opened.openAgain() : opened.store];
-      const keys = await addRequests(opened.store, 20, 1);
-      const addAll = () =>
-        Promise.all(
-          keys.map((key, index) => {
-            const { pets } = stores[index % 2] ?? opened.store;
-            return addOnce(
-              pets,
-              { ...REX, name: key },
-              { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS },
-            );
-          }),
-        );
-      const added = await addAll();
-      assert.deepEqual(await addAll(), added);
-      assert.equal((await listAll(opened.store)).length, 40);
-    });
-
-    if (!engine.persists) return;
-
-    test(`pets.addOnce ${on} › a create that failed › keeps nothing, and the others of its commit stand`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await refuseBad(opened.address);
-      const settled = await Promise.allSettled([
-        addOnce(pets, REX, { ...REQUEST, key: 'one' }),
-        addOnce(pets, { ...REX, name: 'bad' }, REQUEST),
-        addOnce(pets, REX, { ...REQUEST, key: 'two' }),
-        addOnce(pets, REX, REQUEST),
-      ]);
-      const statuses = settled.map(({ status }) => status);
-      assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
-      const added = await addOnce(pets, REX, REQUEST);
-      assert.equal(settled[3]?.status === 'fulfilled' && settled[3].value.id, added.id);
-      assert.equal((await listAll(opened.store)).length, 3);
-    });
-
-    test(`pets.addOnce ${on} › in another store, also of a copy of it › is the same pet`, async () => {
-      await using opened = await openNewStore(engine);
-      const added = await addOnce(opened.store.pets, REX, REQUEST);
-      const again = await opened.openAgain();
-      assert.deepEqual(await addOnce(again.pets, REX, REQUEST), added);
-      const file = join(opened.folder, 'backup.db');
-      await opened.store.backup(file);
-      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), added);
-      await assert.rejects(addOnce(copy.pets, { ...REX, name: 'Tom' }, REQUEST), REUSED);
-    });
+test('pets.addOnce › fifty at once, and others among adds › add one pet each', async (store, place) => {
+  const stores = [store, await place.openOther()];
+  const addIndexed = (index: number, key: string): Promise<Pet> => {
+    const { pets } = stores[index % 2] ?? store;
+    return addOnce(pets, { ...REX, name: key }, { ...REQUEST, key });
+  };
+  const same = Array.from({ length: 50 }, (_, index) => addIndexed(index, 'same'));
+  const others = Array.from({ length: 20 }, async (_, index) => {
+    const [own] = await Promise.all([addIndexed(index, `${index}`), store.pets.add(REX)]);
+    assert.deepEqual(await addIndexed(index + 1, `${index}`), own);
+    return own.name;
   });
-}
+  assert.equal(new Set((await Promise.all(same)).map(({ id }) => id)).size, 1);
+  const names = (await Promise.all(others)).concat('same', Array(20).fill('Rex'));
+  const listed = await listAll(store);
+  assert.deepEqual(listed.map(({ name }) => name).sort(), names.sort());
+  assertNoGap(listed);
+});
+
+test('pets.addOnce › new, repeated and reused names of one turn › are as one after the other', async (store) => {
+  const { pets } = store;
+  const earlier = await addOnce(pets, REX, REQUEST);
+  const tom = { ...REX, name: 'Tom' };
+  const [repeated, reused, plain, first, second, third] = await Promise.allSettled([
+    addOnce(pets, REX, REQUEST),
+    addOnce(pets, tom, REQUEST),
+    pets.add(REX),
+    addOnce(pets, tom, { ...REQUEST, key: 'new' }),
+    addOnce(pets, tom, { ...REQUEST, key: 'new' }),
+    addOnce(pets, REX, { ...REQUEST, key: 'new' }),
+  ]);
+  assert.deepEqual(repeated, { status: 'fulfilled', value: earlier });
+  assert.equal(plain?.status, 'fulfilled');
+  assert.deepEqual(second, first);
+  for (const refused of [reused, third]) {
+    assert.equal(refused?.status === 'rejected' && refused.reason.code, REUSED.code);
+  }
+  const listed = await listAll(store);
+  assert.deepEqual(
+    listed.map(({ name }) => name),
+    ['Rex', 'Rex', 'Tom'],
+  );
+  assertNoGap(listed);
+});
+
+test('pets.addOnce › another pet › is idempotency_key_reused and adds nothing', async (store) => {
+  const { pets } = store;
+  const added = await addOnce(pets, { ...REX, status: 'sold' }, REQUEST);
+  for (const other of [
+    REX,
+    { ...REX, status: 'pending' },
+    { ...REX, status: 'sold', name: 'Rex ' },
+    { ...REX, status: 'sold', categoryId: 2n ** 53n + 1n },
+  ] as const) {
+    await assert.rejects(addOnce(pets, other, REQUEST), REUSED);
+  }
+  assert.deepEqual(await listAll(store), [added]);
+});
+
+test('pets.addOnce › the same name of another key, or in another case › is another request', async (store) => {
+  const { pets } = store;
+  const requests = [REQUEST, { ...REQUEST, keyId: 8 }, { ...REQUEST, key: 'ORDER-1' }];
+  // Sent again, each is the pet that it added, and not the equal one of another key.
+  for (const _ of ['first', 'again']) {
+    const added = await Promise.all(requests.map((request) => addOnce(pets, REX, request)));
+    assert.deepEqual(
+      added.map(({ id }) => id),
+      [1n, 2n, 3n],
+    );
+  }
+  assert.equal((await listAll(store)).length, 3);
+});
+
+test('pets.addOnce › after 24 hours and not before › is a new request', async ({ pets }) => {
+  const added = await addOnce(pets, REX, REQUEST);
+  const before = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS - 1 };
+  assert.deepEqual(await addOnce(pets, REX, before), added);
+  const after = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
+  const other = await addOnce(pets, { ...REX, name: 'Tom' }, after);
+  assert.deepEqual(other, { ...REX, id: added.id + 1n, name: 'Tom' });
+  await assert.rejects(addOnce(pets, REX, after), REUSED);
+});
+
+test('pets.addOnce › a clock that jumped ten years ahead and back › adds each pet once', async (store) => {
+  const { pets } = store;
+  const ahead = { ...REQUEST, key: 'ahead', at: REQUEST.at + 3_650 * IDEMPOTENCY_MS };
+  const before = await addOnce(pets, REX, REQUEST);
+  const added = await addOnce(pets, REX, ahead);
+  assert.deepEqual(await addOnce(pets, REX, { ...ahead, at: REQUEST.at + 1 }), added);
+  assert.deepEqual(await addOnce(pets, REX, { ...REQUEST, at: REQUEST.at + 2 }), before);
+  assert.equal((await listAll(store)).length, 2);
+});
+
+test('pets.addOnce › many names again at once after 24 hours › each adds one, and each stays', async (store, place) => {
+  const stores = [store, await place.openOther()];
+  const keys = await addRequests(store, 20, 1);
+  const addAll = () =>
+    Promise.all(
+      keys.map((key, index) => {
+        const { pets } = stores[index % 2] ?? store;
+        return addOnce(pets, { ...REX, name: key }, { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS });
+      }),
+    );
+  const added = await addAll();
+  assert.deepEqual(await addAll(), added);
+  assert.equal((await listAll(store)).length, 40);
+});
+
+testLasting(
+  'pets.addOnce › a create that failed › keeps nothing, and the others of its commit stand',
+  async (store, place) => {
+    const { pets } = store;
+    await refuseBad(place.address);
+    const settled = await Promise.allSettled([
+      addOnce(pets, REX, { ...REQUEST, key: 'one' }),
+      addOnce(pets, { ...REX, name: 'bad' }, REQUEST),
+      addOnce(pets, REX, { ...REQUEST, key: 'two' }),
+      addOnce(pets, REX, REQUEST),
+    ]);
+    const statuses = settled.map(({ status }) => status);
+    assert.deepEqual(statuses, ['fulfilled', 'rejected', 'fulfilled', 'fulfilled']);
+    const added = await addOnce(pets, REX, REQUEST);
+    assert.equal(settled[3]?.status === 'fulfilled' && settled[3].value.id, added.id);
+    assert.equal((await listAll(store)).length, 3);
+  },
+);
+
+test('pets.addOnce › in another store, also of a copy of it › is the same pet', async (store, place) => {
+  const added = await addOnce(store.pets, REX, REQUEST);
+  const again = await place.openOther();
+  assert.deepEqual(await addOnce(again.pets, REX, REQUEST), added);
+  const file = join(place.folder, 'backup.db');
+  await store.backup(file);
+  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), added);
+  await assert.rejects(addOnce(copy.pets, { ...REX, name: 'Tom' }, REQUEST), REUSED);
+});

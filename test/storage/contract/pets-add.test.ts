@@ -2,75 +2,61 @@
 
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Pet } from '../../../src/pet.ts';
 import { newPet } from '../../arbitraries.ts';
 import { listAll, REX, repeat } from './data.ts';
-import { ENGINES, openNewStore, refuseBad } from './engines.ts';
+import { refuseBad, test, testLasting } from './engines.ts';
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
+test('pets.add › any pet › is found and listed exactly as it was given', async ({ pets }) => {
+  await fc.assert(
+    fc.asyncProperty(newPet, async (given) => {
+      const added = await pets.add(given);
+      assert.deepEqual(added, { id: added.id, ...given });
+      assert.deepEqual(await pets.find(added.id), added);
+      assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
+    }),
+  );
+});
 
-  describe(`pets.add ${on}`, () => {
-    test(`pets.add ${on} › any pet › is found and listed exactly as it was given`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await fc.assert(
-        fc.asyncProperty(newPet, async (given) => {
-          const added = await pets.add(given);
-          assert.deepEqual(added, { id: added.id, ...given });
-          assert.deepEqual(await pets.find(added.id), added);
-          assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
-        }),
-      );
-    });
+test('pets.add › many, one after another › leave no listener behind', async (store) => {
+  const warnings: Error[] = [];
+  process.on('warning', (warning) => warnings.push(warning));
+  // Node warns of an emitter with more listeners for one event than these.
+  for (let count = 0; count <= EventEmitter.defaultMaxListeners; count += 1) {
+    await store.pets.add(REX);
+  }
+  assert.deepEqual(warnings, []);
+});
 
-    test(`pets.add ${on} › many, one after another › leave no listener behind`, async (t) => {
-      await using opened = await openNewStore(engine);
-      const warnings: Error[] = [];
-      const onWarning = (warning: Error) => warnings.push(warning);
-      process.on('warning', onWarning);
-      t.after(() => process.off('warning', onWarning));
-      // Node warns of an emitter with more listeners for one event than these.
-      for (let count = 0; count <= EventEmitter.defaultMaxListeners; count += 1) {
-        await opened.store.pets.add(REX);
-      }
-      assert.deepEqual(warnings, []);
-    });
+test('pets.add › many of several turns at once › each is its own pet, the ids in their order', async (store) => {
+  const { pets } = store;
+  const adding: Promise<Pet>[] = [];
+  for (let turn = 0; turn < 5; turn += 1) {
+    for await (const pet of repeat(60, { ...REX, name: `Rex ${turn}` })) adding.push(pets.add(pet));
+    await new Promise(setImmediate);
+  }
+  const added = await Promise.all(adding);
+  assert.deepEqual(
+    added.map(({ id, name }) => [id, name]),
+    added.map((_, place) => [BigInt(place + 1), `Rex ${Math.floor(place / 60)} ${place % 60}`]),
+  );
+  assert.deepEqual(await listAll(store), added);
+});
 
-    test(`pets.add ${on} › many of several turns at once › each is its own pet, the ids in their order`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const adding: Promise<Pet>[] = [];
-      for (let turn = 0; turn < 5; turn += 1) {
-        for await (const pet of repeat(60, { ...REX, name: `Rex ${turn}` }))
-          adding.push(pets.add(pet));
-        await new Promise(setImmediate);
-      }
-      const added = await Promise.all(adding);
-      assert.deepEqual(
-        added.map(({ id, name }) => [id, name]),
-        added.map((_, place) => [BigInt(place + 1), `Rex ${Math.floor(place / 60)} ${place % 60}`]),
-      );
-      assert.deepEqual(await listAll(opened.store), added);
-    });
-
-    if (!engine.persists) return;
-
-    test(`pets.add ${on} › one of many at once that the database refuses › fails alone`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await refuseBad(opened.address);
-      const names = Array.from({ length: 50 }, (_, index) => (index % 20 === 7 ? 'bad' : 'good'));
-      const settled = await Promise.allSettled(names.map((name) => pets.add({ ...REX, name })));
-      assert.deepEqual(
-        settled.map(({ status }) => (status === 'fulfilled' ? 'good' : 'bad')),
-        names,
-      );
-      const added = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      const byId = added.toSorted((one, other) => Number(one.id - other.id));
-      assert.deepEqual(await listAll(opened.store), byId);
-    });
-  });
-}
+testLasting(
+  'pets.add › one of many at once that the database refuses › fails alone',
+  async (store, place) => {
+    const { pets } = store;
+    await refuseBad(place.address);
+    const names = Array.from({ length: 50 }, (_, index) => (index % 20 === 7 ? 'bad' : 'good'));
+    const settled = await Promise.allSettled(names.map((name) => pets.add({ ...REX, name })));
+    assert.deepEqual(
+      settled.map(({ status }) => (status === 'fulfilled' ? 'good' : 'bad')),
+      names,
+    );
+    const added = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const byId = added.toSorted((one, other) => Number(one.id - other.id));
+    assert.deepEqual(await listAll(store), byId);
+  },
+);

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
@@ -10,7 +9,7 @@ import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
 import { disposable } from '../../support/disposable.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
-import { ENGINES, openNewStore } from './engines.ts';
+import { test } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
@@ -31,189 +30,167 @@ async function listIds(pets: PetStore, limit: number): Promise<number[]> {
   return JSON.parse(json).map(({ id }: Pet) => id);
 }
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
-  type Opened = Awaited<ReturnType<typeof openNewStore>>;
-  /** The store of another process, where there can be one. */
-  const openOther = ({ store, openAgain }: Opened) => (engine.persists ? openAgain() : store);
+test('pets.update › each field › is what every later read has, and no other pet changes', async (store) => {
+  const { pets } = store;
+  for (let count = 0; count < 3; count += 1) await pets.add({ ...REX, status: 'sold' });
+  const changes: readonly NewPet[] = [
+    { ...REX, name: '"é\u{1f436}\\', status: 'sold' },
+    { ...REX, categoryId: INT64_MIN, status: 'sold' },
+    { ...REX, categoryId: INT64_MAX, status: 'pending' },
+    REX,
+    { ...REX, status: 'available' },
+    { ...REX, status: 'available' },
+  ];
+  for (const newPet of changes) {
+    const expected = { id: 2n, ...newPet };
+    assert.deepEqual(await pets.update(await getPet(pets, 2n), newPet), expected);
+    assert.deepEqual(await pets.find(2n), expected);
+  }
+  assert.deepEqual(await listAll(store), [
+    { id: 1n, ...REX, status: 'sold' },
+    { id: 2n, ...REX, status: 'available' },
+    { id: 3n, ...REX, status: 'sold' },
+  ]);
+  assert.deepEqual(
+    (await listAll(store, { status: 'sold' })).map(({ id }) => id),
+    [1n, 3n],
+  );
+});
 
-  describe(`pets.update ${on}`, () => {
-    test(`pets.update ${on} › each field › is what every later read has, and no other pet changes`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      for (let count = 0; count < 3; count += 1) await pets.add({ ...REX, status: 'sold' });
-      const changes: readonly NewPet[] = [
-        { ...REX, name: '"é\u{1f436}\\', status: 'sold' },
-        { ...REX, categoryId: INT64_MIN, status: 'sold' },
-        { ...REX, categoryId: INT64_MAX, status: 'pending' },
-        REX,
-        { ...REX, status: 'available' },
-        { ...REX, status: 'available' },
-      ];
-      for (const newPet of changes) {
-        const expected = { id: 2n, ...newPet };
-        assert.deepEqual(await pets.update(await getPet(pets, 2n), newPet), expected);
-        assert.deepEqual(await pets.find(2n), expected);
-      }
-      assert.deepEqual(await listAll(opened.store), [
-        { id: 1n, ...REX, status: 'sold' },
-        { id: 2n, ...REX, status: 'available' },
-        { id: 3n, ...REX, status: 'sold' },
-      ]);
-      assert.deepEqual(
-        (await listAll(opened.store, { status: 'sold' })).map(({ id }) => id),
-        [1n, 3n],
-      );
-    });
+test('pets.update › by another process › is what is read, also what was read before', async (store, place) => {
+  const { pets } = store;
+  const { pets: others } = await place.openOther();
+  const old = await pets.add(REX);
+  assert.match((await pets.listAsJson({ limit: 2 })).json, /"Rex"/);
+  assert.equal((await pets.find(1n))?.name, 'Rex');
+  await others.update(old, { ...REX, name: 'Mia' });
+  await nextPoll();
+  assert.equal((await pets.find(1n))?.name, 'Mia');
+  assert.equal(
+    (await pets.listAsJson({ limit: 2 })).json,
+    '[{"id":1,"name":"Mia","categoryId":1}]',
+  );
+});
 
-    test(`pets.update ${on} › by another process › is what is read, also what was read before`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const { pets: others } = await openOther(opened);
-      const old = await pets.add(REX);
-      assert.match((await pets.listAsJson({ limit: 2 })).json, /"Rex"/);
-      assert.equal((await pets.find(1n))?.name, 'Rex');
-      await others.update(old, { ...REX, name: 'Mia' });
-      await nextPoll();
-      assert.equal((await pets.find(1n))?.name, 'Mia');
-      assert.equal(
-        (await pets.listAsJson({ limit: 2 })).json,
-        '[{"id":1,"name":"Mia","categoryId":1}]',
-      );
+test('pets.update › a pet that is no longer so › is not_found and changes nothing', async (store) => {
+  const { pets } = store;
+  const sold = { ...REX, status: 'sold' } as const;
+  const pet = await addOnce(pets, sold, REQUEST);
+  for (const old of [
+    { ...pet, id: 2n },
+    { ...pet, name: 'Re' },
+    { ...pet, categoryId: 2n },
+    { ...pet, status: 'pending' },
+    { ...REX, id: 1n },
+  ] as const) {
+    await assert.rejects(pets.update(old, { ...REX, name: 'Mia' }), {
+      ...NOT_FOUND,
+      message: `pet ${old.id} was changed or removed meanwhile`,
     });
+  }
+  assert.deepEqual(await addOnce(pets, sold, REQUEST), pet);
+  assert.deepEqual(await listAll(store), [pet]);
+});
 
-    test(`pets.update ${on} › a pet that is no longer so › is not_found and changes nothing`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const sold = { ...REX, status: 'sold' } as const;
-      const pet = await addOnce(pets, sold, REQUEST);
-      for (const old of [
-        { ...pet, id: 2n },
-        { ...pet, name: 'Re' },
-        { ...pet, categoryId: 2n },
-        { ...pet, status: 'pending' },
-        { ...REX, id: 1n },
-      ] as const) {
-        await assert.rejects(pets.update(old, { ...REX, name: 'Mia' }), {
-          ...NOT_FOUND,
-          message: `pet ${old.id} was changed or removed meanwhile`,
-        });
-      }
-      assert.deepEqual(await addOnce(pets, sold, REQUEST), pet);
-      assert.deepEqual(await listAll(opened.store), [pet]);
-    });
+test('pets.update › two at once › only one of them is done', async (store, place) => {
+  const stores = [store, await place.openOther()];
+  const old = await store.pets.add(REX);
+  const settled = await Promise.allSettled(
+    stores.map(({ pets }, index) => pets.update(old, { ...REX, name: `Mia ${index}` })),
+  );
+  const done = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  assert.equal(done.length, 1);
+  assert.deepEqual(await listAll(store), done);
+});
 
-    test(`pets.update ${on} › two at once › only one of them is done`, async () => {
-      await using opened = await openNewStore(engine);
-      const stores = [opened.store, await openOther(opened)];
-      const old = await opened.store.pets.add(REX);
-      const settled = await Promise.allSettled(
-        stores.map(({ pets }, index) => pets.update(old, { ...REX, name: `Mia ${index}` })),
-      );
-      const done = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-      assert.equal(done.length, 1);
-      assert.deepEqual(await listAll(opened.store), done);
-    });
+test('pets.update › its create is sent again › is the pet as it is now', async (store, place) => {
+  const { pets } = store;
+  const added = await addOnce(pets, REX, REQUEST);
+  await addOnce(pets, REX, { ...REQUEST, key: 'other' });
+  const mia = await pets.update(added, { ...REX, name: 'Mia', status: 'sold' });
+  assert.deepEqual(await addOnce(pets, REX, REQUEST), mia);
+  const tom = await pets.update(mia, { ...REX, name: 'Tom' });
+  assert.deepEqual(await addOnce(pets, REX, REQUEST), tom);
+  // What it is now was never sent with this key.
+  for (const name of ['Mia', 'Tom']) {
+    await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), REUSED);
+  }
+  assert.equal((await addOnce(pets, REX, { ...REQUEST, key: 'other' })).id, 2n);
+  const file = join(place.folder, 'backup.db');
+  await store.backup(file);
+  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), tom);
+  assert.equal((await listAll(store)).length, 2);
+});
 
-    test(`pets.update ${on} › its create is sent again › is the pet as it is now`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const added = await addOnce(pets, REX, REQUEST);
-      await addOnce(pets, REX, { ...REQUEST, key: 'other' });
-      const mia = await pets.update(added, { ...REX, name: 'Mia', status: 'sold' });
-      assert.deepEqual(await addOnce(pets, REX, REQUEST), mia);
-      const tom = await pets.update(mia, { ...REX, name: 'Tom' });
-      assert.deepEqual(await addOnce(pets, REX, REQUEST), tom);
-      // What it is now was never sent with this key.
-      for (const name of ['Mia', 'Tom']) {
-        await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), REUSED);
-      }
-      assert.equal((await addOnce(pets, REX, { ...REQUEST, key: 'other' })).id, 2n);
-      const file = join(opened.folder, 'backup.db');
-      await opened.store.backup(file);
-      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), tom);
-      assert.equal((await listAll(opened.store)).length, 2);
-    });
+test('pets.update › its key is used anew after 24 hours › is compared with the new pet', async (store) => {
+  const { pets } = store;
+  await pets.update(await addOnce(pets, REX, REQUEST), { ...REX, name: 'Mia' });
+  const later = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
+  const tom = await addOnce(pets, { ...REX, name: 'Tom' }, later);
+  assert.equal(tom.id, 2n);
+  assert.deepEqual(await addOnce(pets, { ...REX, name: 'Tom' }, later), tom);
+  await assert.rejects(addOnce(pets, REX, later), REUSED);
+});
 
-    test(`pets.update ${on} › its key is used anew after 24 hours › is compared with the new pet`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await pets.update(await addOnce(pets, REX, REQUEST), { ...REX, name: 'Mia' });
-      const later = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
-      const tom = await addOnce(pets, { ...REX, name: 'Tom' }, later);
-      assert.equal(tom.id, 2n);
-      assert.deepEqual(await addOnce(pets, { ...REX, name: 'Tom' }, later), tom);
-      await assert.rejects(addOnce(pets, REX, later), REUSED);
-    });
-  });
+test('pets.remove › a pet › is what it was, and it alone is gone', async (store) => {
+  const { pets } = store;
+  const added = await Promise.all([pets.add(REX), pets.add({ ...REX, status: 'sold' })]);
+  assert.deepEqual(await pets.remove(2n), added[1]);
+  for (const id of [2n, 0n, -1n, INT64_MAX]) {
+    await assert.rejects(pets.remove(id), { ...NOT_FOUND, message: `there is no pet ${id}` });
+    assert.equal(await pets.find(id), undefined);
+  }
+  assert.deepEqual(await listAll(store), [added[0]]);
+});
 
-  describe(`pets.remove ${on}`, () => {
-    test(`pets.remove ${on} › a pet › is what it was, and it alone is gone`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const added = await Promise.all([pets.add(REX), pets.add({ ...REX, status: 'sold' })]);
-      assert.deepEqual(await pets.remove(2n), added[1]);
-      for (const id of [2n, 0n, -1n, INT64_MAX]) {
-        await assert.rejects(pets.remove(id), { ...NOT_FOUND, message: `there is no pet ${id}` });
-        assert.equal(await pets.find(id), undefined);
-      }
-      assert.deepEqual(await listAll(opened.store), [added[0]]);
-    });
+test('pets.remove › the greatest id › is never used again, in a copy neither', async (store, place) => {
+  const { pets } = store;
+  await pets.add(REX);
+  await pets.add(REX);
+  await pets.remove(2n);
+  const file = join(place.folder, 'backup.db');
+  await store.backup(file);
+  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  assert.equal((await copy.pets.add(REX)).id, 3n);
+  assert.equal((await addOnce(pets, REX, REQUEST)).id, 3n);
+  await pets.remove(3n);
+  assert.equal((await pets.add(REX)).id, 4n);
+});
 
-    test(`pets.remove ${on} › the greatest id › is never used again, in a copy neither`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      await pets.add(REX);
-      await pets.add(REX);
-      await pets.remove(2n);
-      const file = join(opened.folder, 'backup.db');
-      await opened.store.backup(file);
-      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.equal((await copy.pets.add(REX)).id, 3n);
-      assert.equal((await addOnce(pets, REX, REQUEST)).id, 3n);
-      await pets.remove(3n);
-      assert.equal((await pets.add(REX)).id, 4n);
-    });
+test('pets.remove › its create is sent again › is gone, and not added again', async (store) => {
+  const { pets } = store;
+  const added = await addOnce(pets, REX, REQUEST);
+  await pets.update(added, { ...REX, name: 'Mia' });
+  await pets.remove(1n);
+  for (const name of ['Rex', 'Mia', 'Tom']) {
+    await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), GONE);
+  }
+  assert.deepEqual(await listAll(store), []);
+  assert.equal((await pets.add(REX)).id, 2n);
+});
 
-    test(`pets.remove ${on} › its create is sent again › is gone, and not added again`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const added = await addOnce(pets, REX, REQUEST);
-      await pets.update(added, { ...REX, name: 'Mia' });
-      await pets.remove(1n);
-      for (const name of ['Rex', 'Mia', 'Tom']) {
-        await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), GONE);
-      }
-      assert.deepEqual(await listAll(opened.store), []);
-      assert.equal((await pets.add(REX)).id, 2n);
-    });
+test('pets.remove › by another process › is not what is read, also what was read before', async (store, place) => {
+  const { pets } = store;
+  const { pets: others } = await place.openOther();
+  for (let count = 0; count < 3; count += 1) await pets.add(REX);
+  assert.deepEqual(await listIds(pets, 2), [1, 2]);
+  assert.equal((await pets.find(2n))?.id, 2n);
+  await others.remove(2n);
+  await nextPoll();
+  assert.equal(await pets.find(2n), undefined);
+  assert.deepEqual(await listIds(pets, 2), [1, 3]);
+  assert.equal((await pets.listAsJson({ limit: 2 })).next, undefined);
+});
 
-    test(`pets.remove ${on} › by another process › is not what is read, also what was read before`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      const { pets: others } = await openOther(opened);
-      for (let count = 0; count < 3; count += 1) await pets.add(REX);
-      assert.deepEqual(await listIds(pets, 2), [1, 2]);
-      assert.equal((await pets.find(2n))?.id, 2n);
-      await others.remove(2n);
-      await nextPoll();
-      assert.equal(await pets.find(2n), undefined);
-      assert.deepEqual(await listIds(pets, 2), [1, 3]);
-      assert.equal((await pets.listAsJson({ limit: 2 })).next, undefined);
-    });
-
-    test(`pets.remove ${on} › the pet that a page ended with › leaves its next page as it was`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets } = opened.store;
-      for (let count = 0; count < 5; count += 1) await pets.add(REX);
-      const { next: after = 0n } = await pets.listAsJson({ limit: 2 });
-      for (const id of [2n, 3n]) await pets.remove(id);
-      const { json } = await pets.listAsJson({ limit: 2, after });
-      assert.deepEqual(
-        JSON.parse(json).map(({ id }: { id: number }) => id),
-        [4, 5],
-      );
-    });
-  });
-}
+test('pets.remove › the pet that a page ended with › leaves its next page as it was', async (store) => {
+  const { pets } = store;
+  for (let count = 0; count < 5; count += 1) await pets.add(REX);
+  const { next: after = 0n } = await pets.listAsJson({ limit: 2 });
+  for (const id of [2n, 3n]) await pets.remove(id);
+  const { json } = await pets.listAsJson({ limit: 2, after });
+  assert.deepEqual(
+    JSON.parse(json).map(({ id }: { id: number }) => id),
+    [4, 5],
+  );
+});

@@ -5,7 +5,6 @@ import { readdirSync, truncateSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
@@ -13,146 +12,136 @@ import { disposable } from '../../support/disposable.ts';
 import { PATIENT } from '../../support/postgres.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
-import { ENGINES, openNewStore, runBeside } from './engines.ts';
+import { runBeside, test, testLasting } from './engines.ts';
 
-for (const engine of ENGINES) {
-  const on = `on ${engine.name}`;
+test('store.check › an open store › resolves, and changes nothing', async (store) => {
+  const { id } = await store.pets.add(REX);
+  await store.check();
+  assert.equal((await store.pets.add(REX)).id, id + 1n);
+});
 
-  describe(`store ${on}`, () => {
-    test(`store.check ${on} › an open store › resolves, and changes nothing`, async () => {
-      await using opened = await openNewStore(engine);
-      const { id } = await opened.store.pets.add(REX);
-      await opened.store.check();
-      assert.equal((await opened.store.pets.add(REX)).id, id + 1n);
-    });
-
-    test(`store.backup ${on} › to a new file › is a store by itself with everything in it`, async () => {
-      await using opened = await openNewStore(engine);
-      const { store, folder } = opened;
-      await store.pets.addAll(ReadableStream.from(fc.sample(newPet, 50)));
-      const newKey = createNewKey({ expiresAt: 9_000 });
-      const { id } = await store.keys.add(newKey);
-      await store.keys.touch(id, 6);
-      await store.keys.revoke(id, 7);
-      const once = await addOnce(store.pets, REX, REQUEST);
-      const file = join(folder, 'backup.db');
-      const phases: string[] = [];
-      await store.backup(file, (phase, part) => {
-        assert.ok(part === undefined || (part >= 0 && part <= 1));
-        phases.push(phase);
-      });
-      assert.equal(phases.at(-1), 'checking');
-      const copies = (await readdir(folder)).filter((name) => name.startsWith('backup'));
-      assert.deepEqual(copies, ['backup.db']);
-      {
-        using copy = new DatabaseSync(file, { readOnly: true });
-        const mode = copy.prepare('pragma journal_mode').get();
-        assert.deepEqual({ ...mode }, { journal_mode: 'delete' });
-      }
-      const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
-      await store.pets.add(REX);
-
-      await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-      assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
-      assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), once);
-      assert.equal((await copy.pets.add(REX)).id, 52n);
-      assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
-    });
-
-    test(`store.backup ${on} › to a file that loses its end before it is checked › fails and leaves none`, async () => {
-      await using opened = await openNewStore(engine);
-      const { store, folder } = opened;
-      const list = () => readdirSync(folder).filter((name) => name.startsWith('backup'));
-      const backup = store.backup(join(folder, 'backup.db'), (phase) => {
-        const [partial] = list();
-        if (phase === 'checking' && partial) truncateSync(join(folder, partial), 3 * 4_096);
-      });
-      await assert.rejects(backup, { name: 'PetstoreError', message: /is damaged/ });
-      assert.deepEqual(list(), []);
-    });
-
-    test(`store.backup ${on} › to a file that is there › is bad_request and leaves it`, async () => {
-      await using opened = await openNewStore(engine);
-      const file = join(opened.folder, 'there.db');
-      await writeFile(file, '');
-      await assert.rejects(opened.store.backup(file), {
-        name: 'PetstoreError',
-        code: 'bad_request',
-        message: `${file} exists already`,
-      });
-    });
-
-    test(`store.backup ${on} › to a folder that is not there › is bad_request`, async () => {
-      await using opened = await openNewStore(engine);
-      const file = join(opened.folder, 'no', 'backup.db');
-      await assert.rejects(opened.store.backup(file), {
-        name: 'PetstoreError',
-        code: 'bad_request',
-      });
-    });
-
-    test(`store.close ${on} › then read again › fails, also what was cached`, async () => {
-      await using opened = await openNewStore(engine);
-      const { pets, close } = await openStore(opened.address, { create: true, ...PATIENT });
-      const { id } = await pets.add(REX);
-      const read = () => Promise.allSettled([pets.find(id), pets.listAsJson({ limit: 1 })]);
-      await read();
-      await close();
-      await nextPoll();
-      const settled = await read();
-      assert.deepEqual(
-        settled.map(({ status }) => status),
-        ['rejected', 'rejected'],
-      );
-    });
-
-    if (!engine.persists) return;
-
-    for (const table of ['pets', 'api_keys']) {
-      test(`store.check ${on} › without the table ${table} › rejects, until it is back`, async () => {
-        await using opened = await openNewStore(engine);
-        await runBeside(opened.address, `alter table ${table} rename to elsewhere`);
-        await assert.rejects(opened.store.check(), /no such table|does not exist/);
-        await runBeside(opened.address, `alter table elsewhere rename to ${table}`);
-        await opened.store.check();
-      });
-    }
-
-    test(`store ${on} › opened again › has what was there and uses no id twice`, async () => {
-      await using opened = await openNewStore(engine);
-      const first = await opened.store.pets.add(REX);
-      await assert.rejects(opened.store.pets.addAll(fail(10)));
-      const key = await opened.store.keys.add(createNewKey());
-      const again = await opened.openAgain();
-      assert.deepEqual(await listAll(again), [first]);
-      assert.deepEqual(await again.keys.list(), [key]);
-      const more = [await again.pets.add(REX), await opened.store.pets.add(REX)];
-      assert.ok(more.every(({ id }) => id > first.id));
-      assert.notEqual(more[0]?.id, more[1]?.id);
-    });
-
-    test(`store.close ${on} › with writes under way › ends each, and keeps what was acknowledged`, async () => {
-      await using opened = await openNewStore(engine);
-      await using store = disposable(
-        await openStore(opened.address, { create: false, databaseConnections: 1, ...PATIENT }),
-      );
-      await store.pets.add(REX);
-      const adding = Array.from({ length: 50 }, (_, index) =>
-        index % 2 === 0
-          ? store.pets.add(REX)
-          : addOnce(store.pets, REX, { ...REQUEST, key: String(index) }),
-      );
-      const settling = Promise.allSettled(adding);
-      await new Promise(setImmediate);
-      await store.close();
-      const kept = new Set((await listAll(opened.store)).map(({ id }) => id));
-      const settled = await settling;
-      // On PostgreSQL those that wait for the connection may fail; what it is used for does not.
-      assert.ok(settled.some(({ status }) => status === 'fulfilled'));
-      for (const one of settled) {
-        if (one.status === 'fulfilled') assert.ok(kept.has(one.value.id));
-        else assert.equal(one.reason.code, 'unavailable');
-      }
-    });
+test('store.backup › to a new file › is a store by itself with everything in it', async (store, place) => {
+  await store.pets.addAll(ReadableStream.from(fc.sample(newPet, 50)));
+  const newKey = createNewKey({ expiresAt: 9_000 });
+  const { id } = await store.keys.add(newKey);
+  await store.keys.touch(id, 6);
+  await store.keys.revoke(id, 7);
+  const once = await addOnce(store.pets, REX, REQUEST);
+  const file = join(place.folder, 'backup.db');
+  const phases: string[] = [];
+  await store.backup(file, (phase, part) => {
+    assert.ok(part === undefined || (part >= 0 && part <= 1));
+    phases.push(phase);
   });
+  assert.equal(phases.at(-1), 'checking');
+  const copies = (await readdir(place.folder)).filter((name) => name.startsWith('backup'));
+  assert.deepEqual(copies, ['backup.db']);
+  {
+    using copy = new DatabaseSync(file, { readOnly: true });
+    const mode = copy.prepare('pragma journal_mode').get();
+    assert.deepEqual({ ...mode }, { journal_mode: 'delete' });
+  }
+  const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
+  await store.pets.add(REX);
+
+  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
+  assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), once);
+  assert.equal((await copy.pets.add(REX)).id, 52n);
+  assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
+});
+
+test('store.backup › to a file that loses its end before it is checked › fails and leaves none', async (store, place) => {
+  const list = () => readdirSync(place.folder).filter((name) => name.startsWith('backup'));
+  const backup = store.backup(join(place.folder, 'backup.db'), (phase) => {
+    const [partial] = list();
+    if (phase === 'checking' && partial) truncateSync(join(place.folder, partial), 3 * 4_096);
+  });
+  await assert.rejects(backup, { name: 'PetstoreError', message: /is damaged/ });
+  assert.deepEqual(list(), []);
+});
+
+test('store.backup › to a file that is there › is bad_request and leaves it', async (store, place) => {
+  const file = join(place.folder, 'there.db');
+  await writeFile(file, '');
+  await assert.rejects(store.backup(file), {
+    name: 'PetstoreError',
+    code: 'bad_request',
+    message: `${file} exists already`,
+  });
+});
+
+test('store.backup › to a folder that is not there › is bad_request', async (store, place) => {
+  const file = join(place.folder, 'no', 'backup.db');
+  await assert.rejects(store.backup(file), {
+    name: 'PetstoreError',
+    code: 'bad_request',
+  });
+});
+
+test('store.close › then read again › fails, also what was cached', async (_store, place) => {
+  const { pets, close } = await openStore(place.address, { create: true, ...PATIENT });
+  const { id } = await pets.add(REX);
+  const read = () => Promise.allSettled([pets.find(id), pets.listAsJson({ limit: 1 })]);
+  await read();
+  await close();
+  await nextPoll();
+  const settled = await read();
+  assert.deepEqual(
+    settled.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+});
+
+for (const table of ['pets', 'api_keys']) {
+  testLasting(
+    `store.check › without the table ${table} › rejects, until it is back`,
+    async (store, place) => {
+      await runBeside(place.address, `alter table ${table} rename to elsewhere`);
+      await assert.rejects(store.check(), /no such table|does not exist/);
+      await runBeside(place.address, `alter table elsewhere rename to ${table}`);
+      await store.check();
+    },
+  );
 }
+
+testLasting(
+  'store › opened again › has what was there and uses no id twice',
+  async (store, place) => {
+    const first = await store.pets.add(REX);
+    await assert.rejects(store.pets.addAll(fail(10)));
+    const key = await store.keys.add(createNewKey());
+    const again = await place.openAgain();
+    assert.deepEqual(await listAll(again), [first]);
+    assert.deepEqual(await again.keys.list(), [key]);
+    const more = [await again.pets.add(REX), await store.pets.add(REX)];
+    assert.ok(more.every(({ id }) => id > first.id));
+    assert.notEqual(more[0]?.id, more[1]?.id);
+  },
+);
+
+testLasting(
+  'store.close › with writes under way › ends each, and keeps what was acknowledged',
+  async (store, place) => {
+    await using closed = disposable(
+      await openStore(place.address, { create: false, databaseConnections: 1, ...PATIENT }),
+    );
+    await closed.pets.add(REX);
+    const adding = Array.from({ length: 50 }, (_, index) =>
+      index % 2 === 0
+        ? closed.pets.add(REX)
+        : addOnce(closed.pets, REX, { ...REQUEST, key: String(index) }),
+    );
+    const settling = Promise.allSettled(adding);
+    await new Promise(setImmediate);
+    await closed.close();
+    const kept = new Set((await listAll(store)).map(({ id }) => id));
+    const settled = await settling;
+    // On PostgreSQL those that wait for the connection may fail; what it is used for does not.
+    assert.ok(settled.some(({ status }) => status === 'fulfilled'));
+    for (const one of settled) {
+      if (one.status === 'fulfilled') assert.ok(kept.has(one.value.id));
+      else assert.equal(one.reason.code, 'unavailable');
+    }
+  },
+);
