@@ -24,6 +24,10 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
   return rows;
 }
 
+const CATEGORY =
+  'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
+const cells = (count: number, found: number) =>
+  `must have ${count} cells, as the header, not ${found}`;
 const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled';
 
 for (const [what, text, expected] of [
@@ -53,7 +57,7 @@ for (const [what, text, expected] of [
   [
     'wrong rows behind a cell of many lines',
     'name,categoryId\n"a\n\nb",1\nTom\n',
-    [{ name: 'a\n\nb', categoryId: 1n }, 'line 5: must have 2 cells, as the header, not 1'],
+    [{ name: 'a\n\nb', categoryId: 1n }, `line 5: ${cells(2, 1)}`],
   ],
   [
     'a header in another case',
@@ -65,13 +69,23 @@ for (const [what, text, expected] of [
     'name,categoryId,Name\n',
     ['line 1: the column "name" is given twice'],
   ],
-  ['a delimiter at the end', 'name,categoryId,\nRex,1,', [{ name: 'Rex', categoryId: 1n }]],
+  ['columns without a name', 'name,,categoryId,\nRex,x,1,', [{ name: 'Rex', categoryId: 1n }]],
   ['blank rows', 'name,categoryId\r\n\r\n\n', []],
   [
     'a header behind blank rows',
     '\n \r\nname\nRex',
     ['line 3: the header must have the column "categoryId"'],
   ],
+  [
+    'values that are wrong',
+    'name,categoryId,status\nRex,+1,\nRex,,\nRex,1,gone\n',
+    [
+      `line 2: ${CATEGORY}`,
+      `line 3: ${CATEGORY}`,
+      'line 4: status must be one of available, pending, sold',
+    ],
+  ],
+  ['a cell too many', 'name;categoryId\nRex;the dog;1\n', [`line 2: ${cells(2, 3)}`]],
   ['nothing', '', ['line 1: the header must have the column "name"']],
   ['a quote that is not closed', 'name,categoryId\n"a,1\n', [`line 2: ${QUOTES}`]],
   ['text behind a closing quote', 'name,categoryId\n"a"b,1\n', [`line 2: ${QUOTES}`]],

@@ -38,7 +38,6 @@ let clients = 0;
 for (const [what, authorization, challenge, reason, known] of [
   ['without a credential', undefined, PLAIN, 'missing'],
   ['with the scheme alone', 'Bearer', PLAIN, 'malformed'],
-  ['with another scheme', 'Basic dXNlcjpwYXNzd29yZA==', PLAIN, 'malformed'],
   ['with another scheme around a good key', `Basic ${key}`, PLAIN, 'malformed'],
   ['with a good key and no scheme', key, PLAIN, 'malformed'],
   ['with a good key glued to the scheme', `Bearer${key}`, PLAIN, 'malformed'],
@@ -62,7 +61,6 @@ for (const [what, authorization, challenge, reason, known] of [
   ],
   ['with something behind the key', `Bearer ${key} x`, INVALID, 'malformed'],
   ['with a comma behind the key', `Bearer ${key},`, INVALID, 'malformed'],
-  ['with the key in another case', `Bearer ${key.toUpperCase()}`, INVALID, 'malformed'],
   ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID, 'malformed'],
   ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID, 'malformed'],
   ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID, 'malformed'],
@@ -83,43 +81,29 @@ for (const [what, authorization, challenge, reason, known] of [
   });
 }
 
-for (const [first, second] of [
-  ['', `Bearer ${key}`],
-  [`Bearer ${key}`, ''],
-] as const) {
-  test(`Authorization › ${first === '' ? 'an empty field before' : 'an empty field behind'} the good one › answers 401`, async () => {
-    const fields = [first, second].map((value) => `Authorization: ${value}\r\n`).join('');
-    const text = await exchange(
-      port,
-      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${fields}\r\n`,
-    );
+test('Authorization › an empty field beside the good one › answers 401', async () => {
+  const good = `Authorization: Bearer ${key}\r\n`;
+  for (const fields of [`Authorization:\r\n${good}`, `${good}Authorization:\r\n`]) {
+    const head = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n';
+    const text = await exchange(port, `${head}${fields}\r\n`);
     assertError(parseAnswer(text), 'unauthorized', /API key/);
-  });
-}
+  }
+});
 
-for (const name of ['access_token', 'api_key', 'apiKey', 'key', 'token', 'authorization']) {
-  test(`Authorization › a good key as ?${name}= › is not read`, async () => {
+test('Authorization › a good key in the query › is not read', async () => {
+  for (const name of ['access_token', 'api_key', 'key', 'authorization']) {
     const answer = await send(port, { path: `/v1/pets?${name}=${key}` });
     assertError(answer, 'unauthorized', /API key/);
     assert.equal(answer.headers['www-authenticate'], PLAIN);
-  });
-}
+  }
+});
 
-for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer  ']) {
+for (const scheme of ['Bearer', 'bEaReR', 'Bearer  ']) {
   test(`Authorization › the scheme written "${scheme}" › opens`, async () => {
     const headers = { authorization: `${scheme} ${key}` };
     assertJson(await send(port, { path: '/v1/pets', headers }), 200);
   });
 }
-
-test('Authorization › a key that is revoked while the service runs › is refused within a second', async () => {
-  const late = await addKey(store, { environment: 'staging' });
-  const sent = { path: '/v1/pets', headers: { authorization: `Bearer ${late}` } };
-  assertJson(await send(port, sent), 200);
-  await store.keys.revoke((await store.keys.find(digestApiKey(late)))?.id ?? 0, Date.now());
-  await setTimeout(1_000);
-  assertError(await send(port, sent), 'unauthorized', /API key/);
-});
 
 /** The service on a store that counts how often it is asked for a key; `find` may take its time. */
 async function startCounted(find: (digest: Uint8Array) => Promise<ApiKey | undefined>) {
@@ -286,13 +270,10 @@ const wrong: readonly [string, Sent][] = [
     { method: 'POST', path: '/v1/pets', headers: { 'content-type': 'text/plain' }, body: 'x' },
   ],
   ['a wrong petId', { path: '/v1/pets/abc' }],
-  ['the petId of no pet', { path: '/v1/pets/999' }],
   ['a wrong method', { method: 'DELETE', path: '/v1/pets' }],
-  ['a wrong method on one pet', { method: 'PATCH', path: '/v1/pets/1' }],
   ['OPTIONS', { method: 'OPTIONS', path: '/v1/pets' }],
   ['HEAD', { method: 'HEAD', path: '/v1/pets' }],
   ['a path that is not there', { path: '/v1/nothing' }],
-  ['a path that is not there and a wrong method', { method: 'PUT', path: '/v1/store/orders' }],
   ['the prefix alone', { path: '/v1' }],
   ['the prefix and a slash', { path: '/v1/' }],
   ['a trailing slash', { path: '/v1/pets/' }],
@@ -300,10 +281,8 @@ const wrong: readonly [string, Sent][] = [
   ['a bad percent-escape', { path: '/v1/%zz' }],
   ['a bad percent-escape as petId', { path: '/v1/pets/%' }],
   ['an escaped path', { path: '/%76%31/pets' }],
-  ['an escaped path that is not there', { path: '/%76%31/nothing' }],
   ['an absolute target', { path: 'http://127.0.0.1/v1/pets' }],
   ['an absolute target elsewhere', { path: 'https://example.com:1/v1/pets/1' }],
-  ['an absolute target that is not there', { path: 'http://127.0.0.1/v1/nothing' }],
   ['a fragment', { path: '/v1/pets#/../livez' }],
   ['an upgrade', { path: '/v1/pets', headers: { connection: 'upgrade', upgrade: 'websocket' } }],
 ];

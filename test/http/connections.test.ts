@@ -84,23 +84,20 @@ describe('connections', () => {
     assert.match(working.received, /^HTTP\/1\.1 200 OK/);
   });
 
-  test('connections › one more while bodies never end › closes the oldest of those', async () => {
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\nContent-Length: 29\r\n\r\n`;
-    for (let count = 0; count < MAX; count += 1) await openConnection(head);
-    const added = await openConnection(LIVEZ);
-    assert.deepEqual(await findClosed(), [true, false, false, false]);
-    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
-  });
-
-  test('connections › one more while heads never end › closes the oldest of those', async () => {
-    await openConnection(LIST);
-    await openConnection(LIVEZ.slice(0, 20));
-    await openConnection(LIVEZ.slice(0, 20));
-    const added = await openConnection(LIVEZ);
-    assert.deepEqual(await findClosed(), [false, true, false, false]);
-    assert.match(added.received, /^HTTP\/1\.1 200 OK/);
-    answerLists();
-  });
+  const HALF = LIVEZ.slice(0, 20);
+  const CREATE = LIST.replace('GET', 'POST').replace('\r\n\r\n', '\r\nContent-Length: 29\r\n\r\n');
+  for (const [what, sent, closed] of [
+    ['bodies', [CREATE, CREATE, CREATE], [true, false, false, false]],
+    ['heads', [LIST, HALF, HALF], [false, true, false, false]],
+  ] as const) {
+    test(`connections › one more while ${what} never end › closes the oldest of those`, async () => {
+      for (const bytes of sent) await openConnection(bytes);
+      const added = await openConnection(LIVEZ);
+      assert.deepEqual(await findClosed(), closed);
+      assert.match(added.received, /^HTTP\/1\.1 200 OK/);
+      answerLists();
+    });
+  }
 
   test('connections › one more while refusals of the rate limit pause › closes the oldest of those', async () => {
     const rateLimiter = { perSecond: 1, burst: 1, take: () => -1 };

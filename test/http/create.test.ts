@@ -36,70 +36,29 @@ async function assertCreated(answer: Answer, members: string): Promise<void> {
   assert.equal(found.body, answer.body);
 }
 
-for (const [what, json] of [
-  ['all members', '"name":"Rex","categoryId":3,"status":"available"'],
-  ['no status', '"name":"Rex","categoryId":3'],
-  ['the status pending', '"name":"Rex","categoryId":3,"status":"pending"'],
-  ['the status sold', '"name":"Rex","categoryId":3,"status":"sold"'],
-  ['a name of 1 code point', '"name":"x","categoryId":3'],
-  ['a name of 1 astral code point', `"name":"${DOG}","categoryId":3`],
-  ['a name of 255 code points', `"name":"${'x'.repeat(255)}","categoryId":3`],
-  ['a name of 255 astral code points', `"name":"${DOG.repeat(255)}","categoryId":3`],
-  ['white space around the name', '"name":"  Rex\\t\u00a0 ","categoryId":3'],
-  [
-    'a name with quotes, a backslash and controls',
-    '"name":"\\"\\\\\\n\\u0001\\u001f/","categoryId":3',
-  ],
-  ['a name of 254 spaces and a letter', `"name":"${' '.repeat(254)}x","categoryId":3`],
-  ['a name of a zero-width joiner, which is no white space', '"name":"\u200d","categoryId":3'],
-  ['a name in a decomposed form', '"name":"e\u0301","categoryId":3'],
-  ['a name of markup', '"name":"<b>&amp;\u2028","categoryId":3'],
-  ['categoryId 0', '"name":"Rex","categoryId":0'],
-  ['a negative categoryId', '"name":"Rex","categoryId":-7'],
-  ['the largest int64', '"name":"Rex","categoryId":9223372036854775807'],
-  ['the smallest int64', '"name":"Rex","categoryId":-9223372036854775808'],
-  ['the first int64 that no double holds', '"name":"Rex","categoryId":9007199254740993'],
-] as const) {
-  test(`POST /v1/pets › with ${what} › answers 201 with what was sent, and keeps it`, async () => {
+for (const json of [
+  '"name":"Rex","categoryId":3',
+  `"name":" \\"${DOG}\\u0001\u00a0","categoryId":-9223372036854775808,"status":"available"`,
+]) {
+  test(`POST /v1/pets › with ${json} › answers 201 with what was sent, and keeps it`, async () => {
     await assertCreated(await post(`{${json}}`), json);
   });
 }
 
-for (const [what, sent, kept] of [
-  ['1.0', '"categoryId":1.0', '1'],
-  ['1e2', '"categoryId":1e2', '100'],
-  ['1E+2', '"categoryId":1E+2', '100'],
-  ['100e-2', '"categoryId":100e-2', '1'],
-  ['-0', '"categoryId":-0', '0'],
-  ['0e999999999', '"categoryId":0e999999999', '0'],
-  ['9223372036854775807.000', '"categoryId":9223372036854775807.000', '9223372036854775807'],
-  ['9.223372036854775807e18', '"categoryId":9.223372036854775807e18', '9223372036854775807'],
+for (const [sent, kept] of [
+  ['1.0', '1'],
+  ['0e999999999', '0'],
+  ['9.223372036854775807e18', '9223372036854775807'],
 ] as const) {
-  test(`POST /v1/pets › with the categoryId ${what}, which is whole › keeps ${kept}`, async () => {
-    await assertCreated(await post(`{"name":"Rex",${sent}}`), `"name":"Rex","categoryId":${kept}`);
+  test(`POST /v1/pets › with the categoryId ${sent}, which is whole › keeps ${kept}`, async () => {
+    const answer = await post(`{"name":"Rex","categoryId":${sent}}`);
+    await assertCreated(answer, `"name":"Rex","categoryId":${kept}`);
   });
 }
 
 for (const [what, body] of [
-  ['in another order', '{"status":"sold","categoryId":3,"name":"Rex"}'],
-  ['with an id', '{"id":999999,"name":"Rex","categoryId":3,"status":"sold"}'],
-  [
-    'with other members',
-    '{"name":"Rex","tag":{"a":[1]},"Name":7,"categoryId":3,"status":"sold","x":null}',
-  ],
-  [
-    'with a member named __proto__',
-    '{"__proto__":{"name":"Mia"},"name":"Rex","categoryId":3,"status":"sold"}',
-  ],
-  ['with the names escaped', '{"\\u006eame":"\\u0052ex","categoryId":3,"status":"s\\u006fld"}'],
-  [
-    'with white space around',
-    ' \r\n\t{ "name" : "Rex" , "categoryId" : 3 , "status" : "sold" }\n ',
-  ],
-  [
-    'with the same member in an inner object',
-    '{"x":{"name":1},"name":"Rex","categoryId":3,"status":"sold"}',
-  ],
+  ['in another order, with white space', ' {"status":"sold",\r\n"categoryId":3,"name":"Rex"}\n'],
+  ['with other members', '{"id":9,"name":"Rex","tag":{"name":[1]},"categoryId":3,"status":"sold"}'],
   ['with a byte order mark', '\ufeff{"name":"Rex","categoryId":3,"status":"sold"}'],
 ] as const) {
   test(`POST /v1/pets › a pet ${what} › is the same pet`, async () => {
@@ -114,44 +73,22 @@ const STATUS = /^status must be one of available, pending, sold$/;
 const OBJECT = /^a pet must be a JSON object$/;
 const JSON_TEXT = /^body: not valid JSON/;
 
-const named = (name: string) => `{"name":${name},"categoryId":3}`;
-const categorised = (categoryId: string) => `{"name":"Rex","categoryId":${categoryId}}`;
-const withStatus = (status: string) => `{"name":"Rex","categoryId":3,"status":${status}}`;
-
 for (const [bodies, message] of [
-  [['{"categoryId":3}', '{"Name":"Rex","categoryId":3}'], /^name is required$/],
-  [['{}', '{"id":1}'], /^name is required; categoryId is required$/],
+  [['{"Name":"Rex","categoryId":3}'], /^name is required$/],
+  [['{}'], /^name is required; categoryId is required$/],
   [
     ['{"status":"Sold","categoryId":1.5,"name":""}'],
     /^name must be [^;]*; categoryId must be [^;]*; status must be one of available, pending, sold$/,
   ],
-  [['{"name":"Rex"}', '{"name":"Rex","categoryid":3}'], /^categoryId is required$/],
-  [['""', '" "', '"\\t\\n"', '"\\u00a0\\u3000\\u2028"'].map(named), NAME],
-  [['"\\u0000"', '"Rex\\u0000"', '"\\u0000Rex"'].map(named), NAME],
-  [['"\\ud83d"', '"\\udc36Rex"', '"\\udc36\\ud83d"', '"Rex\\uD83D"'].map(named), NAME],
-  [['null', '7', 'true', '["Rex"]', '{"length":3}'].map(named), NAME],
-  [[named(`"${'x'.repeat(256)}"`), named(`"${DOG.repeat(256)}"`)], NAME],
-  [['null', '"3"', 'true', '[3]', '{"digits":"3"}', '""'].map(categorised), CATEGORY_ID],
-  [
-    ['1.5', '0.1', '1e-1', '9007199254740992.5', '-0.5', '1e-400', '1e-999999999999'].map(
-      categorised,
-    ),
-    CATEGORY_ID,
-  ],
-  [['9223372036854775808', '-9223372036854775809', '1e19'].map(categorised), CATEGORY_ID],
-  [['1e400', '-1e400', '9223372036854775807.5', '1e999999999999'].map(categorised), CATEGORY_ID],
-  [
-    ['null', '""', '"Sold"', '" sold"', '0', '["sold"]', '"gone"', '"toString"'].map(withStatus),
-    STATUS,
-  ],
-  [['null', 'true', '3', '"Rex"', '[]', '[{"name":"Rex","categoryId":3}]'], OBJECT],
-  [['{', '{"name":"Rex","categoryId":3', `${REX}}`, `${REX}${REX}`, '{"name":}'], JSON_TEXT],
-  [["{'name':'Rex'}", '{name:"Rex"}', '{"a":1,}', '{"a":NaN}', '{"a":Infinity}'], JSON_TEXT],
-  [['{"a":01}', '{"a":+1}', '{"a":.5}', '{"a":1.}', '{"a":0x1}'], JSON_TEXT],
-  [['{"a":"\n"}', '{"a":"\\x"}', '{"a":"\\u12"}', '// {}', ' '], JSON_TEXT],
-  [['name=Rex&categoryId=3', 'undefined'], JSON_TEXT],
+  [[`{"name":"${DOG.repeat(256)}","categoryId":3}`, '{"name":null,"categoryId":3}'], NAME],
+  [['{"name":"Rex","categoryId":"3"}', '{"name":"Rex","categoryId":1e999999999999}'], CATEGORY_ID],
+  [['{"name":"Rex","categoryId":1e-999999999999}'], CATEGORY_ID],
+  [['{"name":"Rex","categoryId":3,"status":null}', `${REX.slice(0, -1)},"status":""}`], STATUS],
+  [['null', '3', '"Rex"', '[{"name":"Rex","categoryId":3}]'], OBJECT],
+  [['{', `${REX}${REX}`, "{'name':'Rex'}", '{"a":NaN}', '{"a":01}', ' ', 'undefined'], JSON_TEXT],
   [[''], /^the body is required: a JSON object$/],
-  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: /],
+  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: the JSON has more than 16 levels$/],
+  [['{"other":[{"\\u0078":1,"x":1}]}'], /^body: the member "x" is given twice$/],
 ] as const) {
   for (const body of bodies) {
     const shown = body.length > 60 ? `${body.slice(0, 40)}… of ${body.length}` : body;
@@ -163,49 +100,22 @@ for (const [bodies, message] of [
   }
 }
 
-for (const [member, body] of [
-  ['name', '{"name":"Rex","name":"Mia","categoryId":3}'],
-  ['name', '{"name":"Rex","\\u006eame":"Rex","categoryId":3}'],
-  ['categoryId', '{"name":"Rex","categoryId":3,"categoryId":3}'],
-  ['status', '{"status":"sold","name":"Rex","categoryId":3,"status":"sold"}'],
-  ['other', '{"name":"Rex","other":1,"categoryId":3,"other":2}'],
-  ['x', '{"name":"Rex","categoryId":3,"other":[{"x":1,"x":1}]}'],
-  ['__proto__', '{"__proto__":1,"name":"Rex","categoryId":3,"__proto__":1}'],
-] as const) {
-  test(`POST /v1/pets › with ${body} › answers 400 and names the member given twice`, async () => {
-    const message = new RegExp(`the member "${member}" is given twice$`);
-    assertError(await post(body), 'bad_request', message);
-  });
-}
-
 for (const [what, bytes] of [
-  ['a lone continuation byte', [0x80]],
   ['a cut sequence', [0xf0, 0x9f, 0x90]],
-  ['an overlong slash', [0xc0, 0xaf]],
   ['an encoded surrogate', [0xed, 0xa0, 0x80]],
-  ['a code point above the last', [0xf4, 0x90, 0x80, 0x80]],
-  ['Latin-1', [0xe9]],
 ] as const) {
   test(`POST /v1/pets › with ${what} in the name › answers 400: the body must be UTF-8`, async () => {
-    const body = Buffer.concat([
-      Buffer.from('{"name":"Rex'),
-      Buffer.from(bytes),
-      Buffer.from('","categoryId":3}'),
-    ]);
+    const [before = '', after = ''] = REX.split('Rex');
+    const body = Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
     assertError(await post(body), 'bad_request', /^the body must be UTF-8$/);
   });
 }
-
-test('POST /v1/pets › in UTF-16 › answers 400', async () => {
-  assertError(await post(Buffer.from(REX, 'utf16le')), 'bad_request', /^body: not valid JSON/);
-});
 
 for (const type of [
   undefined,
   'application/json',
   'Application/JSON',
   'application/json; charset=utf-8',
-  'application/json;charset=UTF-8',
   'application/json; Charset="utf-8"',
   'application/json ; charset=utf-8',
   'application/json;',
@@ -221,23 +131,17 @@ const TYPE =
 
 for (const type of [
   'application/x-www-form-urlencoded',
-  'multipart/form-data; boundary=x',
   'text/plain',
-  'text/json',
   'application/jsonp',
   'application/xjson',
   'xapplication/json',
   'application/json-patch+json',
-  'application/vnd.api+json',
   'application/json; charset=latin1',
-  'application/json; charset=iso-8859-1',
   'application/json; charset=utf-16',
   'application/json; charset=utf-8; charset=latin1',
   'application/json; charset="utf-8',
   'application/json, application/json',
-  'application/json, text/plain',
   'application',
-  'json',
   '*/*',
   '',
 ]) {

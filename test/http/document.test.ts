@@ -9,7 +9,6 @@ import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { ERRORS } from '../../src/error.ts';
 import { LIMITS } from '../../src/http/limits.ts';
-import { OPERATIONS } from '../../src/http/operations/operations.ts';
 import { NAME_CODE_POINTS_MAX } from '../../src/pet.ts';
 import { invalidNewPet, newPet, toJson } from '../arbitraries.ts';
 import { startTestApp } from '../support/app.ts';
@@ -18,14 +17,10 @@ import { assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
 import { exchange } from '../support/socket.ts';
 
 interface DocumentOperation {
-  readonly operationId: string;
-  readonly tags: readonly string[];
-  readonly deprecated?: boolean;
-  readonly 'x-deprecated-sunset'?: string;
-  readonly security?: unknown;
   readonly parameters?: readonly Record<string, unknown>[];
   readonly requestBody?: unknown;
-  readonly responses: Readonly<Record<string, DocumentResponse | { readonly $ref: string }>>;
+  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
+  readonly [member: string]: unknown;
 }
 
 interface DocumentResponse {
@@ -35,22 +30,6 @@ interface DocumentResponse {
       readonly schema: object;
       readonly examples?: Readonly<Record<string, { value: { code: Code; status: number } }>>;
     };
-  };
-}
-
-interface Document {
-  readonly openapi: string;
-  readonly info: { readonly version: string };
-  readonly security: unknown;
-  readonly tags: readonly { name: string }[];
-  readonly servers: readonly object[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentOperation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<
-      Record<string, { properties?: object; required?: string[]; enum?: string[] }>
-    >;
-    readonly responses: Readonly<Record<string, DocumentResponse>>;
-    readonly securitySchemes: Readonly<Record<string, { type: string; scheme: string }>>;
   };
 }
 
@@ -72,28 +51,8 @@ const { body: served } = await send(port, {
   path: '/openapi.json',
   headers: { host: '127.0.0.1:8080' },
 });
-const document: Document = JSON.parse(served);
-const { schemas } = document.components;
-
-function getOperation(method: string, path: string): DocumentOperation {
-  const operation = document.paths[path]?.[method];
-  assert.ok(operation !== undefined, `${method} ${path} is documented`);
-  return operation;
-}
-
-/** The responses of an operation by their status, those of the components too. */
-function getResponses(method: string, path: string): Readonly<Record<string, DocumentResponse>> {
-  const responses = Object.entries(getOperation(method, path).responses).map(
-    ([status, response]) => {
-      if (!('$ref' in response)) return [status, response] as const;
-      const name = response.$ref.slice('#/components/responses/'.length);
-      const shared = document.components.responses[name];
-      assert.ok(shared !== undefined, response.$ref);
-      return [status, shared] as const;
-    },
-  );
-  return Object.fromEntries(responses);
-}
+const document = JSON.parse(served);
+const { schemas, responses: shared } = document.components;
 
 test('openapi.json › the committed one › is what serve without options serves', async () => {
   const committed = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8');
@@ -114,114 +73,109 @@ test('document › its head › is that of the interface', () => {
   assert.match(document.openapi, /^3\.1\./);
   assert.equal(document.info.version, '1.0.0');
   assert.deepEqual(
-    document.tags.map(({ name }) => name),
+    document.tags.map(({ name }: { name: string }) => name),
     ['animals'],
   );
   assert.deepEqual(document.security, [{ bearerAuth: [] }]);
-  const { type, scheme } = document.components.securitySchemes.bearerAuth ?? {};
+  const { type, scheme } = document.components.securitySchemes.bearerAuth;
   assert.deepEqual({ type, scheme }, { type: 'http', scheme: 'bearer' });
 });
 
-test('document › its paths › are the three operations, as they are served, and no more', () => {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method} ${path}`),
-  );
-  assert.deepEqual(operations.toSorted(), ['get /pets', 'get /pets/{petId}', 'post /pets']);
-  assert.deepEqual(operations.toSorted(), [...new Set(routes)].toSorted());
-});
+/** What every operation may answer beside its own errors. */
+const ALWAYS: readonly Code[] = [
+  ...(['unauthorized', 'request_timeout', 'rate_limited', 'headers_too_large'] as const),
+  ...(['internal_error', 'unavailable'] as const),
+];
 
-for (const [method, path, operationId, statuses, schema, codes] of [
-  ['get', '/pets', 'listPets', ['200', '401', 'default'], 'Pets', ['bad_request', 'unauthorized']],
-  [
-    'post',
-    '/pets',
-    'createPet',
-    ['201', '400', '401', 'default'],
-    'Pet',
-    [
-      'bad_request',
-      'unauthorized',
-      'forbidden',
-      'gone',
-      'payload_too_large',
-      'unsupported_media_type',
-      'idempotency_key_reused',
-    ],
-  ],
-  [
-    'get',
-    '/pets/{petId}',
-    'getPet',
-    ['200', '401', '404', 'default'],
-    'Pet',
-    ['unauthorized', 'not_found', 'gone'],
-  ],
-] as const) {
-  test(`document › ${method} ${path} › is ${operationId}, of the tag animals, with the key`, () => {
-    const operation = getOperation(method, path);
-    assert.equal(operation.operationId, operationId);
-    assert.deepEqual(operation.tags, ['animals']);
-    assert.equal(operation.security, undefined, 'the security of the document holds');
-  });
+const CREATE_ERRORS = [
+  ...(['bad_request', 'forbidden', 'gone', 'payload_too_large'] as const),
+  ...(['unsupported_media_type', 'idempotency_key_reused'] as const),
+];
 
-  test(`document › the statuses of ${operationId} › are those of the interface and default`, () => {
-    const responses = getResponses(method, path);
-    assert.deepEqual(Object.keys(responses), statuses);
-    for (const [status, { content }] of Object.entries(responses)) {
-      const name = status.startsWith('2') ? schema : 'Error';
-      const $ref = `#/components/schemas/${name}`;
-      assert.deepEqual(content['application/json'].schema, { $ref }, status);
-    }
-  });
+/** The operations of the interface: their parameters, their declared errors, and all codes of errors. */
+const OPERATIONS = {
+  'get /pets': {
+    operation: { operationId: 'listPets' },
+    parameters: ['limit in query', 'status in query', 'cursor in query'],
+    success: ['200', 'Pets'],
+    declared: { 401: 'Unauthorized' },
+    codes: ['bad_request'],
+  },
+  'post /pets': {
+    operation: { operationId: 'createPet' },
+    parameters: ['Idempotency-Key in header'],
+    success: ['201', 'Pet'],
+    declared: { 400: 'BadRequest', 401: 'Unauthorized' },
+    codes: CREATE_ERRORS,
+  },
+  'get /pets/{petId}': {
+    operation: { operationId: 'getPet', deprecated: true, 'x-deprecated-sunset': '2030-12-05' },
+    parameters: ['petId in path, required'],
+    success: ['200', 'Pet'],
+    declared: { 401: 'Unauthorized', 404: 'NotFound' },
+    codes: ['not_found', 'gone'],
+  },
+} as const;
 
-  test(`document › the errors of ${operationId} › have an example for each code, under its status`, () => {
-    const responses = getResponses(method, path);
-    const documented = Object.entries(responses).flatMap(([declared, { content }]) =>
-      Object.values(content['application/json'].examples ?? {})
-        .filter(() => !declared.startsWith('2'))
-        .map(({ value }) => {
-          assert.equal(value.status, STATUS_OF[value.code]);
-          if (declared !== 'default') assert.equal(String(value.status), declared);
-          return value.code;
-        }),
-    );
-    const always = [
-      'request_timeout',
-      'rate_limited',
-      'headers_too_large',
-      'internal_error',
-      'unavailable',
-    ];
-    assert.deepEqual(documented.toSorted(), [...codes, ...always].toSorted());
-  });
+const operations: [string, DocumentOperation][] = Object.entries(
+  document.paths as Record<string, Record<string, DocumentOperation>>,
+).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]): [string, DocumentOperation] => [
+    `${method} ${path}`,
+    operation,
+  ]),
+);
+
+function getOperation(name: keyof typeof OPERATIONS): DocumentOperation {
+  return Object.fromEntries(operations)[name] as DocumentOperation;
 }
 
-test('document › the responses that the interface names › are shared by the operations', () => {
-  const { responses } = document.components;
-  assert.deepEqual(Object.keys(responses).toSorted(), ['BadRequest', 'NotFound', 'Unauthorized']);
-  for (const [method, path, status, name] of [
-    ['get', '/pets', 401, 'Unauthorized'],
-    ['post', '/pets', 400, 'BadRequest'],
-    ['post', '/pets', 401, 'Unauthorized'],
-    ['get', '/pets/{petId}', 401, 'Unauthorized'],
-    ['get', '/pets/{petId}', 404, 'NotFound'],
-  ] as const) {
-    const $ref = `#/components/responses/${name}`;
-    assert.deepEqual(getOperation(method, path).responses[status], { $ref });
-  }
-  for (const { errors } of OPERATIONS) {
-    for (const { code, description } of errors) {
-      const texts = Object.values(responses).filter(
-        ({ content }) => code in (content['application/json'].examples ?? {}),
-      );
-      if (description !== undefined)
-        assert.deepEqual(
-          texts.map((it) => it.description),
-          [description],
-        );
-    }
-  }
+test('document › its operations › are those of the interface, as they are served, and no more', () => {
+  const names = operations.map(([name]) => name).toSorted();
+  assert.deepEqual(names, Object.keys(OPERATIONS).toSorted());
+  assert.deepEqual(names, [...new Set(routes)].toSorted());
+  assert.deepEqual(Object.keys(shared).toSorted(), ['BadRequest', 'NotFound', 'Unauthorized']);
 });
+
+for (const [name, expected] of Object.entries(OPERATIONS)) {
+  const { responses, parameters = [], ...members } = getOperation(name as 'get /pets');
+  const { summary, description, requestBody, ...operation } = members;
+
+  test(`document › ${name} › has the name, the tag and the parameters of the interface`, () => {
+    // Without a security of its own, that of the document holds.
+    assert.deepEqual(operation, { tags: ['animals'], ...expected.operation });
+    assert.deepEqual(
+      parameters.map(
+        ({ name, in: place, required }) => `${name} in ${place}${required ? ', required' : ''}`,
+      ),
+      expected.parameters,
+    );
+  });
+
+  test(`document › ${name} › has the answers of the interface, and an example of each error`, () => {
+    const [success, schema] = expected.success;
+    assert.deepEqual(
+      Object.keys(responses).toSorted(),
+      [success, ...Object.keys(expected.declared), 'default'].toSorted(),
+    );
+    const documented: string[] = [];
+    for (const [status, response] of Object.entries(responses)) {
+      const declared = Object(expected.declared)[status];
+      if (declared) assert.deepEqual(response, { $ref: `#/components/responses/${declared}` });
+      const { content }: DocumentResponse = declared ? shared[declared] : response;
+      const { schema: described, examples = {} } = content['application/json'];
+      const $ref = `#/components/schemas/${status === success ? schema : 'Error'}`;
+      assert.deepEqual(described, { $ref }, status);
+      if (status === success) continue;
+      for (const { value } of Object.values(examples)) {
+        assert.equal(value.status, STATUS_OF[value.code]);
+        if (declared) assert.equal(String(value.status), status);
+        documented.push(value.code);
+      }
+    }
+    assert.deepEqual(documented.toSorted(), [...expected.codes, ...ALWAYS].toSorted());
+  });
+}
 
 test('document › the codes of the errors › are all published, each with one status', () => {
   assert.deepEqual(Object.keys(ERRORS).toSorted(), Object.keys(STATUS_OF).toSorted());
@@ -236,51 +190,21 @@ test('the message of an error › that has a limit in it › has the limit that 
   assert.ok(ERRORS.request_timeout.message.endsWith(` ${times}`));
 });
 
-test('document › only getPet › is deprecated, with its sunset', () => {
-  const get = getOperation('get', '/pets/{petId}');
-  assert.equal(get.deprecated, true);
-  assert.equal(get['x-deprecated-sunset'], '2030-12-05');
-  for (const method of ['get', 'post']) {
-    assert.equal(getOperation(method, '/pets').deprecated, undefined);
-    assert.equal(getOperation(method, '/pets')['x-deprecated-sunset'], undefined);
-  }
-});
-
-test('document › listPets › has the parameters of the interface, and the cursor as beta', () => {
-  const parameters = getOperation('get', '/pets').parameters ?? [];
-  const rows = parameters.map(({ name, in: place, required }) => [name, place, required ?? false]);
-  assert.deepEqual(rows, [
-    ['limit', 'query', false],
-    ['status', 'query', false],
-    ['cursor', 'query', false],
-  ]);
-  const text = parameters.map((parameter) => JSON.stringify(parameter));
-  assert.match(text[0] ?? '', /"type":"integer"/);
-  assert.match(text[0] ?? '', /"minimum":1,"maximum":100,"default":20/);
-  assert.deepEqual(Object(parameters[1]).schema, { $ref: '#/components/schemas/PetStatus' });
-  assert.equal(Object(parameters[1]).description, 'Filters by availability status.');
-  assert.equal(Object(parameters[2])['x-stability'], 'beta');
-});
-
-test('document › createPet › has the Idempotency-Key as beta, and optional', () => {
-  const parameters = getOperation('post', '/pets').parameters ?? [];
-  assert.equal(parameters.length, 1);
-  const { name, in: place, required, ...rest } = parameters[0] ?? {};
-  assert.deepEqual([name, place, required ?? false], ['Idempotency-Key', 'header', false]);
-  assert.equal(Object(rest)['x-stability'], 'beta');
-  assert.match(JSON.stringify(rest), /"minLength":1,"maxLength":255/);
-});
-
-test('document › getPet › has the petId of the interface, and createPet a body that is required', () => {
-  const [petId] = getOperation('get', '/pets/{petId}').parameters ?? [];
-  const { name, in: place, required } = petId ?? {};
-  assert.deepEqual([name, place, required], ['petId', 'path', true]);
+test('document › its parameters and the body of a create › have the bounds of the interface', () => {
+  const [limit, status, cursor] = getOperation('get /pets').parameters ?? [];
+  const { description, ...bounds } = Object(limit).schema;
+  assert.deepEqual(bounds, { type: 'integer', minimum: 1, maximum: 100, default: 20 });
+  assert.deepEqual(Object(status).schema, { $ref: '#/components/schemas/PetStatus' });
+  assert.equal(status?.description, 'Filters by availability status.');
+  assert.equal(cursor?.['x-stability'], 'beta');
+  const [petId] = getOperation('get /pets/{petId}').parameters ?? [];
   assert.match(JSON.stringify(petId), /"type":"integer","format":"int64"/);
   assert.match(served, /"minimum":1,"maximum":9223372036854775807\}/, 'no double has rounded it');
-  const { required: isRequired, content } = Object(getOperation('post', '/pets').requestBody);
-  assert.equal(isRequired, true);
-  const { schema } = content['application/json'];
-  assert.deepEqual(schema, { $ref: '#/components/schemas/NewPet' });
+  const { parameters = [], requestBody } = getOperation('post /pets');
+  assert.match(JSON.stringify(parameters), /"minLength":1,"maxLength":255/);
+  const { required, content } = Object(requestBody);
+  assert.equal(required, true);
+  assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/NewPet' });
 });
 
 for (const [name, members, required] of [
@@ -344,13 +268,6 @@ for (const [what, options, sent, server] of [
   });
 }
 
-test('document › its server with one Host after another › is of the Host of each request', async () => {
-  for (const host of ['one.example', 'two.example', 'one.example']) {
-    const answer = await send(port, { path: '/openapi.json', headers: { host } });
-    assert.equal(JSON.parse(answer.body).servers[0].url, `http://${host}/v1`);
-  }
-});
-
 test('document › its server with a Host that is no plain address › is relative', async () => {
   const hosts = ["a'b", 'a;b', '$(id)', '$&', 'a%20b', '1.2.3.4.5', 'a:99999', '[::1::]'];
   for (const host of hosts) {
@@ -377,12 +294,12 @@ test('document › what is beta › says so in its description', () => {
 });
 
 test('document › what the interface does not have › is beta, and what it has is not', () => {
-  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-  const responses = operations.flatMap(({ responses }) => Object.entries(responses));
+  const described = operations.map(([, operation]) => operation);
+  const responses = described.flatMap((one) => Object.entries(one.responses));
   const named = [...findParts(document)].flatMap(({ headers, links }) =>
     Object.entries({ ...Object(headers), ...Object(links) }),
   );
-  const parameters = operations.flatMap(({ parameters = [] }) =>
+  const parameters = described.flatMap(({ parameters = [] }) =>
     parameters.map((parameter) => [String(parameter.name), parameter] as const),
   );
   const ours = ['default', 'cursor', 'Idempotency-Key', ...named.map(([name]) => name)];
@@ -390,31 +307,17 @@ test('document › what the interface does not have › is beta, and what it has
     const expected = ours.includes(name) ? 'beta' : undefined;
     assert.equal(Object(part)['x-stability'], expected, name);
   }
-  for (const part of [...operations, ...Object.values(schemas)]) {
-    assert.ok(!('x-stability' in part));
+  for (const part of [...described, ...Object.values(schemas)]) {
+    assert.ok(!('x-stability' in Object(part)));
   }
-  assert.ok(!('maxItems' in Object(schemas.Pets)), 'the interface bounds a page by limit alone');
-});
-
-test('document › the header texts › have a maxLength', () => {
-  const headers = [...findParts(document)].flatMap(({ headers }) =>
-    Object.entries(Object(headers)),
-  );
-  assert.ok(headers.length > 0);
-  for (const [name, header] of headers) {
-    const { type, maxLength } = Object(header).schema;
-    assert.ok(type !== 'string' || maxLength > 0, name);
-  }
+  assert.ok(!('maxItems' in schemas.Pets), 'the interface bounds a page by limit alone');
 });
 
 test('document › requests of its examples and first values › are answered with the success', async () => {
   await using app = await startTestApp();
-  for (const [method, path, status] of [
-    ['post', '/pets', 201],
-    ['get', '/pets', 200],
-    ['get', '/pets/{petId}', 200],
-  ] as const) {
-    const { parameters = [], requestBody } = getOperation(method, path);
+  for (const name of ['post /pets', 'get /pets', 'get /pets/{petId}'] as const) {
+    const [method, path = ''] = name.split(' ');
+    const { parameters = [], requestBody } = getOperation(name);
     const values = parameters.map((parameter) => {
       const { name, in: place, example, schema } = Object(parameter);
       const value = example ?? schema.default ?? schemas[schema.$ref?.split('/').at(-1)]?.enum?.[0];
@@ -423,7 +326,7 @@ test('document › requests of its examples and first values › are answered wi
     const inPlace = (wanted: string) => values.filter(({ place }) => place === wanted);
     const query = new URLSearchParams(inPlace('query').map(({ name, value }) => [name, value]));
     const answer = await send(app.port, {
-      method: method.toUpperCase(),
+      method: method?.toUpperCase() ?? '',
       path: `/v1${path.replace(/\{(\w+)\}/, () => inPlace('path')[0]?.value)}?${query}`,
       headers: {
         ...app.authorization,
@@ -433,7 +336,7 @@ test('document › requests of its examples and first values › are answered wi
         body: JSON.stringify(Object(requestBody).content['application/json'].example),
       }),
     });
-    assert.equal(answer.status, status, answer.body);
+    assert.equal(String(answer.status), OPERATIONS[name].success[0], answer.body);
   }
 });
 

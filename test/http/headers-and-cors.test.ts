@@ -80,22 +80,13 @@ test('headers › an answer › does not name the software', async () => {
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-for (const id of [
-  'a',
-  'trace-1',
-  '00-4bf92f3577b34da6a3ce929d0e0e4736-01',
-  'A_b.c-9',
-  'x'.repeat(128),
-]) {
+for (const id of ['a', 'A_b.c-9', 'x'.repeat(128)]) {
   test(`X-Request-Id › ${id.slice(0, 40)} › is taken over, also by an error`, async () => {
-    const headers = { 'x-request-id': id };
-    const opened = await send(port, {
-      path: '/v1/pets',
-      headers: { ...headers, ...authorization },
-    });
-    assert.equal(opened.headers['x-request-id'], id);
-    const refused = await send(port, { path: '/v1/pets', headers });
-    assert.equal(refused.headers['x-request-id'], id);
+    for (const credential of [authorization, {}]) {
+      const headers = { 'x-request-id': id, ...credential };
+      const answer = await send(port, { path: '/v1/pets', headers });
+      assert.equal(answer.headers['x-request-id'], id);
+    }
   });
 }
 

@@ -35,13 +35,8 @@ function post(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promi
 
 /** Asserts that both are the 201 of one pet, the first as it was added, the other as a replay. */
 function assertReplay(answer: Answer, first: Answer): void {
-  assertSame(answer, first);
   assert.equal(answer.headers['idempotency-replayed'], 'true');
   assert.equal(first.headers['idempotency-replayed'], undefined);
-}
-
-/** Asserts that both are the 201 of one pet. */
-function assertSame(answer: Answer, first: Answer): void {
   assertJson(answer, 201);
   assertJson(first, 201);
   assert.equal(answer.body, first.body);
@@ -57,35 +52,21 @@ test('Idempotency-Key › the same pet again › has the same answer and adds no
   assert.equal(JSON.parse((await post(nextKey())).body).id, id + 1);
 });
 
-for (const [what, body] of [
-  ['with white space', ' { "name" : "Rex" ,\n "categoryId" : 3 } '],
-  ['in another order', '{"categoryId":3,"name":"Rex"}'],
-  ['with other members', '{"id":9,"name":"Rex","categoryId":3,"tag":null}'],
-  ['with escapes', '{"n\\u0061me":"R\\u0065x","categoryId":3}'],
-  ['with the number written otherwise', '{"name":"Rex","categoryId":30e-1}'],
-] as const) {
-  test(`Idempotency-Key › the same pet ${what} › has the same answer`, async () => {
-    const key = nextKey();
-    const first = await post(key);
-    assertReplay(await post(key, body), first);
-  });
-}
+test('Idempotency-Key › the same pet written otherwise › has the same answer', async () => {
+  const key = nextKey();
+  const first = await post(key);
+  const body = '{"categoryId":30e-1, "n\\u0061me":"R\\u0065x","tag":null}';
+  assertReplay(await post(key, body), first);
+});
 
-for (const body of [
-  '{"name":"Mia","categoryId":3}',
-  '{"name":"Rex ","categoryId":3}',
-  '{"name":"Rex","categoryId":4}',
-  '{"name":"Rex","categoryId":3,"status":"sold"}',
-]) {
-  test(`Idempotency-Key › after Rex the pet ${body} › answers 422 and keeps the first`, async () => {
-    const key = nextKey();
-    const first = await post(key);
-    const answer = await post(key, body);
-    assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
-    assert.equal(answer.headers.location, undefined);
-    assertReplay(await post(key), first);
-  });
-}
+test('Idempotency-Key › another pet › answers 422 and keeps the first', async () => {
+  const key = nextKey();
+  const first = await post(key);
+  const answer = await post(key, '{"name":"Mia","categoryId":3}');
+  assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
+  assert.equal(answer.headers.location, undefined);
+  assertReplay(await post(key), first);
+});
 
 test('Idempotency-Key › sent first with a body that is wrong › is free', async () => {
   const key = nextKey();
@@ -94,14 +75,11 @@ test('Idempotency-Key › sent first with a body that is wrong › is free', asy
 });
 
 test('Idempotency-Key › of another API key › is independent', async () => {
-  const other = await addKey(service.store, { environment: 'staging' });
+  const other = `Bearer ${await addKey(service.store, { environment: 'staging' })}`;
   const key = nextKey();
   const first = await post(key);
-  const mia = '{"name":"Mia","categoryId":3}';
-  const second = await post(key, mia, { authorization: `Bearer ${other}` });
+  const second = await post(key, '{"name":"Mia","categoryId":3}', { authorization: other });
   assertJson(second, 201);
-  assert.notEqual(second.headers.location, first.headers.location);
-  assertReplay(await post(key, mia, { authorization: `Bearer ${other}` }), second);
   assertReplay(await post(key), first);
 });
 
@@ -111,9 +89,7 @@ test('Idempotency-Key › after 24 hours and not before › is free', async () =
   now += IDEMPOTENCY_MS - 1;
   assertReplay(await post(key), first);
   now += 1;
-  const second = await post(key, '{"name":"Mia","categoryId":3}');
-  assertJson(second, 201);
-  assert.notEqual(second.headers.location, first.headers.location);
+  assertJson(await post(key, '{"name":"Mia","categoryId":3}'), 201);
 });
 
 for (const key of ['x', '!', '~', '"8e03978e-40d5"', 'a,b', 'x'.repeat(255)]) {

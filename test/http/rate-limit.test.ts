@@ -13,12 +13,9 @@ const PER_SECOND = 2;
 const BURST = 3;
 const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
-/** A limiter by this clock; the time stands still, unless the clock goes on. */
-function createLimiter(getNow = () => 0) {
-  return createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST }, getNow);
-}
-
-const service = await startTestApp({ rateLimiter: createLimiter() });
+/** For this limiter the time stands still. */
+const rateLimiter = createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST }, () => 0);
+const service = await startTestApp({ rateLimiter });
 after(() => service[Symbol.asyncDispose]());
 const { port, store } = service;
 
@@ -54,26 +51,6 @@ describe('rate limit', { concurrency: true }, () => {
     }
     // A timer may end a part of a millisecond early.
     assert.ok(performance.now() - sentAt > LIMITS.REFUSE_MS - 2, 'refused at once');
-  });
-
-  test('rate limit › after a refusal › passes as much as its time brings, and not more than a burst', async () => {
-    let now = 0;
-    await using clocked = await startTestApp({ rateLimiter: createLimiter(() => now) });
-    const sent = { path: '/v1/pets', headers: clocked.authorization };
-    const countPassed = async () => {
-      const sending = Array.from({ length: BURST + 1 }, () => send(clocked.port, sent));
-      return (await Promise.all(sending)).filter(({ status }) => status === 200).length;
-    };
-    assert.equal(await countPassed(), BURST);
-    for (const [ms, expected] of [
-      [499, 0],
-      [1, 1],
-      [1_000, PER_SECOND],
-      [60_000, BURST],
-    ] as const) {
-      now += ms;
-      assert.equal(await countPassed(), expected);
-    }
   });
 
   test('rate limit › two keys › do not share it', async () => {
@@ -142,16 +119,6 @@ describe('rate limit', { concurrency: true }, () => {
         assertJson(answer, 200);
         assert.equal(answer.headers.ratelimit, undefined);
       }
-    }
-  });
-
-  test('rate limit › not set › limits nothing and adds no header', async () => {
-    await using free = await startTestApp({ rateLimiter: createRateLimiter({}) });
-    for (let count = 0; count < 200; count += 1) {
-      const answer = await send(free.port, { path: '/v1/pets', headers: free.authorization });
-      assertJson(answer, 200);
-      assert.equal(answer.headers.ratelimit, undefined);
-      assert.equal(answer.headers['ratelimit-policy'], undefined);
     }
   });
 });

@@ -30,14 +30,8 @@ const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 const accepted = new Map<number | undefined, Socket>();
 service.app.server.on('connection', (socket) => accepted.set(socket.remotePort, socket));
 
-interface Ending {
-  readonly text: string;
-  readonly readBytes: number;
-  readonly ms: number;
-}
-
 /** Sends the head and then parts for as long as the server takes them, also after its answer. */
-async function sendWithoutEnd(head: string, part: Buffer): Promise<Ending> {
+async function sendWithoutEnd(head: string, part: Buffer) {
   const start = performance.now();
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   let text = '';

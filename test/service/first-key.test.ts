@@ -10,11 +10,12 @@ import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 import { disposable } from '../support/disposable.ts';
 
+const database = 'sqlite::memory:';
+const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
+
 test('ensureFirstKey › the only key has expired › says how to make one, and makes none', async (t) => {
-  const database = 'sqlite::memory:';
   await using store = disposable(await openStore(database, { create: true }));
   await store.keys.add(createNewKey({ expiresAt: 1 }));
-  const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
   t.mock.property(process, 'argv', ['node', "/opt/Ann's or Ben's/bin.js"]);
   const { notes, secret } = await ensureFirstKey(options, 8080, store);
   const command = String.raw`'/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`;
@@ -24,9 +25,7 @@ test('ensureFirstKey › the only key has expired › says how to make one, and 
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
-  const database = 'sqlite::memory:';
   await using store = disposable(await openStore(database, { create: true }));
-  const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
   const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store)));
   const [secret = '', ...others] = printed.flatMap((announcement) => announcement.secret ?? []);
   assert.deepEqual(others, []);
@@ -44,9 +43,7 @@ test('ensureFirstKey › of two processes at once › prints and leaves one key'
 });
 
 test('ensureFirstKey › a store that cannot tell of other processes › prints the key', async () => {
-  const database = 'sqlite::memory:';
   await using store = disposable(await openStore(database, { create: true }));
-  const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
   let calls = 0;
   const list = async () => {
     calls += 1;
@@ -59,9 +56,8 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
 });
 
 test('ensureFirstKey › every address is listened on › prints an address to call', async () => {
-  const database = 'sqlite::memory:';
   await using store = disposable(await openStore(database, { create: true }));
-  const options = { environment: 'staging', host: '0.0.0.0', database } as ServeOptions;
-  const { secret } = await ensureFirstKey(options, 8080, store);
+  const everywhere = { ...options, host: '0.0.0.0' };
+  const { secret } = await ensureFirstKey(everywhere, 8080, store);
   assert.match(secret ?? '', / http:\/\/127\.0\.0\.1:8080\/v1\/pets$/);
 });
