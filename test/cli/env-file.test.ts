@@ -42,32 +42,18 @@ describe('--env-file', { concurrency: 2 }, () => {
     }
   });
 
-  for (const [what, file, line] of [
-    [
-      'no file',
-      'none.env',
-      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: none.env`,
-    ],
-    [
-      'a folder',
-      '.',
-      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: .`,
-    ],
-    [
-      'a mistyped variable',
-      'mistyped.env',
-      'no option has the variable PETSTORE_DATABAS: did you mean PETSTORE_DATABASE?',
-    ],
-  ] as const) {
-    test(`--env-file › ${what} › exits with 2 and one line`, async () => {
-      await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n');
-      const env = { PETSTORE_ENV_FILE: file };
-      assertRefused(await runCommand(['keys', 'list'], { cwd, env }), 2, line);
-    });
-  }
+  test('--env-file › a mistyped variable › exits with 2 and one line', async () => {
+    const env = {
+      PETSTORE_ENV_FILE: await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n'),
+    };
+    const line = 'no option has the variable PETSTORE_DATABAS: did you mean PETSTORE_DATABASE?';
+    assertRefused(await runCommand(['keys', 'list'], { cwd, env }), 2, line);
+  });
 
   execFileSync('mkfifo', [join(cwd, 'pipe.env')]);
   for (const [what, file] of [
+    ['no file', 'none.env'],
+    ['a folder', '.'],
     ['a pipe', 'pipe.env'],
     ['a device', '/dev/null'],
   ] as const) {

@@ -1,44 +1,11 @@
-/** `petstore pets import`: what becomes of the ids of a file, and that an export can be brought back. */
+/** `petstore pets import`: what becomes of the ids of a file. */
 
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
-import { exportPets } from '../../src/cli/commands/export-pets.ts';
-import { importPets } from '../../src/cli/commands/import-pets.ts';
-import { newPet } from '../arbitraries.ts';
-import { ENGINES, openNewStore } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-
-const SILENT = { write: () => undefined };
-
-for (const engine of ENGINES.filter(({ persists }) => persists)) {
-  describe(`a round trip on ${engine.name}`, () => {
-    for (const ending of ['csv', 'json', 'ndjson']) {
-      test(`pets import › of an export to ${ending}, on ${engine.name} › is exported again as it was`, async () => {
-        await using first = await openNewStore(engine);
-        await using second = await openNewStore(engine);
-        const pets = fc.sample(newPet, 300).map((pet, index) => {
-          return { pet: { ...pet, id: BigInt(7 * index + 3) }, place: '' };
-        });
-        await first.store.pets.addAllWithIds(ReadableStream.from(pets), false);
-        const [file, again] = [1, 2].map((name) => join(first.folder, `${name}.${ending}`));
-        const write = (store: typeof first.store, target: string | undefined) =>
-          exportPets(store, { file: target }, new PassThrough(), SILENT);
-        await write(first.store, file);
-        const options = { database: second.address, file: file ?? '', keepIds: true };
-        await importPets(options, SILENT);
-        await importPets({ ...options, skipExisting: true }, SILENT);
-        await write(second.store, again);
-        assert.equal(await readFile(again ?? '', 'utf8'), await readFile(file ?? '', 'utf8'));
-        assert.equal((await second.store.pets.add({ name: 'Rex', categoryId: 1n })).id, 2097n);
-      });
-    }
-  });
-}
 
 describe('pets import', () => {
   const cwd = createProcessFolder();

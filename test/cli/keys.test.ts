@@ -10,41 +10,17 @@ import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, PATIENT } from '../support/postgres.ts';
-import {
-  assertRefused,
-  type Finished,
-  MAIN,
-  runProgram,
-  startProgram,
-} from '../support/program.ts';
-import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
+import { assertRefused, MAIN, runProgram, startProgram } from '../support/program.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
 const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
 const DAY_MS = 86_400_000;
 
-interface KeyRow {
-  readonly id: number;
-  readonly name: string;
-  readonly environment: string;
-  readonly may: string;
-  readonly state: string;
-  readonly created: string;
-  readonly expires: string | null;
-  readonly lastUsed: string | null;
-}
-
-interface KeyFolder extends TemporaryFolder {
-  /** Runs `keys …` to its end, which must be this status. */
-  readonly keys: (status: number, ...args: readonly string[]) => Promise<Finished>;
-  readonly list: () => Promise<KeyRow[]>;
-  /** What commands call the store. */
-  readonly store: string;
-}
-
-async function createKeyFolder(): Promise<KeyFolder> {
+async function createKeyFolder() {
   const folder = await createFolder();
   const cwd = folder.path;
+  /** Runs `keys …` to its end, which must be this status. */
   const keys = async (status: number, ...args: readonly string[]) => {
     const finished = await runCommand(['keys', ...args], { cwd });
     assert.equal(finished.status, status, finished.stderr);
@@ -54,7 +30,8 @@ async function createKeyFolder(): Promise<KeyFolder> {
     ...folder,
     keys,
     store: `sqlite:${cwd}/petstore.db`,
-    list: async () => JSON.parse((await keys(0, 'list', '--json')).stdout),
+    list: async (): Promise<Record<string, string>[]> =>
+      JSON.parse((await keys(0, 'list', '--json')).stdout),
   };
 }
 
@@ -81,7 +58,7 @@ describe('keys', { concurrency: 2 }, () => {
 
     const [first] = await folder.list();
     const [second] = await shop.list();
-    const { created, ...rest } = first ?? { created: '' };
+    const { created = '', ...rest } = first ?? {};
     assert.deepEqual(rest, {
       ...{ id: 1, name: 'ci', environment: 'staging', may: 'read and add', state: 'active' },
       ...{ expires: null, lastUsed: null },

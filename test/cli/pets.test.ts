@@ -3,30 +3,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
-import type { NewPet, Pet } from '../../src/pet.ts';
+import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
-import { createFolder, type TemporaryFolder } from '../support/temporary-folder.ts';
+import { createFolder } from '../support/temporary-folder.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 3n };
 
-interface PetFolder extends TemporaryFolder {
-  /** Runs `pets …` to its end; the line that names the store is left out. */
-  readonly pets: (...args: readonly string[]) => Promise<Printed>;
-  /** What the store has after all. */
-  readonly readAll: () => Promise<readonly Pet[]>;
-}
-
-interface Printed {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** A folder with a store of these pets. */
-async function createPetFolder(newPets: readonly NewPet[]): Promise<PetFolder> {
+async function createPetFolder(newPets: readonly NewPet[]) {
   const folder = await createFolder();
   const cwd = folder.path;
   const open = async () =>
@@ -37,7 +24,8 @@ async function createPetFolder(newPets: readonly NewPet[]): Promise<PetFolder> {
   }
   return {
     ...folder,
-    async pets(...args) {
+    /** Runs `pets …` to its end; the line that names the store is left out. */
+    async pets(...args: readonly string[]) {
       const { status, stdout, stderr } = await runCommand(['pets', ...args], { cwd });
       return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
     },
@@ -48,8 +36,8 @@ async function createPetFolder(newPets: readonly NewPet[]): Promise<PetFolder> {
   };
 }
 
-const done = (stdout: string, stderr: string): Printed => ({ status: 0, stdout, stderr });
-const failed = (status: number, line: string): Printed => ({
+const done = (stdout: string, stderr: string) => ({ status: 0, stdout, stderr });
+const failed = (status: number, line: string) => ({
   ...{ status, stdout: '' },
   stderr: `petstore: ${line}\n`,
 });

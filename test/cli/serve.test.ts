@@ -146,14 +146,6 @@ describe('serve', { concurrency: 2 }, () => {
     });
   }
 
-  test('serve › --seed, in memory › is a service with pets to try', async () => {
-    const args = ['--seed', '3', '--database', 'sqlite::memory:'];
-    await using service = await startService(args, { cwd });
-    const headers = { authorization: `Bearer ${service.key}` };
-    const answer = await fetch(`${service.url}/v1/pets`, { headers });
-    assert.equal(((await answer.json()) as unknown[]).length, 3);
-  });
-
   test('serve › --rehearse › a request gets the failure that it asks for', async () => {
     await using service = await startService([...inMemory, '--rehearse'], { cwd });
     const headers = { authorization: `Bearer ${service.key}`, prefer: 'status=503' };

@@ -1,7 +1,7 @@
 /** How `npm start` and all other scripts come to their Node, on machines with an old one and odd ones. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -22,12 +22,7 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 const folder = createProcessFolder();
 writeFileSync(join(folder, 'old-node.cjs'), OLD_NODE);
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly ended: Promise<{ status: number; signal: string; stdout: string; stderr: string }>;
-}
-
-function start(launcher: string, args: readonly string[], { isOld = false } = {}): Started {
+function start(launcher: string, args: readonly string[], { isOld = false } = {}) {
   const preload = isOld ? ['--require', join(folder, 'old-node.cjs')] : [];
   const child = spawn(process.execPath, [...preload, launcher, ...args], {
     ...{ timeout: MS_MAX, killSignal: 'SIGKILL' },

@@ -87,15 +87,6 @@ describe('log', { concurrency: 2 }, () => {
     assert.equal(stdout.split(key).length, 2);
   });
 
-  test('log › --log-level silent › prints none', async () => {
-    await using service = await startService([...inMemory, '--log-level', 'silent'], { cwd });
-    assert.equal(await ask(service.url, service.key), 200);
-    assert.equal(await ask(service.url, 'x'), 401);
-    service.process.kill('SIGTERM');
-    const { status, stderr } = await service.finished;
-    assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
-  });
-
   const skip = !HAS_TERMINAL && 'no `script` of Linux gives a terminal here';
   /** Node gives a terminal of a CI fewer colours. */
   const onTerminal = (rest = '') => {

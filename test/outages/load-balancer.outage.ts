@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
-import { type RunningService, runProgram, startService } from '../support/program.ts';
+import { type RunningService, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { exchange, getFreePort, openConnection, parseAnswer } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -22,7 +22,6 @@ import {
 } from './balancer.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
-const REVOKED_MS_MAX = 1_000;
 /** The longest delay of a log line. */
 const LOG_MS_MAX = 500;
 const CLIENTS = 4;
@@ -147,29 +146,6 @@ describe('load balancer', () => {
   test('load balancer › a body of 64 KiB › passes', async () => {
     const body = '{"name":"Rex","categoryId":1}'.padEnd(BODY_BYTES_MAX);
     assert.equal((await client.post(body)).status, 201);
-  });
-
-  test('load balancer › a key that is revoked › is refused by both replicas within a second', async () => {
-    const created = await runProgram(['keys', 'create', '--name', 'shop'], { cwd, env });
-    const key = created.stdout.trim();
-    const id = /^Key (\d+) /.exec(created.stderr)?.[1] ?? '';
-    const outside = new PetClient(balancer?.url ?? '', key);
-    const places = [outside, ...replicas.map(({ url }) => new PetClient(url, key))];
-    const ask = async () =>
-      Promise.all(places.map(async (place) => (await place.get('/v1/pets?limit=1')).status));
-    assert.deepEqual(await ask(), [200, 200, 200]);
-    let isRevoked = false;
-    const revoked = runProgram(['keys', 'revoke', id], { cwd, env }).finally(() => {
-      isRevoked = true;
-    });
-    // The key is in use all the time.
-    while (!isRevoked) await ask();
-    assert.equal((await revoked).status, 0);
-    const began = performance.now();
-    while (String(await ask()) !== '401,401,401') {
-      assert.ok(performance.now() - began < REVOKED_MS_MAX);
-    }
-    for (let count = 0; count < 10; count += 1) assert.deepEqual(await ask(), [401, 401, 401]);
   });
 
   /** The result of clients that add and list pets while a replica is stopped. */

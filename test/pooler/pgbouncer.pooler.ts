@@ -19,16 +19,11 @@ const FORGETS =
 /** What the service sends at its start without the parameter. */
 const IGNORE = { ignore_startup_parameters: 'statement_timeout, options' };
 
-interface Place {
-  /** Of one empty database. */
-  readonly direct: string;
-  readonly pooled: string;
-}
-
+/** An empty database, and its address through the pooler. */
 async function createPlace(
   t: TestContext,
   settings: Readonly<Record<string, string>> = {},
-): Promise<Place> {
+): Promise<{ direct: string; pooled: string }> {
   const database = await createTestDatabase();
   t.after(() => database[Symbol.asyncDispose]());
   const { address: direct } = database;

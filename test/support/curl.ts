@@ -5,16 +5,8 @@ import { promisify } from 'node:util';
 
 export const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
 
-export interface CurlAnswer {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** The answer to a line like `curl URL -H 'Name: value' -d BODY`; `$NAME` stands for a variable. */
-export async function runCurl(
-  line: string,
-  variables: Readonly<Record<string, string>> = {},
-): Promise<CurlAnswer> {
+export async function runCurl(line: string, variables: Readonly<Record<string, string>> = {}) {
   return HAS_CURL ? runInShell(line, variables) : sendLine(line, variables);
 }
 

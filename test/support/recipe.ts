@@ -18,19 +18,12 @@ const PETS = 205;
 const PAUSE_MS_MIN = 990;
 const RUN_MS_MAX = 50_000;
 
-interface Ran {
-  readonly stdout: string;
-  readonly stderr: string;
-  /** The names of the pets, in the order of their ids, from 1 on. */
-  readonly names: readonly string[];
-}
-
 /**
  * Runs a recipe. The answer to its first create is lost after the pet was added, its second request is
  * answered 503, and two requests are answered 429 by the rate limit. It must send them again, when
- * Retry-After says, and the pet must be there once.
+ * Retry-After says, and the pet must be there once. `names` are the pets, in the order of their ids.
  */
-export async function runRecipe(command: string, args: readonly string[]): Promise<Ran> {
+export async function runRecipe(command: string, args: readonly string[]) {
   await using stack = new AsyncDisposableStack();
   let now = 0;
   const rateLimiter = createRateLimiter({ rateLimit: 3, rateLimitBurst: 3 }, () => now);
