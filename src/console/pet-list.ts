@@ -20,7 +20,8 @@ export class PetList {
   async showAddress(key = findKey()): Promise<void> {
     const address = new URLSearchParams(location.hash.slice(1));
     fillIn(this.#listForm, address);
-    const page = /^[1-9]\d*$/.test(address.get('page') ?? '') ? Number(address.get('page')) : 1;
+    const asked = Number(address.get('page'));
+    const page = asked > 0 && Number.isSafeInteger(asked) ? asked : 1;
     const cursor = address.get('cursor');
     if (page > 1 && cursor !== null) this.#pages.keepCursor(page, cursor);
     await this.#show(page, key).catch((error) => {

@@ -14,7 +14,7 @@ export class PetPages {
   /** What the form asked for when the cursors came. With other filters, or another limit, they lead elsewhere. */
   #asked = '';
   /** By the number of the page; the first one has none. */
-  #cursors = new Map<number, string | undefined>();
+  #cursors = new Map<number, string | undefined>([[1, undefined]]);
   /** What was read last: its page, and the id of its first pet. */
   #last = { page: 1, id: 0n };
   #reading = new AbortController();
@@ -32,8 +32,7 @@ export class PetPages {
   /** Reads the page, or the last page if there are fewer; before it the pages whose cursors it takes. */
   async read(page: number, key?: string): Promise<PetPage & { readonly page: number }> {
     const readPages = this.#startReadingPages(key);
-    let at = page;
-    while (!this.#cursors.has(at)) at -= 1;
+    let at = Math.max(...[...this.#cursors.keys()].filter((known) => known <= page));
     let found = await readPages(at);
     while (at < page && found.next !== undefined) {
       at += 1;

@@ -79,6 +79,20 @@ describe('console, list', { skip }, () => {
     assertClean(opened, service.url);
   });
 
+  for (const [hash, shown] of [
+    ['limit=7', 'Page 1: 20 pets'],
+    ['limit=100&page=99999999999999999999', 'Page 1: 100 pets'],
+    ['limit=100&page=999999999999999', 'Page 3: 25 pets'],
+  ] as const) {
+    test(`console, list › opened with #${hash} › shows a page`, async () => {
+      await using opened = await openConsole(browser, service);
+      const { page } = opened;
+      await page.goto('about:blank');
+      await page.goto(`${service.url}/console/#${hash}`);
+      await page.getByText(shown).waitFor();
+    });
+  }
+
   test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async () => {
     await using opened = await openConsole(browser, service);
     const { page } = opened;
