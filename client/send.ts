@@ -51,7 +51,8 @@ export async function send(
   const retries = checkRetries(asked);
   for (let tries = 1; ; tries += 1) {
     try {
-      return await sendOnce(client, call, tries);
+      signal?.throwIfAborted();
+      return await orAborted(sendOnce(client, call, tries), signal);
     } catch (error) {
       signal?.throwIfAborted();
       const ms = error instanceof PetstoreClientError ? findPauseMs(error, tries) : undefined;
@@ -121,6 +122,15 @@ function findPauseMs(error: PetstoreClientError, tries: number): number | undefi
   const ms = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
   // The random part keeps clients that were refused together from coming back together.
   return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
+}
+
+/** The work's result, which is not waited for after the signal: functions of the caller may never end. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = () => reject(signal?.reason);
+    signal?.addEventListener('abort', end, { once: true });
+    void work.then(resolve, reject).then(() => signal?.removeEventListener('abort', end));
+  });
 }
 
 /** Rejects with the signal's reason as soon as it ends the call. */

@@ -65,6 +65,19 @@ export const OPTION_SCENARIOS: Scenarios = {
     }
   },
 
+  'client › a key from a function that never ends › is not waited for after the signal': async (
+    place,
+  ) => {
+    const { client, baseUrl } = place;
+    const never = () => new Promise<string>(() => {});
+    const petstore = new client.PetstoreClient({ baseUrl, apiKey: never });
+    for (const ms of [50, 0]) {
+      const signal = AbortSignal.timeout(ms);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await fails(() => petstore.listPage({ signal }), { name: 'TimeoutError' });
+    }
+  },
+
   'client › an address that ends in a slash › is the same address': async (place) => {
     const { client, baseUrl, apiKey } = place;
     const petstore = new client.PetstoreClient({ baseUrl: `${baseUrl}/`, apiKey });
