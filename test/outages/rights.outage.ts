@@ -75,6 +75,14 @@ test('rights › on each column in place of the table › are enough to serve', 
   await store.close();
 });
 
+test('rights › without usage of the schema › ends the start with 1 and where the rights are', async () => {
+  await asOwner('revoke usage on schema public from public, petstore');
+  const line =
+    'the database has no schema that this user may use: see the rights in docs/postgresql.md';
+  assertRefused(await serve(), 1, line);
+  await asOwner('grant usage on schema public to public, petstore');
+});
+
 test('rights › only to select › is enough to read, and a start names every grant', async () => {
   await asOwner(`revoke all on ${TABLES} from petstore; grant select on ${TABLES} to petstore`);
   assertRefused(

@@ -29,7 +29,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
     INVALID_STATEMENT_NAME,
     'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
   ],
-  ['3F000', 'has no schema to make tables in'],
+  ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
   [
     INSUFFICIENT_PRIVILEGE,
     'does not let this user do what is needed: see the rights in docs/postgresql.md',
