@@ -192,22 +192,13 @@ function parsePetStatus(value: unknown): PetStatus {
 
 /** The pet as JSON text. JSON.stringify refuses a bigint, so the digits are written here. */
 export function toPetJson(pet: Pet): string {
-  return `{"id":${pet.id}${toMembers(pet)}}`;
-}
-
-/** As {@link toPetJson}, of a pet without an id. */
-export function toNewPetJson(newPet: NewPet): string {
-  return `{${toMembers(newPet).slice(1)}}`;
-}
-
-function toMembers(pet: NewPet): string {
-  let json = '';
+  let json = `{"id":${pet.id}`;
   for (const { name, kind } of NEW_PET_FIELDS) {
     const value = pet[name];
     if (value === undefined) continue;
     json += `,"${name}":${kind === 'int64' ? value : JSON.stringify(value)}`;
   }
-  return json;
+  return `${json}}`;
 }
 
 export function int64(description: string) {
