@@ -1,8 +1,9 @@
 /** Pets from CSV (RFC 4180), and to CSV. */
 
+import { PetstoreError } from './error.ts';
 import { JsonNumber } from './json.ts';
 import { NEW_PET_FIELDS, type Pet } from './pet.ts';
-import { createLineError, type ParseRow, type PetRow, splitRows, toPetRow } from './rows.ts';
+import { createRowError, type PetRow, splitRows } from './rows.ts';
 
 const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
@@ -23,24 +24,23 @@ function quoteCell(text: string): string {
 }
 
 /**
- * The pets in the rows below the header; blank rows are left out.
+ * The rows below the header; blank rows are left out.
  *
  * @throws RowError for a wrong header, and at a wrong quote, behind which no row can be told.
  */
-export async function* readCsv<Parsed>(
+export async function* readCsv(
   pieces: AsyncIterable<string> | Iterable<string>,
-  parse: ParseRow<Parsed>,
-): AsyncGenerator<PetRow<Parsed>> {
+): AsyncGenerator<PetRow> {
   let cell: RegExp | undefined;
   let columns: Columns | undefined;
-  for await (const { line, text } of splitRows(pieces, true)) {
+  for await (const { place, text } of splitRows(pieces, true)) {
     const row = text.replace(/\r$/, '');
     cell ??= createCellPattern(findDelimiter(row));
-    const cells = splitCells(line, row, cell);
-    if (columns === undefined) columns = parseHeader(line, cells.map(toFieldName));
-    else yield toCsvPetRow(columns, line, cells, parse);
+    const cells = splitCells(place, row, cell);
+    if (columns === undefined) columns = parseHeader(place, cells.map(toFieldName));
+    else yield toCellRow(place, cells, columns);
   }
-  if (columns === undefined) parseHeader(1, []);
+  if (columns === undefined) parseHeader('line 1', []);
 }
 
 /** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
@@ -64,53 +64,47 @@ function createCellPattern(delimiter: string): RegExp {
   return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^${delimiter}"]*))(${delimiter}|$)`, 'gy');
 }
 
-function splitCells(line: number, row: string, pattern: RegExp): string[] {
+function splitCells(place: string, row: string, pattern: RegExp): string[] {
   const cells: string[] = [];
   for (const [, quoted, plain = '', delimiter] of row.matchAll(pattern)) {
     cells.push(quoted?.replaceAll('""', '"') ?? plain);
     if (delimiter === '') return cells;
   }
-  throw createLineError(line, 'a cell with a quote in it must be quoted, and its quotes doubled');
+  throw createRowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
-/** The number of columns, and the fields of a pet that have one, with its index. */
-interface Columns {
-  readonly count: number;
-  readonly fields: readonly (Column & { readonly index: number })[];
-}
+/** The column of each cell; undefined if it is no field of a pet. */
+type Columns = readonly (Column | undefined)[];
 
 /** @throws RowError when a column is missing or given twice. */
-function parseHeader(line: number, cells: readonly string[]): Columns {
+function parseHeader(place: string, cells: readonly string[]): Columns {
   const seen = new Set<string>();
   for (const cell of cells) {
     // Spreadsheets may add columns without a name.
     if (cell !== '' && seen.has(cell))
-      throw createLineError(line, `the column "${cell}" is given twice`);
+      throw createRowError(place, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
   const missing = COLUMNS.find(({ name, optional }) => !optional && !seen.has(name));
-  if (missing) throw createLineError(line, `the header must have the column "${missing.name}"`);
-  const fields = COLUMNS.filter(({ name }) => seen.has(name)).map((field) => ({
-    ...field,
-    index: cells.indexOf(field.name),
-  }));
-  return { count: cells.length, fields };
+  if (missing) throw createRowError(place, `the header must have the column "${missing.name}"`);
+  return cells.map((cell) => COLUMNS.find(({ name }) => name === cell));
 }
 
-/** The row that starts at that line; an empty cell of an optional field is an absent one. */
-function toCsvPetRow<Parsed>(
-  { count, fields }: Columns,
-  line: number,
-  cells: readonly string[],
-  parse: ParseRow<Parsed>,
-): PetRow<Parsed> {
-  if (cells.length !== count) {
-    return createLineError(line, `must have ${count} cells, as the header, not ${cells.length}`);
-  }
-  const members = fields.map(({ name, kind, optional, index }) => {
-    const cell = cells[index] ?? '';
-    if (optional && cell === '') return [name, undefined];
-    return [name, kind === 'int64' ? new JsonNumber(cell) : cell];
-  });
-  return toPetRow(`line ${line}`, (place) => parse(Object.fromEntries(members), place));
+/** The row at that place; an empty cell of an optional field is an absent one. */
+function toCellRow(place: string, cells: readonly string[], columns: Columns): PetRow {
+  const read = () => {
+    const { length } = columns;
+    if (cells.length !== length) {
+      const reason = `must have ${length} cells, as the header, not ${cells.length}`;
+      throw new PetstoreError('bad_request', reason);
+    }
+    const members: Record<string, unknown> = {};
+    for (const [index, column] of columns.entries()) {
+      const cell = cells[index] ?? '';
+      if (column === undefined || (column.optional && cell === '')) continue;
+      members[column.name] = column.kind === 'int64' ? new JsonNumber(cell) : cell;
+    }
+    return members;
+  };
+  return { place, read };
 }

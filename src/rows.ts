@@ -2,7 +2,6 @@
 
 import { PetstoreError } from './error.ts';
 import { parseJson } from './json.ts';
-import type { NewPet } from './pet.ts';
 
 /** The longest row. It bounds the memory that a file without line ends can take. */
 const ROW_BYTES_MAX = 65_536;
@@ -12,14 +11,18 @@ const NOT_BLANK = /[^ \t\r]/;
 /** Why a row is no pet; the message names the place of the row. */
 export class RowError extends PetstoreError {}
 
-/** Makes a pet of the value of a row, which stands at that place of its file, such as "line 3". */
-export type ParseRow<Parsed> = (value: unknown, place: string) => Parsed;
+/** A row of a file of pets. */
+export interface PetRow {
+  /** Where it stands, such as "line 3". */
+  readonly place: string;
+  /** What a parser of pets takes. @throws PetstoreError when the row has no such value. */
+  readonly read: () => unknown;
+}
 
-export type PetRow<Parsed = NewPet> = Parsed | RowError;
-
-/** A row without its line end, and the line where it starts. */
+/** A row without its line end. */
 interface TextRow {
-  readonly line: number;
+  /** The line where it starts, such as "line 3". */
+  readonly place: string;
   readonly text: string;
 }
 
@@ -60,30 +63,31 @@ export async function* splitRows(
 function toTextRow(line: number, text: string): TextRow {
   // A UTF-16 unit is at most 3 bytes of UTF-8, so the bytes of a short row are not counted.
   const isShort = text.length * 3 <= ROW_BYTES_MAX;
-  if (isShort || new TextEncoder().encode(text).length <= ROW_BYTES_MAX) return { line, text };
-  throw createLongRowError(line);
+  if (!isShort && new TextEncoder().encode(text).length > ROW_BYTES_MAX) {
+    throw createLongRowError(line);
+  }
+  return { place: `line ${line}`, text };
 }
 
 function createLongRowError(line: number): RowError {
   const hint = 'is a quote or the end of a line missing?';
-  return createLineError(line, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
+  return createRowError(`line ${line}`, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
 }
 
-/** An error of the row that starts at that line of the file; its message is a single line. */
-export function createLineError(line: number, reason: string): RowError {
-  return createRowError(`line ${line}`, reason);
-}
-
-function createRowError(place: string, reason: string, options?: ErrorOptions): RowError {
+/** The error of the row at that place; its message is a single line. */
+export function createRowError(place: string, reason: string, options?: ErrorOptions): RowError {
   // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
   const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
   return new RowError('bad_request', `${place}: ${words}`, options);
 }
 
-/** The row at that place, whose pet, or PetstoreError, comes from `parse`. */
-export function toPetRow<Parsed>(place: string, parse: (place: string) => Parsed): PetRow<Parsed> {
+/** What `parse` makes of the row, or why it is no pet. */
+export function parseRow<Parsed>(
+  { place, read }: PetRow,
+  parse: (value: unknown, place: string) => Parsed,
+): Parsed | RowError {
   try {
-    return parse(place);
+    return parse(read(), place);
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
     return createRowError(place, cause.message, { cause });
@@ -91,20 +95,19 @@ export function toPetRow<Parsed>(place: string, parse: (place: string) => Parsed
 }
 
 /**
- * The pets of a JSON text.
+ * The rows of a JSON text.
  *
  * @throws PetstoreError `bad_request` for a text that is no array of at most so many values.
  */
-export function* readJsonRows<Parsed>(
+export function* readJsonRows(
   text: string,
-  parse: ParseRow<Parsed>,
   valuesMax = Number.POSITIVE_INFINITY,
-): Generator<PetRow<Parsed>> {
+): Generator<PetRow> {
   const values = parseJson(text, valuesMax);
   if (!Array.isArray(values)) {
     throw new PetstoreError('bad_request', 'the file must be a JSON array');
   }
   for (const [index, value] of values.entries()) {
-    yield toPetRow(`pet ${index + 1}`, (place) => parse(value, place));
+    yield { place: `pet ${index + 1}`, read: () => value };
   }
 }

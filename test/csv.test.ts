@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { readCsv } from '../src/csv.ts';
 import { PetstoreError } from '../src/error.ts';
 import { parseNewPet } from '../src/pet.ts';
-import { RowError } from '../src/rows.ts';
+import { parseRow, RowError } from '../src/rows.ts';
 import { name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
 
@@ -14,8 +14,9 @@ import { measureCpuMs } from './support/cpu-time.ts';
 async function read(...pieces: readonly string[]): Promise<unknown[]> {
   const rows: unknown[] = [];
   try {
-    for await (const row of readCsv(pieces, parseNewPet)) {
-      rows.push(row instanceof RowError ? row.message : row);
+    for await (const row of readCsv(pieces)) {
+      const pet = parseRow(row, parseNewPet);
+      rows.push(pet instanceof RowError ? pet.message : pet);
     }
   } catch (error) {
     assert.ok(error instanceof PetstoreError, String(error));

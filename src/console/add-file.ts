@@ -3,7 +3,7 @@
 import type { CreateOptions } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
-import { type PetRow, RowError, readJsonRows } from '../rows.ts';
+import { parseRow, RowError, readJsonRows } from '../rows.ts';
 import { getElement, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
 
@@ -57,12 +57,15 @@ async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewP
     throw new Error('The file is not valid UTF-8.', { cause });
   }
   const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-  const rows: PetRow[] = [];
-  const read = isJson ? readJsonRows(text, parseNewPet) : readCsv([text], parseNewPet);
-  for await (const row of read) rows.push(row);
-  if (rows.length === 0) throw new Error('The file has no pets.');
-  const errors = rows.filter((row) => row instanceof RowError);
-  if (errors.length === 0) return rows as NewPet[];
+  const pets: NewPet[] = [];
+  const errors: RowError[] = [];
+  for await (const row of isJson ? readJsonRows(text) : readCsv([text])) {
+    const pet = parseRow(row, parseNewPet);
+    if (pet instanceof RowError) errors.push(pet);
+    else pets.push(pet);
+  }
+  if (errors.length === 0 && pets.length === 0) throw new Error('The file has no pets.');
+  if (errors.length === 0) return pets;
   const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
   if (errors.length > lines.length) lines.push(`and ${errors.length - lines.length} more`);
   throw new Error(['Nothing was added, for some rows are wrong:', ...lines].join('\n'));
@@ -88,11 +91,12 @@ async function addPets(
     getElement('progress-text', HTMLElement).textContent = `${added} of ${pets.length}${words}`;
     getElement('progress-bar', HTMLProgressElement).value = added / pets.length;
   };
+  const { signal } = controller;
   // One for all workers: each takes the next one.
   const entries = pets.entries();
   const work = async () => {
     for (const [index, pet] of entries) {
-      const options = { idempotencyKey: `${id}-${index}`, signal: controller.signal };
+      const options = { idempotencyKey: `${id}-${index}`, signal, retries: Infinity };
       if (await addPet(pet, options, show)) known += 1;
       added += 1;
       show();
@@ -104,7 +108,7 @@ async function addPets(
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (cause) {
     const words = `${(cause as Error).message}\n${count()}. Add the same file again to go on.`;
-    if (controller.signal.aborted) return words;
+    if (signal.aborted) return words;
     controller.abort(cause);
     throw new Error(words, { cause });
   }
@@ -122,7 +126,7 @@ async function addPet(
     answers.push(response);
     if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
   };
-  await createClient(findKey(), onAnswer, Number.POSITIVE_INFINITY).create(pet, options);
+  await createClient(findKey(), onAnswer).create(pet, options);
   // A replay that comes later repeats an answer of this try, which was lost.
   return answers[0]?.headers.get('idempotency-replayed') === 'true';
 }

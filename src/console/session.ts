@@ -15,13 +15,11 @@ export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 export function createClient(
   apiKey: string,
   onAnswer: (response?: Response) => void = () => {},
-  retries?: number,
 ): PetstoreClient {
   return new PetstoreClient({
     // Below the path that a proxy may have put in front.
     baseUrl: new URL('../v1', document.baseURI).href,
     apiKey,
-    ...(retries !== undefined && { retries }),
     async fetch(input, init) {
       const startedAt = performance.now();
       const response = await fetch(input, init).catch((error) => {

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readPets } from '../../src/cli/pet-file/pet-file.ts';
+import { readRows } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
+import { parseRow } from '../../src/rows.ts';
 import { collect, readGood, refuses } from '../support/pet-file.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -233,7 +234,7 @@ describe('pets import', () => {
     test(`pets import › wrong rows of ${ending} › are told each, among the pets`, async () => {
       const file = join(folder, `wrong.${ending}`);
       await writeFile(file, content);
-      const rows = await collect(readPets({ file }, parseNewPet));
+      const rows = (await collect(readRows({ file }))).map((row) => parseRow(row, parseNewPet));
       const wrong = rows.filter((row) => row instanceof PetstoreError);
       assert.deepEqual(
         wrong.map(({ message }) => Number(/^(?:line|pet) (\d+): ./.exec(message)?.[1])),
@@ -249,7 +250,11 @@ describe('pets import', () => {
   test('pets import › a format that is named › is read, whatever the ending', async () => {
     const file = join(folder, 'pets.txt');
     await writeFile(file, 'name,categoryId\nRex,1\n');
-    assert.deepEqual(await collect(readPets({ file, format: 'csv' }, parseNewPet)), [REX]);
+    const rows = await collect(readRows({ file, format: 'csv' }));
+    assert.deepEqual(
+      rows.map((row) => parseRow(row, parseNewPet)),
+      [REX],
+    );
   });
 
   test('pets import › a file that cannot be read › is named in one line', async () => {
@@ -268,7 +273,7 @@ describe('pets import', () => {
 
   test('pets import › any other ending › is told the ones there are', () => {
     for (const file of ['pets.xml', 'pets', '.csv', 'pets.csv.gz']) {
-      assert.throws(() => readPets({ file }, parseNewPet), {
+      assert.throws(() => readRows({ file }), {
         code: 'bad_request',
         message:
           'the name of the file must end with one of .ndjson, .jsonl, .json, .csv, or --format name its format',

@@ -1,18 +1,20 @@
 /** Reads pet files as their tests do. */
 
 import assert from 'node:assert/strict';
-import { readPets } from '../../src/cli/pet-file/pet-file.ts';
+import { readRows } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
+import { parseRow } from '../../src/rows.ts';
 
 /** The pets of the file, up to the first row that is none. */
 export async function* readGood(
   file: string,
   onRead?: (bytes: number) => void,
 ): AsyncGenerator<NewPet> {
-  for await (const row of readPets({ file }, parseNewPet, onRead)) {
-    if (row instanceof PetstoreError) throw row;
-    yield row;
+  for await (const row of readRows({ file }, onRead)) {
+    const pet = parseRow(row, parseNewPet);
+    if (pet instanceof PetstoreError) throw pet;
+    yield pet;
   }
 }
 

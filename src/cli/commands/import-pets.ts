@@ -4,12 +4,11 @@ import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { parseNewPet, parsePet } from '../../pet.ts';
-import type { ParseRow } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
 import type { PetStore } from '../../store.ts';
 import { databaseOption, formatOption, importOptions, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, readPets } from '../pet-file/pet-file.ts';
+import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
 import { refuseWrong } from '../pet-file/refuse-wrong.ts';
 import { countPets, Progress, type ProgressStream } from '../progress.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
@@ -25,7 +24,7 @@ export interface ImportOptions extends StoreOptions, PetFile {
 }
 
 /** The pets of the file, each made by the parser. */
-type ReadFile = <Parsed>(parse: ParseRow<Parsed>) => AsyncIterable<Parsed>;
+type ReadFile = <Parsed>(parse: (value: unknown, place: string) => Parsed) => AsyncIterable<Parsed>;
 
 export function addImportPets(pets: Command): void {
   const command = pets
@@ -57,7 +56,7 @@ export async function importPets(options: ImportOptions, stderr: ProgressStream)
   refuseMemory(database);
   const progress = new Progress(stderr);
   const onRead = showPart(progress, await findFileBytes(file));
-  const read: ReadFile = (parse) => refuseWrong(readPets(options, parse, onRead), progress, stderr);
+  const read: ReadFile = (parse) => refuseWrong(readRows(options, onRead), parse, progress, stderr);
   try {
     const lines = await fillStore(database, async (store) => [
       await (keepIds

@@ -8,16 +8,13 @@ import { pipeline } from 'node:stream/promises';
 import { CSV_HEADER, readCsv, toCsvRow } from '../../csv.ts';
 import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
-import type { ParseRow, PetRow } from '../../rows.ts';
+import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
 import { readJsonArray, readNdjson } from './read-json.ts';
 import { type OnRead, readText, toFileError } from './text.ts';
 
 interface PetFormat {
-  readonly read: <Parsed>(
-    pieces: AsyncIterable<string>,
-    parse: ParseRow<Parsed>,
-  ) => AsyncIterable<PetRow<Parsed>>;
+  readonly read: (pieces: AsyncIterable<string>) => AsyncIterable<PetRow>;
   readonly head: string;
   readonly row: (pet: Pet) => string;
   readonly separator: string;
@@ -65,12 +62,8 @@ export interface PetFile {
  * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and at a
  *   line behind which no row can be told.
  */
-export function readPets<Parsed>(
-  petFile: PetFile,
-  parse: ParseRow<Parsed>,
-  onRead?: OnRead,
-): AsyncIterable<PetRow<Parsed>> {
-  return getFormat(petFile).read(readText(petFile.file, onRead), parse);
+export function readRows(petFile: PetFile, onRead?: OnRead): AsyncIterable<PetRow> {
+  return getFormat(petFile).read(readText(petFile.file, onRead));
 }
 
 /** A file to write; standard output when it is absent. */

@@ -3,31 +3,25 @@
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { MIB } from '../../limit.ts';
-import { type ParseRow, type PetRow, readJsonRows, splitRows, toPetRow } from '../../rows.ts';
+import { type PetRow, readJsonRows, splitRows } from '../../rows.ts';
 
 /** The import of such a file takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
 /** 64 MiB of pets have fewer. A file of 33 million numbers took 3 GB, and 9 minutes. */
 const FILE_VALUES_MAX = 5_000_000;
 
-export async function* readNdjson<Parsed>(
-  pieces: AsyncIterable<string>,
-  parse: ParseRow<Parsed>,
-): AsyncGenerator<PetRow<Parsed>> {
-  for await (const { line, text } of splitRows(pieces, false)) {
-    yield toPetRow(`line ${line}`, (place) => parse(parseJson(text), place));
+export async function* readNdjson(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {
+  for await (const { place, text } of splitRows(pieces, false)) {
+    yield { place, read: () => parseJson(text) };
   }
 }
 
 /**
- * The pets in the one array that the file consists of. The whole file is parsed at once.
+ * The rows of the one array that the file consists of. The whole file is parsed at once.
  *
  * @throws PetstoreError `bad_request` for a file that is too large or no JSON array.
  */
-export async function* readJsonArray<Parsed>(
-  pieces: AsyncIterable<string>,
-  parse: ParseRow<Parsed>,
-): AsyncGenerator<PetRow<Parsed>> {
+export async function* readJsonArray(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {
   let bytes = 0;
   let text = '';
   for await (const piece of pieces) {
@@ -38,5 +32,5 @@ export async function* readJsonArray<Parsed>(
     }
     text += piece;
   }
-  yield* readJsonRows(text, parse, FILE_VALUES_MAX);
+  yield* readJsonRows(text, FILE_VALUES_MAX);
 }

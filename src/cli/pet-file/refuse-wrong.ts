@@ -1,7 +1,7 @@
 /** Refuses a file of pets for its wrong rows, of which the first ones are shown. */
 
 import { PetstoreError } from '../../error.ts';
-import { type PetRow, RowError } from '../../rows.ts';
+import { type PetRow, parseRow, RowError } from '../../rows.ts';
 import { toOneLine } from '../output.ts';
 import type { Progress, ProgressStream } from '../progress.ts';
 
@@ -15,7 +15,8 @@ const WRONG_ROWS_MAX = 20;
  *   the file cannot be read to its end, why.
  */
 export async function* refuseWrong<Parsed>(
-  rows: AsyncIterable<PetRow<Parsed>>,
+  rows: AsyncIterable<PetRow>,
+  parse: (value: unknown, place: string) => Parsed,
   progress: Progress,
   stderr: ProgressStream,
 ): AsyncGenerator<Parsed> {
@@ -27,10 +28,11 @@ export async function* refuseWrong<Parsed>(
   };
   try {
     for await (const row of rows) {
+      const pet = parseRow(row, parse);
       progress.pets += 1;
-      if (row instanceof RowError) refuse(row);
+      if (pet instanceof RowError) refuse(pet);
       progress.show(wrong === 0 ? 'imported' : 'checked');
-      if (wrong === 0 && !(row instanceof RowError)) yield row;
+      if (wrong === 0 && !(pet instanceof RowError)) yield pet;
     }
   } catch (cause) {
     if (!(cause instanceof RowError)) throw cause;
