@@ -19,14 +19,7 @@ const toExists = (condition = 'true') =>
   `(select ${condition} from pets where pets.id = staged.id)`;
 
 export function addAll(engine: Engine, newPets: AsyncIterable<NewPet>): Promise<AddedPets> {
-  async function* number(): AsyncGenerator<Row> {
-    let count = 0n;
-    for await (const newPet of newPets) {
-      count += 1n;
-      yield [count, ...toRow(newPet)];
-    }
-  }
-  const rows = toBatches(number());
+  const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
   return engine.load('pets', ['id', ...COLUMNS], rows, async (transaction, staged) =>
     move(transaction, staged, await transaction.readLastId('pets')),
   );
@@ -37,11 +30,9 @@ export function addAllWithIds(
   pets: AsyncIterable<PlacedPet>,
   skipSame: boolean,
 ): Promise<AddedPets> {
-  async function* place(): AsyncGenerator<Row> {
-    for await (const { pet, place } of pets) yield [pet.id, ...toRow(pet), place];
-  }
   const columns = ['id', ...COLUMNS, 'place'];
-  return engine.load('pets', columns, toBatches(place()), async (transaction, staged) => {
+  const rows = toBatches(pets, ({ pet, place }) => [pet.id, ...toRow(pet), place]);
+  return engine.load('pets', columns, rows, async (transaction, staged) => {
     await refuseRepeated(transaction, staged);
     await refuseExisting(transaction, staged, skipSame);
     if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);
@@ -49,10 +40,16 @@ export function addAllWithIds(
   });
 }
 
-async function* toBatches(rows: AsyncIterable<Row>): AsyncGenerator<Row[]> {
+/** @param toStaged the row of an item, which gets its number too: 1n for the first one. */
+async function* toBatches<Item>(
+  items: AsyncIterable<Item>,
+  toStaged: (item: Item, number: bigint) => Row,
+): AsyncGenerator<Row[]> {
+  let count = 0n;
   let batch: Row[] = [];
-  for await (const row of rows) {
-    batch.push(row);
+  for await (const item of items) {
+    count += 1n;
+    batch.push(toStaged(item, count));
     if (batch.length === ROWS_AT_ONCE) {
       yield batch;
       batch = [];
