@@ -27,16 +27,8 @@ export interface CopyResult {
   readonly checksum: string;
 }
 
-/** Called for each page of rows. */
-export type OnCopyProgress = (step: CopyStep) => void;
-
-export interface CopyStep {
-  readonly phase: 'copied' | 'read back';
-  /** The share of the phase that is done, from 0 to 1. */
-  readonly part: number;
-  /** The pets since the last call. */
-  readonly pets: number;
-}
+/** As OnBackupProgress, called for each page of rows, which has so many pets. */
+export type OnCopyProgress = (phase: 'copied' | 'read back', part: number, pets: number) => void;
 
 /**
  * Copies all, as of one moment, or nothing: the target is read back before it commits.
@@ -63,12 +55,11 @@ export async function copyDatabase(
         throw new PetstoreError('bad_request', 'the store to copy to must be empty, and is not');
       }
       const counts = await countRows(source, environment);
-      const countStep = (phase: CopyStep['phase']) => {
+      const countStep = (phase: 'copied' | 'read back') => {
         let done = 0;
         return (table: string, rows: readonly Row[]) => {
           done += rows.length;
-          const pets = table === 'pets' ? rows.length : 0;
-          onProgress({ phase, part: done / sum(counts), pets });
+          onProgress(phase, done / sum(counts), table === 'pets' ? rows.length : 0);
         };
       };
       const onCopied = countStep('copied');

@@ -110,7 +110,7 @@ export function writeBackup(
     if (engine.copyTo) return engine.copyTo(partial, onProgress);
     const copy = await openSqlite(partial, { create: true });
     try {
-      await copyDatabase(engine, copy, ({ phase, part }) => onProgress(phase, part));
+      await copyDatabase(engine, copy, onProgress);
     } finally {
       await copy.close();
     }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ENVIRONMENTS, type NewApiKey } from '../../src/api-key.ts';
 import type { NewPet } from '../../src/pet.ts';
-import { type CopyStep, copyDatabase, TABLES } from '../../src/storage/copy.ts';
+import { copyDatabase, TABLES } from '../../src/storage/copy.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
@@ -185,8 +185,10 @@ describe('copyDatabase', () => {
       await using target = await open(to);
       await createPetStore(source.database).addAll(repeat(2_500));
       await source.run('delete from pets where id > 2400');
-      const told: CopyStep[] = [];
-      await copyDatabase(source.database, target.database, (step) => told.push(step));
+      const told: unknown[] = [];
+      await copyDatabase(source.database, target.database, (phase, part, pets) =>
+        told.push({ phase, part, pets }),
+      );
       const steps = [1_000, 1_000, 400].map((pets, index) => ({
         ...{ part: Math.min((index + 1) / 2.4, 1), pets },
       }));

@@ -30,7 +30,7 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
   for (const address of [options.from, options.to]) refuseMemory(address);
   const progress = new Progress(stderr);
   try {
-    const { keys, checksum } = await copyStore(options, ({ phase, part, pets }) => {
+    const { keys, checksum } = await copyStore(options, (phase, part, pets) => {
       progress.part = part;
       if (phase === 'copied') progress.pets += pets;
       progress.show(phase);
