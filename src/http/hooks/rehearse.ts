@@ -1,5 +1,6 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { RETRY_AFTER_SECONDS } from '../errors.ts';
@@ -75,48 +76,30 @@ function refuse(rule: string): PetstoreError {
 export function createRehearse() {
   let delayed = 0;
 
-  return function rehearse(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  return async function rehearse(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { prefer } = request.headers;
-    if (prefer === undefined) {
-      done();
-      return;
-    }
+    if (prefer === undefined) return;
     const { status, delay, losesAnswer } = parsePrefer(String(prefer));
+    request.losesAnswer = losesAnswer;
+    if (delay !== undefined) {
+      if (delayed >= LIMITS.DELAYED_MAX) {
+        throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
+      }
+      delayed += 1;
+      // Also if the client has gone: it may send the request again while the work is done for the first one.
+      await wait(Number(delay) * 1_000, undefined, { ref: false });
+      delayed -= 1;
+    }
     const applied: string[] = [];
     if (status !== undefined) applied.push(`status=${status}`);
     if (delay !== undefined) applied.push(`delay=${delay}`);
-    request.losesAnswer = losesAnswer;
-    const goOn = () => {
-      if (applied.length > 0) reply.header('preference-applied', applied.join(', '));
-      fail(CODES.get(status ?? ''), request, reply, done);
-    };
-    if (delay === undefined) goOn();
-    else if (delayed >= LIMITS.DELAYED_MAX) {
-      done(new PetstoreError('unavailable', 'too many requests are delayed by Prefer'));
-    } else {
-      delayed += 1;
-      // Also if the client has gone: it may send the request again while the work is done for the first one.
-      setTimeout(() => {
-        delayed -= 1;
-        goOn();
-      }, Number(delay) * 1_000).unref();
-    }
+    if (applied.length > 0) reply.header('preference-applied', applied.join(', '));
+    const code = CODES.get(status ?? '');
+    if (code === undefined) return;
+    request.refusal = { code, reason: 'rehearsed' };
+    reply.headers(FIELDS[code] ?? {});
+    throw new PetstoreError(code);
   };
-}
-
-function fail(
-  code: ErrorCode | undefined,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: Done,
-): void {
-  if (code === undefined) {
-    done();
-    return;
-  }
-  request.refusal = { code, reason: 'rehearsed' };
-  reply.headers(FIELDS[code] ?? {});
-  done(new PetstoreError(code));
 }
 
 /**
