@@ -16,11 +16,11 @@ export interface PrintOptions extends StoreOptions {
   readonly json: boolean;
 }
 
-/** @param options.create only a command that adds to a store may create it. */
+/** @param options only a command that adds to a store may create it. */
 export async function withStore(
   { database }: StoreOptions,
-  options: Pick<OpenOptions, 'create' | 'olderSchema'>,
   work: (store: Store) => Promise<void>,
+  options: OpenOptions = {},
 ): Promise<void> {
   refuseMemory(database);
   const store = await openStore(database, options);

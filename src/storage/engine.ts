@@ -18,7 +18,7 @@ export interface Statement {
 
 export interface OpenOptions {
   /** Whether a database that does not exist yet is created. */
-  readonly create: boolean;
+  readonly create?: boolean;
   /** What happens to an older schema: without a value it is refused; `keep` only tells its number. */
   readonly olderSchema?: 'migrate' | 'keep' | undefined;
   /** The most connections to PostgreSQL. */

@@ -87,7 +87,7 @@ export async function copyStore(
   { from, to, environment }: CopyOptions,
   onProgress: OnCopyProgress,
 ): Promise<CopyResult> {
-  const source = await openEngine(from, { create: false });
+  const source = await openEngine(from, {});
   try {
     const target = await openEngine(to, { create: true });
     try {

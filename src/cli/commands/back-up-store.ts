@@ -43,9 +43,7 @@ export function addBackup(program: Command): void {
       ),
     )
     .action((target: string, options: BackupOptions) =>
-      withStore(options, { create: false }, (store) =>
-        backUp(store, target, options.keep, process.stderr),
-      ),
+      withStore(options, (store) => backUp(store, target, options.keep, process.stderr)),
     );
 }
 

@@ -30,7 +30,7 @@ export function addExportPets(pets: Command): void {
     .addHelpText('after', SPREADSHEET_NOTE)
     .addHelpText('after', examples('petstore pets export pets.json'))
     .action((file: string | undefined, options: StoreOptions & TargetFile) =>
-      withStore(options, { create: false }, (store) =>
+      withStore(options, (store) =>
         exportPets(store, { ...options, file }, process.stdout, process.stderr),
       ),
     );

@@ -40,7 +40,7 @@ export function addKeys(program: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
     .action((options: PrintOptions & KeyOptions) =>
-      withStore(options, { create: true }, (store) => addKey(store, options)),
+      withStore(options, (store) => addKey(store, options), { create: true }),
     );
   keys
     .command('list')
@@ -48,9 +48,7 @@ export function addKeys(program: Command): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys list --json'))
-    .action((options: PrintOptions) =>
-      withStore(options, { create: false }, (store) => listKeys(store, options)),
-    );
+    .action((options: PrintOptions) => withStore(options, (store) => listKeys(store, options)));
   keys
     .command('revoke')
     .description('refuse a key, in every running service within a second')
@@ -58,7 +56,7 @@ export function addKeys(program: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys revoke 3'))
     .action((id: number, options: StoreOptions) =>
-      withStore(options, { create: false }, (store) => revokeKey(store, id)),
+      withStore(options, (store) => revokeKey(store, id)),
     );
   keys
     .command('rotate')
@@ -71,7 +69,7 @@ export function addKeys(program: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore keys rotate 3 --overlap 24h'))
     .action((id: number, options: PrintOptions & { overlap: number }) =>
-      withStore(options, { create: false }, (store) => rotateKey(store, id, options)),
+      withStore(options, (store) => rotateKey(store, id, options)),
     );
 }
 

@@ -19,11 +19,9 @@ export function addMigrate(program: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore migrate --dry-run', 'petstore migrate'))
     .action(({ dryRun, database }: MigrateOptions) =>
-      withStore(
-        { database },
-        { create: false, olderSchema: dryRun ? 'keep' : 'migrate' },
-        async (store) => say(describe(store, dryRun)),
-      ),
+      withStore({ database }, async (store) => say(describe(store, dryRun)), {
+        olderSchema: dryRun ? 'keep' : 'migrate',
+      }),
     );
 }
 

@@ -34,32 +34,31 @@ export function addPets(program: Command): Command {
     return command.addHelpText('after', examples(`petstore pets ${name} ${example}`));
   };
   add('list', 'list pets by id', '--status sold --after 20', petListOptions()).action(
-    (options: PrintOptions & PetQuery) =>
-      withStore(options, { create: false }, ({ pets }) => listPets(pets, options)),
+    (options: PrintOptions & PetQuery) => withStore(options, ({ pets }) => listPets(pets, options)),
   );
   add('get', 'print a pet', '7')
     .argument('<id>', ID, parsePetId)
     .action((id: bigint, options: PrintOptions) =>
-      withStore(options, { create: false }, async ({ pets }) =>
-        printPet(await getPet(pets, id), options),
-      ),
+      withStore(options, async ({ pets }) => printPet(await getPet(pets, id), options)),
     );
   add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
     (options: PrintOptions & NewPet) =>
-      withStore(options, { create: true }, async ({ pets }) =>
-        printPet(await pets.add(options), options, 'is added'),
+      withStore(
+        options,
+        async ({ pets }) => printPet(await pets.add(options), options, 'is added'),
+        { create: true },
       ),
   );
   add('update', 'correct a pet, and print what it was and is', '7 --no-status', petChangeOptions())
     .argument('<id>', ID, parsePetId)
     .action((id: bigint, options: PrintOptions & PetChanges) => {
       checkChanges(options);
-      return withStore(options, { create: false }, ({ pets }) => updatePet(pets, id, options));
+      return withStore(options, ({ pets }) => updatePet(pets, id, options));
     });
   add('remove', 'remove a pet for ever, and print what it was', '7')
     .argument('<id>', ID, parsePetId)
     .action((id: bigint, options: PrintOptions) =>
-      withStore(options, { create: false }, async ({ pets }) =>
+      withStore(options, async ({ pets }) =>
         printPet(await pets.remove(id), options, 'is removed: its id is never used again'),
       ),
     );

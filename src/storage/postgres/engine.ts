@@ -36,7 +36,7 @@ const COMMAND_SECONDS_MAX = 5;
  */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
-    create,
+    create = false,
     olderSchema,
     serviceClock,
     databaseConnections = CONNECTIONS_DEFAULT,

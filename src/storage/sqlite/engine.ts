@@ -39,7 +39,7 @@ const PAGES_AT_ONCE = 1_000;
  */
 export async function openSqlite(
   file: string,
-  { create, olderSchema }: OpenOptions,
+  { create = false, olderSchema }: OpenOptions,
 ): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
   if (!isMemory) await prepareFile(file, create);
