@@ -1,17 +1,14 @@
 /** The environment of a store: its first key decides it, since no key is ever removed. */
 
-import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { describeAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
+import type { ServeOptions } from './serve-options.ts';
 
-interface Use {
-  readonly database: string;
-  readonly environment: Environment;
-}
+type Use = Pick<ServeOptions, 'database' | 'environment'>;
 
 /**
  * Resolves to whether the store has keys of both environments, as older releases could make them.

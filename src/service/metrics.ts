@@ -43,42 +43,38 @@ export type MetricRow =
 
 const rowOf =
   (kind: 'counter' | 'gauge') =>
-  (help: string, read: Read, ...labels: string[]): MetricRow => ({ kind, help, labels, read });
+  (help: string, read: Read, more: Omit<Partial<MetricHead>, 'help'> = {}): MetricRow => ({
+    ...{ kind, help, read, labels: [] },
+    ...more,
+  });
 
 const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
 export const METRICS: Readonly<Record<string, MetricRow>> = {
-  petstore_build_info: {
-    ...gauge(
-      'Always 1, with the versions of this program and of Node.',
-      () => [{ labels: [VERSION, process.version], count: 1 }],
-      'version',
-      'node',
-    ),
+  petstore_build_info: gauge(
+    'Always 1, with the versions of this program and of Node.',
+    () => [{ labels: [VERSION, process.version], count: 1 }],
+    { labels: ['version', 'node'], aggregator: 'max' },
+  ),
+  petstore_ready: gauge(
+    '1 if /readyz is 200 in every worker that answers, else 0.',
+    async ({ isReady }) => Number(await isReady()),
+    { aggregator: 'min' },
+  ),
+  petstore_workers: gauge('The processes that --workers asks for.', ({ workers }) => workers, {
     aggregator: 'max',
-  },
-  petstore_ready: {
-    ...gauge('1 if /readyz is 200 in every worker that answers, else 0.', async ({ isReady }) =>
-      Number(await isReady()),
-    ),
-    aggregator: 'min',
-  },
-  petstore_workers: {
-    ...gauge('The processes that --workers asks for.', ({ workers }) => workers),
-    aggregator: 'max',
-  },
+  }),
   petstore_workers_answering: gauge('The processes whose metrics are in this scrape.', () => 1),
   petstore_key_requests_total: counter(
     'Requests of each key, by the id that keys list shows.',
     ({ keyRequests }) => keyRequests.read(),
-    'key_id',
+    { labels: ['key_id'] },
   ),
   petstore_http_refusals_total: counter(
     'Refused requests by error code, 401 and 503 also by reason.',
     ({ refusals }) => refusals.read(),
-    'code',
-    'reason',
+    { labels: ['code', 'reason'] },
   ),
   petstore_http_request_duration_seconds: {
     kind: 'histogram',
@@ -118,23 +114,18 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_page_reads_total: counter(
     'Pages of lists, from the page cache and from the database.',
     ({ store }) => byLabel({ cache: store().cachedPages, database: store().readPages }),
-    'from',
+    { labels: ['from'] },
   ),
-  petstore_database_connections: {
-    ...gauge(
-      'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
-      ({ store }) => readConnections(store()),
-      'state',
-    ),
-    isOfPostgres: true,
-  },
-  petstore_database_broken_connections_total: {
-    ...counter(
-      'Connections to PostgreSQL that broke or did not answer in time.',
-      ({ store }) => store().connections?.broken ?? 0,
-    ),
-    isOfPostgres: true,
-  },
+  petstore_database_connections: gauge(
+    'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
+    ({ store }) => readConnections(store()),
+    { labels: ['state'], isOfPostgres: true },
+  ),
+  petstore_database_broken_connections_total: counter(
+    'Connections to PostgreSQL that broke or did not answer in time.',
+    ({ store }) => store().connections?.broken ?? 0,
+    { isOfPostgres: true },
+  ),
 };
 
 function byLabel(counts: Readonly<Record<string, number>>): Counted[] {
