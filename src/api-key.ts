@@ -39,12 +39,10 @@ export interface ApiKey {
   readonly rotatedAt?: number;
 }
 
-/** A key that is not in the store yet. */
 export type NewApiKey = Pick<
   ApiKey,
   'name' | 'environment' | 'isReadOnly' | 'createdAt' | 'expiresAt'
 > & {
-  /** See digestApiKey. */
   readonly digest: Uint8Array;
 };
 

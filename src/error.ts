@@ -52,7 +52,6 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** The message for an Idempotency-Key whose pet the operator has removed since. */
 export const IDEMPOTENT_PET_REMOVED =
   'the pet that this Idempotency-Key added was removed: send a new one to add it again';
 

@@ -8,7 +8,6 @@ import { JsonNumber } from './json.ts';
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
-/** The longest name, in Unicode code points. */
 export const NAME_CODE_POINTS_MAX = 255;
 
 /** The greatest id: the next pet could get no id after a greater one. */
@@ -109,7 +108,6 @@ const FILTER_TABLE = {
   status: 'Filters by availability status.',
 } as const satisfies { readonly [Name in keyof NewPet]?: string };
 
-/** The values that a list is filtered by. */
 export type PetFilters = {
   readonly [Name in keyof typeof FILTER_TABLE]?: NewPet[Name] | undefined;
 };

@@ -11,7 +11,6 @@ export interface StoreOptions {
   readonly database: string;
 }
 
-/** Of a command that prints. */
 export interface PrintOptions extends StoreOptions {
   readonly json: boolean;
 }

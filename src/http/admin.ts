@@ -8,7 +8,6 @@ import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { createServer, type HttpServerOptions } from './server.ts';
 
-/** The content type of Prometheus' text format. */
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
 export interface AdminOptions extends HttpServerOptions {

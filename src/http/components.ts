@@ -7,7 +7,6 @@ import type { ErrorBody } from './errors.ts';
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
-/** A reference to one of the schemas. */
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 /** The schema of a field as a part of another one. */

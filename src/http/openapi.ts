@@ -87,7 +87,6 @@ ${TEXTS.map(({ name, schema }) => `| \`${name}\` | ${schema.minLength} to ${sche
 still change.
 `;
 
-/** The document as a text. */
 export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: number): string {
   const document = {
     openapi: '3.1.0',

@@ -17,7 +17,6 @@ const SIGNAL_DELAY_MS_MAX = 1_000;
 
 export class Workers {
   readonly #log: Log;
-  /** No worker is forked any more. */
   #isStopping = false;
 
   constructor(log: Log) {

@@ -66,7 +66,6 @@ function checkParameters(url: string): void {
   }
 }
 
-/** Whether the address is of a database in memory. */
 export function isMemoryAddress(text: string): boolean {
   const address = findAddress(text);
   return address?.kind === 'sqlite' && address.file === MEMORY_FILE;

@@ -74,7 +74,6 @@ export interface Engine {
    */
   findAdded(request: IdempotentRequest): Promise<Row | undefined>;
 
-  /** The rows of one query. */
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
   /** The rows of each statement, all in one transaction. Resolves once it is on the disk. */

@@ -66,7 +66,6 @@ export function toPageName(query: PetQuery): string {
   return `${query.limit} ${query.after}${toFilterQuery(query)}`;
 }
 
-/** The cache of pages. */
 export function createPageCache(
   readPage: (query: PetQuery) => Promise<JsonPage>,
   readCommitCounter: () => number,

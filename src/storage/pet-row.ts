@@ -6,10 +6,8 @@ import type { Row, SqlValue } from './engine.ts';
 
 /** The fields of a NewPet, each with its column: `categoryId` is kept in `category_id`. */
 export const FIELDS = NEW_PET_FIELDS.map(addColumn);
-/** The filters of a list, each with the column of its field. */
 export const FILTERS = PET_FILTERS.map(addColumn);
 
-/** The columns of a NewPet. */
 export const COLUMNS = FIELDS.map(({ column }) => column);
 export const SELECT = `select id, ${COLUMNS} from pets`;
 

@@ -25,7 +25,6 @@ export function addCopy(program: Command): void {
     .action((options: CopyOptions) => copyPetstore(options, process.stderr));
 }
 
-/** @throws PetstoreError whose message says why nothing was copied. */
 export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
   for (const address of [options.from, options.to]) refuseMemory(address);
   const progress = new Progress(stderr);

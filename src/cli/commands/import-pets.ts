@@ -49,7 +49,6 @@ export function addImportPets(pets: Command): void {
     );
 }
 
-/** @throws PetstoreError whose message says why nothing was imported. */
 export async function importPets(options: ImportOptions, stderr: ProgressStream): Promise<void> {
   const { database, file, keepIds = false, skipExisting = false } = options;
   if (skipExisting && !keepIds) throw new UsageError('--skip-existing needs --keep-ids');

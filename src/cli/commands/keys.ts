@@ -78,7 +78,6 @@ async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise
   await printAndKeep(options, options, Date.now(), (newKey) => store.keys.add(newKey));
 }
 
-/** The new key has the name, the rights and the lifetime of the old one, which still works for the overlap. */
 async function rotateKey(
   store: Store,
   id: number,

@@ -4,10 +4,8 @@ import { createReadStream } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
 
-/** The file that is standard input. */
 const STANDARD_INPUT = '-';
 
-/** Called with the number of bytes of each read. */
 export type OnRead = (bytes: number) => void;
 
 /**

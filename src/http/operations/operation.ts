@@ -7,7 +7,6 @@ import type { PetStore } from '../../store.ts';
 import type { HeaderName } from '../headers.ts';
 import type { SERVED_METHODS } from '../protocol/methods.ts';
 
-/** What all operations work with. */
 export interface OperationContext {
   readonly pets: PetStore;
   /** The outside address of the service up to `/v1`, or empty. */
@@ -37,7 +36,6 @@ export interface OperationError {
 
 export interface Deprecation {
   readonly since: Date;
-  /** When it is to be removed. */
   readonly sunset: Date;
   /** The option of `serve` that removes it. */
   readonly flag: string;

@@ -14,7 +14,6 @@ import { OPERATIONS } from './operations.ts';
 
 const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
 
-/** Adds the operations, relative to the prefix of the scope. */
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
   for (const operation of OPERATIONS) {
     const { method, path, deprecation, body, success } = operation;

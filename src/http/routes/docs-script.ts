@@ -32,7 +32,6 @@ async function loadScript(): Promise<DocsScript> {
   return { br, gzip: gzipped, identity };
 }
 
-/** Adds the script below `/docs/js/`. */
 export function addDocsScript(app: FastifyInstance): void {
   let loading: Promise<DocsScript> | undefined;
 

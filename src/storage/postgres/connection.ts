@@ -89,7 +89,6 @@ export class Connection extends pg.Client {
     return rows;
   }
 
-  /** The rows of a statement, without preparing it. */
   runUnprepared(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
     return this.#query({ text: toText(sql) }, values);
   }

@@ -24,7 +24,6 @@ import { waitWhileAway } from './wait.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
-/** The seconds that a call of a command may take. */
 const COMMAND_SECONDS_MAX = 5;
 
 /**

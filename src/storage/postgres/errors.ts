@@ -64,7 +64,6 @@ export function isConflict(error: unknown): boolean {
   return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(code ?? '');
 }
 
-/** Whether the server takes no writes. */
 export function isReadOnly(error: unknown): boolean {
   return findCause(error)?.code === READ_ONLY;
 }
@@ -74,12 +73,10 @@ export function isLocked(error: unknown): boolean {
   return findCause(error)?.code === LOCK_NOT_AVAILABLE;
 }
 
-/** Whether the role lacks a right. */
 export function isForbidden(error: unknown): boolean {
   return findCause(error)?.code === INSUFFICIENT_PRIVILEGE;
 }
 
-/** Whether the connection cannot be used any more. */
 export function isBroken(error: unknown): boolean {
   const cause = error instanceof PetstoreError ? error.cause : error;
   if (!(cause instanceof pg.DatabaseError)) return cause !== undefined;

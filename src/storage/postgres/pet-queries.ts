@@ -42,7 +42,6 @@ export function createPetQueries(read: Engine['read']): PetQueries {
   };
 }
 
-/** The filters that the query has. */
 function findFilters(query: PetQuery): Filters {
   return FILTERS.filter(({ name }) => query[name] !== undefined);
 }

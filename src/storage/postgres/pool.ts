@@ -98,7 +98,6 @@ function createPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
   });
 }
 
-/** The work's result; it is done again when the database rolled it back because of other work. */
 export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {

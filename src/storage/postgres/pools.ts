@@ -58,7 +58,6 @@ export class Pools {
     };
   }
 
-  /** Resolves when no connection is at work. */
   async close(): Promise<void> {
     await Promise.all(this.#all.map((pool) => pool.close()));
   }

@@ -101,7 +101,6 @@ async function execute(
   );
 }
 
-/** @throws PetstoreError `unavailable` when the encoding cannot hold every name. */
 async function checkEncoding(connection: Connection): Promise<void> {
   const [row] = await connection.runUnprepared('show server_encoding');
   if (row?.[0] === 'UTF8') return;

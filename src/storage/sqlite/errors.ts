@@ -40,12 +40,10 @@ export function toResultCode(error: unknown): number {
   return Number(Object(error).errcode) & 0xff;
 }
 
-/** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return toResultCode(error) === BUSY;
 }
 
-/** Whether SQLite found its file corrupt. */
 export function isDamage(error: unknown): boolean {
   return toResultCode(error) === CORRUPT;
 }

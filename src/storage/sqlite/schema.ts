@@ -37,7 +37,6 @@ export async function prepare(
   });
 }
 
-/** @throws PetstoreError `unavailable` when this SQLite can lose commits. */
 function checkVersion(connection: DatabaseSync): void {
   const version = String(readValue(connection, 'select sqlite_version()'));
   if (isOlder(version, VERSION_MIN)) {
@@ -48,7 +47,6 @@ function checkVersion(connection: DatabaseSync): void {
   }
 }
 
-/** Whether one dotted version is older than the other. */
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
