@@ -80,7 +80,7 @@ const FIELD_TABLE: FieldTable = {
     optional: false,
     label: 'Category id',
     schema: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
-    parse: parseCategoryId,
+    parse: createInt64Parser('categoryId', INT64_MIN, INT64_MAX),
   },
   status: {
     kind: 'text',
@@ -154,10 +154,11 @@ export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS) as NewPet;
 }
 
+const ID = { name: 'id', optional: false, parse: createInt64Parser('id', 1n, ID_MAX) };
+
 /** As {@link parseNewPet}, of a pet with its id. */
 export function parsePet(value: unknown): Pet {
-  const id = { name: 'id', optional: false, parse: parseId };
-  return parseFields(value, [id, ...NEW_PET_FIELDS]) as Pet;
+  return parseFields(value, [ID, ...NEW_PET_FIELDS]) as Pet;
 }
 
 interface ParsedField extends Pick<NewPetField, 'optional' | 'parse'> {
@@ -223,19 +224,10 @@ function isName(value: string): boolean {
   return value.isWellFormed() && NAME.test(value);
 }
 
-function parseId(value: unknown): bigint {
-  const id = findNumber(value);
-  if (id !== undefined && id >= 1n && id <= ID_MAX) return id;
-  throw new PetstoreError('bad_request', `id must be a whole number from 1 to ${ID_MAX}`);
-}
-
-function findNumber(value: unknown): bigint | undefined {
-  return value instanceof JsonNumber ? findInt64(value.digits) : undefined;
-}
-
-function parseCategoryId(value: unknown): bigint {
-  const categoryId = findNumber(value);
-  if (categoryId !== undefined) return categoryId;
-  const message = `categoryId must be a whole number from ${INT64_MIN} to ${INT64_MAX}`;
-  throw new PetstoreError('bad_request', message);
+function createInt64Parser(name: string, min: bigint, max: bigint): (value: unknown) => bigint {
+  return (value) => {
+    const number = value instanceof JsonNumber ? findInt64(value.digits) : undefined;
+    if (number !== undefined && number >= min && number <= max) return number;
+    throw new PetstoreError('bad_request', `${name} must be a whole number from ${min} to ${max}`);
+  };
 }

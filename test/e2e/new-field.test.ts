@@ -25,7 +25,7 @@ const TABLE: Edit = [
     kind: 'text', optional: true, label: 'Text', schema: { type: 'string', description: 'A text.' }, parse: parseName,
   },
   exampleInteger: {
-    kind: 'int64', optional: true, label: 'Integer', schema: int64('An integer.'), parse: parseCategoryId,
+    kind: 'int64', optional: true, label: 'Integer', schema: int64('An integer.'), parse: createInt64Parser('exampleInteger', INT64_MIN, INT64_MAX),
   },\n`,
 ];
 const STEPS: readonly Edit[] = [
