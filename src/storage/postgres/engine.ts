@@ -121,11 +121,7 @@ class PostgresEngine implements Engine {
 
   readonly load: Engine['load'] = (table, columns, batches, work) =>
     this.#pools.long.run((connection) =>
-      connection.inSession(() =>
-        stageRows(connection, table, columns, batches, (staged) =>
-          transactAlone(connection, (transaction) => work(transaction, staged)),
-        ),
-      ),
+      connection.inSession(() => stageRows(connection, table, columns, batches, work)),
     );
 
   transact<T>(

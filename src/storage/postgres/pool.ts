@@ -74,28 +74,26 @@ export class ConnectionPool {
   }
 
   #openPool(): pg.Pool {
+    const [hosts, config] = [this.#hosts, this.#config];
+    const pool = new pg.Pool({
+      ...config,
+      Client: class extends Connection {
+        constructor() {
+          super(hosts, config);
+        }
+      },
+      // The end of an idle connection that is silent never comes; the process ends without it.
+      allowExitOnIdle: true,
+      ...(hosts.mustWrite && {
+        verify: (client, done) =>
+          (client as PooledConnection).checkWritable().then(() => done(), done),
+      }),
+    });
     // The pool removes an idle connection that breaks; without a listener the process would end.
-    return createPool(this.#hosts, this.#config).on('error', () => {
+    return pool.on('error', () => {
       this.#broken += 1;
     });
   }
-}
-
-function createPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
-  return new pg.Pool({
-    ...config,
-    Client: class extends Connection {
-      constructor() {
-        super(hosts, config);
-      }
-    },
-    // The end of an idle connection that is silent never comes; the process ends without it.
-    allowExitOnIdle: true,
-    ...(hosts.mustWrite && {
-      verify: (client, done) =>
-        (client as PooledConnection).checkWritable().then(() => done(), done),
-    }),
-  });
 }
 
 export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {

@@ -39,7 +39,7 @@ export function transactAlone<T>(
 }
 
 /**
- * The work's result, with all rows staged in a temporary table. Behind a pooler several clients may share a
+ * The work's result, as `transactAlone`, with all rows staged in a temporary table. Behind a pooler several clients may share a
  * session: the table's name is unique.
  */
 export async function stageRows<T>(
@@ -47,7 +47,7 @@ export async function stageRows<T>(
   table: string,
   columns: readonly string[],
   batches: AsyncIterable<readonly Row[]>,
-  work: (staged: string) => Promise<T>,
+  work: (transaction: Transaction, staged: string) => Promise<T>,
 ): Promise<T> {
   const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
   const { insert } = createTransaction(connection);
@@ -57,7 +57,7 @@ export async function stageRows<T>(
     for await (const batch of batches) {
       await connection.transact('read committed', () => insert(staged, columns, batch));
     }
-    return await work(staged);
+    return await transactAlone(connection, (transaction) => work(transaction, staged));
   } finally {
     // A connection that broke has dropped its temporary tables already.
     await connection.runUnprepared(`drop table ${staged}`).catch(() => undefined);
