@@ -33,7 +33,6 @@ const PAGES_AT_ONCE = 1_000;
 /**
  * Opens the database in that file, or one in memory for MEMORY_FILE.
  *
- * @param create whether a file that does not exist is created.
  * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */

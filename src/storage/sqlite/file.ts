@@ -11,10 +11,7 @@ const MAGIC = 'SQLite format 3\0';
 /** How often the files of an open database are looked at. */
 const INTERVAL_MS = 1_000;
 
-/**
- * @param create whether a file that is not there is created.
- * @throws PetstoreError `unavailable` when it is not there, or is neither empty nor an SQLite database.
- */
+/** @throws PetstoreError `unavailable` when it is not there, or is neither empty nor an SQLite database. */
 export async function prepareFile(file: string, create: boolean): Promise<void> {
   if (create) createIfMissing(file);
   if (!existsSync(file)) {

@@ -39,16 +39,12 @@ export async function prepare(
 
 function checkVersion(connection: DatabaseSync): void {
   const version = String(readValue(connection, 'select sqlite_version()'));
-  if (isOlder(version, VERSION_MIN)) {
+  if (version.localeCompare(VERSION_MIN, 'en', { numeric: true }) < 0) {
     throw new PetstoreError(
       'unavailable',
       `SQLite ${version} is too old: it must be ${VERSION_MIN} or newer, which a newer Node brings`,
     );
   }
-}
-
-function isOlder(version: string, than: string): boolean {
-  return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }
 
 /**
