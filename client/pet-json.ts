@@ -18,9 +18,7 @@ export type Pet<Integers extends IntegerKind = 'bigint'> = PetFields<IntegerType
 /** A pet to add. */
 export type NewPet = NewPetFields<Integer>;
 
-const FROM_DIGITS: {
-  readonly [Kind in IntegerKind]: (digits: string) => IntegerTypes[Kind];
-} = { bigint: BigInt, number: Number, string: String };
+const FROM_DIGITS = { bigint: BigInt, number: Number, string: String };
 export const INTEGER_KINDS = Object.keys(FROM_DIGITS);
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,18})$/;

@@ -1,7 +1,5 @@
 /** Small clients to copy: the files of `docs/recipes`, in the checkout and in the package. */
 
-import { readFileSync } from 'node:fs';
-
 /** By the name of the file, what it is written in. */
 export const RECIPES: ReadonlyMap<string, string> = new Map([
   ['curl.sh', 'curl'],
@@ -9,7 +7,3 @@ export const RECIPES: ReadonlyMap<string, string> = new Map([
   ['fetch.ts', 'TypeScript without a package'],
   ['python.py', 'Python'],
 ]);
-
-export function getRecipe(name: string): string {
-  return readFileSync(new URL(`../../docs/recipes/${name}`, import.meta.url), 'utf8');
-}

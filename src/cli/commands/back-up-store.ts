@@ -19,8 +19,6 @@ const DATED =
 /** A backup that began longer ago is no longer under way. */
 const PARTIAL_MS_MAX = 24 * 60 * 60 * 1_000;
 
-const PRIVATE_FOLDER = { recursive: true, mode: 0o700 };
-
 interface BackupOptions extends StoreOptions {
   readonly keep?: number;
 }
@@ -58,8 +56,10 @@ export async function backUp(
   const time = now();
   const name = toName(time);
   const file = keep === undefined ? target : join(target, name);
-  // If this fails, the backup says why it cannot be written.
-  if (keep !== undefined) await mkdir(target, PRIVATE_FOLDER).catch(() => undefined);
+  if (keep !== undefined) {
+    // If this fails, the backup says why it cannot be written.
+    await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  }
   const progress = new Progress(stderr);
   try {
     await store.backup(file, (phase, part) => {

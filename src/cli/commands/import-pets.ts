@@ -10,6 +10,7 @@ import { databaseOption, formatOption, importOptions, UsageError } from '../opti
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
 import { refuseWrong } from '../pet-file/refuse-wrong.ts';
+import type { OnRead } from '../pet-file/text.ts';
 import { countPets, Progress, type ProgressStream } from '../progress.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
@@ -54,7 +55,7 @@ export async function importPets(options: ImportOptions, stderr: ProgressStream)
   if (skipExisting && !keepIds) throw new UsageError('--skip-existing needs --keep-ids');
   refuseMemory(database);
   const progress = new Progress(stderr);
-  const onRead = showPart(progress, await findFileBytes(file));
+  const onRead = await showPart(progress, file);
   const read: ReadFile = (parse) => refuseWrong(readRows(options, onRead), parse, progress, stderr);
   try {
     const lines = await fillStore(database, async (store) => [
@@ -105,16 +106,12 @@ async function addWithIds(
   return `${countPets(skipped)} left out, which the store has already\n`;
 }
 
-function showPart(progress: Progress, fileBytes: number | undefined): (bytes: number) => void {
+async function showPart(progress: Progress, file: string): Promise<OnRead> {
+  // If this fails, reading the file tells the error. A pipe has the size 0.
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
   let bytesRead = 0;
   return (bytes) => {
     bytesRead += bytes;
-    if (fileBytes !== undefined) progress.part = bytesRead / fileBytes;
+    if (size > 0) progress.part = bytesRead / size;
   };
-}
-
-/** The size of the file; undefined when it is unknown or 0, as for a pipe. Reading it will tell an error. */
-async function findFileBytes(file: string): Promise<number | undefined> {
-  const found = await stat(file).catch(() => undefined);
-  return found?.size || undefined;
 }

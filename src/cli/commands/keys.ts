@@ -149,10 +149,7 @@ async function printAndKeep(
   });
   const key = await keep(newKey);
   if (json) process.stdout.write(`,${JSON.stringify(toRow(key, now)).slice(1)}\n`);
-  describe(key);
-}
-
-function describe({ id, name, environment, isReadOnly, expiresAt }: ApiKey): void {
+  const { id, name, environment, isReadOnly, expiresAt } = key;
   const rights = isReadOnly ? ', read-only' : '';
   const end = expiresAt === undefined ? 'never expires' : `expires at ${toTime(expiresAt)}`;
   say(`Key ${id} (${name}) for ${environment}${rights}, ${end}. It is shown only now.`);

@@ -1,10 +1,11 @@
 /** What a reader gets without a key: the start page, the docs page with its recipes, and the OpenAPI document. */
 
 import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
 import { type OpenApiOptions, writeOpenApi } from '../openapi.ts';
-import { getRecipe, RECIPES } from '../recipes.ts';
+import { RECIPES } from '../recipes.ts';
 import { addDocsScript, SCRIPT_NAME } from './docs-script.ts';
 import { readPage } from './page.ts';
 
@@ -28,7 +29,7 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
 
   for (const name of RECIPES.keys()) {
-    const text = getRecipe(name);
+    const text = readFileSync(new URL(`../../../docs/recipes/${name}`, import.meta.url), 'utf8');
     app.get(`/docs/recipes/${name}`, (_request, reply) =>
       reply.type('text/plain; charset=utf-8').send(text),
     );
