@@ -49,6 +49,10 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
   });
 }
 
+function onClick(id: string, act: () => void): void {
+  getElement(id, HTMLElement).addEventListener('click', act);
+}
+
 async function openWork(key: string): Promise<void> {
   await petList.showAddress(key);
   keepKey(key);
@@ -93,15 +97,9 @@ onSubmit(addForm, async () => {
   showListAgain();
 });
 listForm.addEventListener('change', () => run(listForm, () => petList.showFirst()));
-getElement('previous', HTMLElement).addEventListener('click', () =>
-  run(listForm, () => petList.showPrevious()),
-);
-getElement('next', HTMLElement).addEventListener('click', () =>
-  run(listForm, () => petList.showNext()),
-);
-getElement('go', HTMLElement).addEventListener('click', () =>
-  run(listForm, () => petList.showMarked()),
-);
+onClick('previous', () => run(listForm, () => petList.showPrevious()));
+onClick('next', () => run(listForm, () => petList.showNext()));
+onClick('go', () => run(listForm, () => petList.showMarked()));
 window.addEventListener('popstate', () => {
   if (!work.hidden) run(listForm, () => petList.showAddress());
 });
@@ -119,11 +117,11 @@ for (const type of ['dragover', 'dragleave', 'drop'] as const) {
     if (type === 'drop') takeFile(event.dataTransfer.files[0]);
   });
 }
-getElement('stop', HTMLElement).addEventListener('click', () => {
+onClick('stop', () => {
   fileAdder.stop();
   fileInput.focus();
 });
-forget.addEventListener('click', () => {
+onClick('forget', () => {
   forgetKey();
   location.reload();
 });
