@@ -3,7 +3,7 @@
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
-import { openStore } from '../storage/open.ts';
+import { openStore, use } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { say, toOneLine } from './output.ts';
 
@@ -22,13 +22,10 @@ export async function withStore(
   options: OpenOptions = {},
 ): Promise<void> {
   refuseMemory(database);
-  const store = await openStore(database, options);
-  try {
+  await use(await openStore(database, options), async (store) => {
     await work(store);
     say(describeStore(database, store));
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 export function describeStore(database: string, { foundSchema }: Store): string {

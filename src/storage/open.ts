@@ -61,20 +61,24 @@ export async function fillStore<T>(
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
   const place = parseAddress(address);
-  if (place.kind === 'postgres' || existsSync(place.file)) return useStore(address, work);
+  const fill = async (at: string) => use(await openStore(at, { create: true }), work);
+  if (place.kind === 'postgres' || existsSync(place.file)) return fill(address);
   return writeNewFile(place.file, async (partial) => {
-    const result = await useStore(`sqlite:${partial}`, work);
+    const result = await fill(`sqlite:${partial}`);
     finishCopy(partial, place.file);
     return result;
   });
 }
 
-async function useStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(address, { create: true });
+/** The result of the work on the resource, which is then closed. */
+export async function use<Resource extends { close(): Promise<void> }, T>(
+  resource: Resource,
+  work: (resource: Resource) => Promise<T>,
+): Promise<T> {
   try {
-    return await work(store);
+    return await work(resource);
   } finally {
-    await store.close();
+    await resource.close();
   }
 }
 
@@ -87,17 +91,11 @@ export async function copyStore(
   { from, to, environment }: CopyOptions,
   onProgress: OnCopyProgress,
 ): Promise<CopyResult> {
-  const source = await openEngine(from, {});
-  try {
-    const target = await openEngine(to, { create: true });
-    try {
-      return await copyDatabase(source, target, onProgress, environment);
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
+  return use(await openEngine(from, {}), async (source) =>
+    use(await openEngine(to, { create: true }), (target) =>
+      copyDatabase(source, target, onProgress, environment),
+    ),
+  );
 }
 
 /** Writes all that the engine's database holds to a new SQLite file, and checks it. */
@@ -108,12 +106,9 @@ export function writeBackup(
 ): Promise<void> {
   return writeNewFile(file, async (partial) => {
     if (engine.copyTo) return engine.copyTo(partial, onProgress);
-    const copy = await openSqlite(partial, { create: true });
-    try {
-      await copyDatabase(engine, copy, onProgress);
-    } finally {
-      await copy.close();
-    }
+    await use(await openSqlite(partial, { create: true }), (copy) =>
+      copyDatabase(engine, copy, onProgress),
+    );
     onProgress('checking');
     finishCopy(partial, file);
   });
