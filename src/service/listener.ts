@@ -51,9 +51,8 @@ export async function startListener(
     databaseConnections,
     count: metrics?.count,
   });
-  await listen(app, options);
   return {
-    port: getPort(app),
+    port: await listen(app, options),
     readMetrics: metrics?.read,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), LIMITS.DRAIN_MS_MAX).unref();
@@ -87,9 +86,8 @@ export async function startAdmin(
   options: AdminOptions,
 ): Promise<Service> {
   const app = await createAdminApp(options);
-  await listen(app, { host, port }, '--admin-');
   return {
-    port: getPort(app),
+    port: await listen(app, { host, port }, '--admin-'),
     async stop() {
       app.server.closeAllConnections();
       await app.close();
@@ -97,22 +95,19 @@ export async function startAdmin(
   };
 }
 
-/** @param flag how the names of its options begin. */
+/** Resolves to the port. @param flag how the names of its options begin. */
 async function listen(
   app: FastifyInstance,
   { host, port }: { readonly host: string; readonly port: number },
   flag = '--',
-): Promise<void> {
+): Promise<number> {
   try {
     await app.listen({ host, port });
+    return (app.server.address() as AddressInfo).port;
   } catch (error) {
     const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (reason === undefined) throw error;
     const message = `${toUrlHost(host)}:${port} ${reason.replace('--', flag)}`;
     throw new PetstoreError('unavailable', message, { cause: error });
   }
-}
-
-function getPort(app: FastifyInstance): number {
-  return (app.server.address() as AddressInfo).port;
 }
