@@ -28,7 +28,7 @@ const RETRY_AFTER_SECONDS_MAX = 60;
 /** What may be sent again: a GET changes nothing, and a create always has an Idempotency-Key. */
 const RETRIED_STATUSES: readonly number[] = [0, 408, 429, 502, 503, 504];
 
-export interface Call {
+interface Call {
   readonly method: string;
   /** With its query. */
   readonly path: string;

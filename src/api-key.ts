@@ -46,7 +46,7 @@ export type NewApiKey = Pick<
   readonly digest: Uint8Array;
 };
 
-export type KeyState = 'active' | 'expired' | 'revoked';
+type KeyState = 'active' | 'expired' | 'revoked';
 
 /** The state of a key at that time, in milliseconds since 1970. A revoked key stays revoked when it expires. */
 export function getKeyState(

@@ -76,7 +76,10 @@ export interface PetStore {
    * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
    *   the pet that it added is no longer in the store.
    */
-  addOnce(newPet: NewPet, request: IdempotentRequest): Promise<AddedOnce>;
+  addOnce(
+    newPet: NewPet,
+    request: IdempotentRequest,
+  ): Promise<{ readonly pet: Pet; readonly isReplay: boolean }>;
 
   /**
    * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
@@ -142,12 +145,6 @@ export interface IdempotentRequest {
   readonly key: string;
   /** When the request came, in milliseconds since 1970. */
   readonly at: number;
-}
-
-export interface AddedOnce {
-  readonly pet: Pet;
-  /** Whether an earlier request added it. */
-  readonly isReplay: boolean;
 }
 
 export interface AddedPets {

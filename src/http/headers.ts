@@ -3,11 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-export interface HeaderField {
-  readonly schema: object;
-  readonly description: string;
-}
-
 const text = (maxLength: number) => ({ type: 'string', maxLength });
 
 /** The longest address of a link, which begins with `--base-url`. */
@@ -46,7 +41,7 @@ export const EXPOSED_FIELDS = {
     schema: { ...text(128), pattern: '^[A-Za-z0-9_.-]+$' },
     description: 'Names this request in the log: the one that was sent, or a new one.',
   },
-} satisfies Record<string, HeaderField>;
+} satisfies Record<string, { schema: object; description: string }>;
 
 export type HeaderName = keyof typeof EXPOSED_FIELDS;
 

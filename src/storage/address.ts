@@ -29,7 +29,7 @@ const PARAMETERS = [
   'user',
 ];
 
-export type Address =
+type Address =
   | { readonly kind: 'sqlite'; readonly file: string }
   | { readonly kind: 'postgres'; readonly url: string };
 

@@ -19,10 +19,6 @@ const DATED =
 /** A backup that began longer ago is no longer under way. */
 const PARTIAL_MS_MAX = 24 * 60 * 60 * 1_000;
 
-interface BackupOptions extends StoreOptions {
-  readonly keep?: number;
-}
-
 export function addBackup(program: Command): void {
   program
     .command('backup')
@@ -40,7 +36,7 @@ export function addBackup(program: Command): void {
         'petstore backup --keep 14 /var/backups/petstore',
       ),
     )
-    .action((target: string, options: BackupOptions) =>
+    .action((target: string, options: StoreOptions & { keep?: number }) =>
       withStore(options, (store) => backUp(store, target, options.keep, process.stderr)),
     );
 }

@@ -19,7 +19,7 @@ The service may run meanwhile. Its creates wait for the end of the import, and m
 With --keep-ids, pets can appear before the page that a client has reached. To see them, it
 lists from the start.`;
 
-export interface ImportOptions extends StoreOptions, PetFile {
+interface ImportOptions extends StoreOptions, PetFile {
   readonly keepIds?: boolean;
   readonly skipExisting?: boolean;
 }

@@ -7,10 +7,6 @@ import { databaseOption, dryRunOption } from '../options.ts';
 import { examples, say } from '../output.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
-interface MigrateOptions extends StoreOptions {
-  readonly dryRun: boolean;
-}
-
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
@@ -18,7 +14,7 @@ export function addMigrate(program: Command): void {
     .addOption(dryRunOption())
     .addOption(databaseOption())
     .addHelpText('after', examples('petstore migrate --dry-run', 'petstore migrate'))
-    .action(({ dryRun, database }: MigrateOptions) =>
+    .action(({ dryRun, database }: StoreOptions & { dryRun: boolean }) =>
       withStore({ database }, async (store) => say(describe(store, dryRun)), {
         olderSchema: dryRun ? 'keep' : 'migrate',
       }),

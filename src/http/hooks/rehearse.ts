@@ -32,18 +32,12 @@ const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
   headers_too_large: CLOSE,
 };
 
-interface Failure {
-  readonly status: string | undefined;
-  readonly delay: string | undefined;
-  readonly losesAnswer: boolean;
-}
-
 /**
  * What a `Prefer` asks for. RFC 7240: other preferences are ignored, and the first one of a name counts.
  *
  * @throws PetstoreError `bad_request` for a value that cannot be rehearsed.
  */
-function parsePrefer(prefer: string): Failure {
+function parsePrefer(prefer: string) {
   const values = new Map<string, string>();
   for (const preference of prefer.split(',')) {
     const [withoutParameters = ''] = preference.split(';');

@@ -25,7 +25,7 @@ const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committ
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
-export type Isolation = 'read committed' | 'repeatable read read only';
+type Isolation = 'read committed' | 'repeatable read read only';
 
 /** Connects to the current host. */
 export class Connection extends pg.Client {

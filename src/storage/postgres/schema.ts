@@ -13,10 +13,6 @@ const LOCK = 0x50657473;
 /** The time that requests have between two tries to lock a table. */
 const TABLE_LOCK_PAUSE_MS = 1_000;
 
-interface MigrateOptions extends Pick<OpenOptions, 'create' | 'olderSchema'> {
-  readonly migrations?: typeof MIGRATIONS;
-}
-
 /**
  * Executes the migrations that are missing, all or none. Resolves to the schema that it found; 0: none.
  *
@@ -26,7 +22,11 @@ interface MigrateOptions extends Pick<OpenOptions, 'create' | 'olderSchema'> {
  */
 export async function migrate(
   connection: Connection,
-  { create, olderSchema, migrations = MIGRATIONS }: MigrateOptions,
+  {
+    create,
+    olderSchema,
+    migrations = MIGRATIONS,
+  }: OpenOptions & { migrations?: typeof MIGRATIONS },
 ): Promise<number> {
   await checkEncoding(connection);
   let found = await readVersion(connection, migrations.length);
