@@ -67,12 +67,10 @@ function describeOperation(operation: Operation) {
     summary,
     tags: ['animals'],
     description,
-    ...(body && { requestBody: { required: true, content: describeContent(body.schema) } }),
+    requestBody: body && { required: true, content: describeContent(body.schema) },
     parameters: Object.values(parameters).map(describeParameter),
-    ...(deprecation && {
-      deprecated: true,
-      'x-deprecated-sunset': deprecation.sunset.toISOString().slice(0, 10),
-    }),
+    deprecated: deprecation && true,
+    'x-deprecated-sunset': deprecation?.sunset.toISOString().slice(0, 10),
     responses: describeResponses(operation),
   };
 }
@@ -84,9 +82,8 @@ function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
 
 function describeParameter(parameter: Parameter<unknown>) {
   const { place, name, description, schema, example, isBeta } = parameter;
-  const exampleOf = example === undefined ? {} : { example };
   const required = place === 'path';
-  const described = { schema, ...exampleOf, in: place, name, required, description };
+  const described = { schema, example, in: place, name, required, description };
   return isBeta ? beta(described) : described;
 }
 
@@ -101,7 +98,7 @@ function describeResponses(operation: Operation) {
         ...describeHeaders([...headers, ...COMMON_HEADERS]),
       },
       content: describeContent(schema),
-      ...(links && { links: describeLinks(links) }),
+      links: links && describeLinks(links),
     },
     ...Object.fromEntries(declared.map(({ code }) => [ERRORS[code].status, refToShared(code)])),
     401: refToShared('unauthorized'),
