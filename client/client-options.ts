@@ -69,7 +69,10 @@ const EXAMPLE = 'such as http://127.0.0.1:8080/v1';
 /** @throws TypeError that names the option that is wrong. */
 export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void {
   const { baseUrl, apiKey, integers = 'bigint' } = Object(options);
-  checkRuntime();
+  // Node 18 has no global `crypto`; browsers before 2024 have no `AbortSignal.any`.
+  if (globalThis.crypto === undefined || typeof AbortSignal.any !== 'function') {
+    throw new Error('petstore-client needs Node 20.3 or newer, or a browser of 2024 or newer');
+  }
   if (!baseUrl) throw new TypeError(`baseUrl is missing: give the address of the API, ${EXAMPLE}`);
   if (typeof baseUrl !== 'string') throw new TypeError(`baseUrl must be a string, ${EXAMPLE}`);
   if (!/^https?:\/\/./i.test(baseUrl)) {
@@ -107,11 +110,4 @@ export function checkApiKey(key: unknown): string {
   if (!key) throw new TypeError('apiKey is missing: give a key of the service');
   if (typeof key === 'string' && /^[!-~]+$/.test(key)) return key;
   throw new TypeError('apiKey must be a string of ASCII characters without white space');
-}
-
-/** Node 18 has no global `crypto`; browsers before 2024 have no `AbortSignal.any`. */
-function checkRuntime(): void {
-  const { crypto } = globalThis;
-  if (crypto !== undefined && typeof AbortSignal.any === 'function') return;
-  throw new Error('petstore-client needs Node 20.3 or newer, or a browser of 2024 or newer');
 }

@@ -8,7 +8,6 @@ import { createRowError, type PetRow, splitRows } from './rows.ts';
 const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
-/** A column that may be absent is optional. */
 const COLUMNS = [{ name: 'id', kind: 'int64', optional: true } as const, ...NEW_PET_FIELDS];
 type Column = (typeof COLUMNS)[number];
 

@@ -22,14 +22,12 @@ export interface RequestLine {
   /** As it is registered; also absent when there is none for the path. */
   readonly route?: string | undefined;
   readonly status: number;
-  /** In milliseconds. */
   readonly ms?: number;
   readonly requestId: string;
   /** The key's id; null when it is not known. */
   readonly keyId: number | null;
   /** The trace of the client's (W3C Trace Context), in 32 hexadecimal digits. */
   readonly traceId?: string | undefined;
-  /** Absent when it was not refused. */
   readonly refusal?: Refusal | undefined;
 }
 

@@ -131,7 +131,6 @@ async function addPet(
   return answers[0]?.headers.get('idempotency-replayed') === 'true';
 }
 
-/** @param known how many of the pets an earlier try has added. */
 function tellAdded(count: number, known: number): string {
   if (known === 0) return `${count} of ${count} added.`;
   if (known < count) return `${count - known} of ${count} added; ${known} were there already.`;

@@ -13,7 +13,6 @@ export interface Sources {
   };
   store(): StoreStatistics;
   isReady(): Promise<boolean>;
-  /** The number of processes that `--workers` asks for. */
   readonly workers: number;
   droppedLogLines(): number;
 }
@@ -33,7 +32,6 @@ interface MetricHead {
   readonly labels: readonly string[];
   /** What several workers make of their values; by default the sum. */
   readonly aggregator?: 'min' | 'max';
-  /** Whether a store on SQLite does not have it. */
   readonly isOfPostgres?: boolean;
 }
 

@@ -21,7 +21,6 @@ export interface OpenOptions {
   readonly create?: boolean;
   /** What happens to an older schema: without a value it is refused; `keep` only tells its number. */
   readonly olderSchema?: 'migrate' | 'keep' | undefined;
-  /** The most connections to PostgreSQL. */
   readonly databaseConnections?: number;
   /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
   readonly databaseTimeout?: number;

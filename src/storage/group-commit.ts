@@ -24,7 +24,6 @@ interface Waiting<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** How one write of a group ended. */
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
 
 type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>;
