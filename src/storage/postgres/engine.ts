@@ -10,15 +10,14 @@ import type {
   Statement,
   Transaction,
 } from '../engine.ts';
-import { checkClock, findClockError } from './clock.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
-import { checkRights } from './rights.ts';
 import { migrate } from './schema.ts';
+import { checkService, findClockError } from './service-checks.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 import { waitWhileAway } from './wait.ts';
 
@@ -46,10 +45,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pools = new Pools(hosts, databaseConnections, ms);
   const open = () =>
     pools.long.run(async (connection) => {
-      if (serviceClock) {
-        await checkRights(connection);
-        await checkClock(connection, serviceClock());
-      }
+      if (serviceClock) await checkService(connection, serviceClock);
       return migrate(connection, { create, olderSchema });
     });
   const foundSchema = await waitWhileAway(hosts, options, open);
