@@ -134,16 +134,10 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promis
 }
 
 /** Rejects with the signal's reason as soon as it ends the call. */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }, ms);
-    signal?.addEventListener('abort', end, { once: true });
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
+  await orAborted(over, signal).finally(() => clearTimeout(timer));
 }
