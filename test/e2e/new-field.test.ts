@@ -7,6 +7,7 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { PetstoreClient } from '../../client/petstore-client.ts';
+import { SCHEMA } from '../../src/storage/migrations.ts';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { startService } from '../support/program.ts';
@@ -42,8 +43,8 @@ const STEPS: readonly Edit[] = [
   ],
   [
     'src/storage/migrations.ts',
-    '`,\n  },\n',
-    `  { number: 5, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
+    '\n  },\n',
+    `  { number: ${SCHEMA + 1}, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
   ],
 ];
 
