@@ -2,10 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { JsonNumber, parseJson } from '../src/json.ts';
-import { type NewPet, parseNewPet, toPetJson } from '../src/pet.ts';
+import { NEW_PET_FIELDS, type NewPet, parseNewPet, toPetJson } from '../src/pet.ts';
 import { int64, invalidNewPet, newPet, toJson, WHITE_SPACE } from './arbitraries.ts';
+
+/** Values that no field may take: a column, a file of CSV or JSON would make another value of them. */
+const NOT_KEPT = {
+  text: ['', 'a\0b', '\ud800', null, 7n],
+  int64: ['7', null, new JsonNumber('1.5'), new JsonNumber('9223372036854775808')],
+};
 
 function parse(json: string): NewPet {
   return parseNewPet(parseJson(json));
@@ -39,6 +46,18 @@ for (const space of WHITE_SPACE) {
   const code = space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   test(`parseNewPet › a name of U+${code} alone › is blank`, () => {
     assertRefused(`{"name":${JSON.stringify(space)},"categoryId":7}`, 'name');
+  });
+}
+
+for (const { name, kind, parse } of NEW_PET_FIELDS) {
+  test(`${name} › a value that a column, a file or JSON would change › is refused`, () => {
+    for (const value of NOT_KEPT[kind]) {
+      assert.throws(
+        () => parse(value),
+        { code: 'bad_request', message: new RegExp(`^${name} must be `) },
+        inspect(value),
+      );
+    }
   });
 }
 
