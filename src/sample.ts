@@ -1,6 +1,6 @@
 /** Sample pets: believable ones, of which each seed has its own, always the same. */
 
-import type { Pet } from './pet.ts';
+import { PET_STATUSES, type Pet } from './pet.ts';
 
 /** By category. */
 const NAMES: readonly (readonly string[])[] = [
@@ -11,7 +11,7 @@ const NAMES: readonly (readonly string[])[] = [
   'Spike Rango Iggy Sheldon Speedy'.split(' '),
 ];
 
-const STATUSES = ['available', 'available', 'pending', 'sold', undefined] as const;
+const STATUSES = ['available', ...PET_STATUSES, undefined] as const;
 
 export interface SampleOptions {
   readonly count: number;
