@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
+import { FILTERS } from '../../src/storage/pet-row.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
@@ -55,6 +56,28 @@ test('migrations › their numbers › count up from 1', () => {
     MIGRATIONS.map(({ number }) => number),
     MIGRATIONS.map((_step, index) => index + 1),
   );
+});
+
+test('pets › each filter › has an index by its column and the id', async (t) => {
+  const address = await createAddress(t);
+  await (await open(address)).close();
+  const { rows } = await queryOnce(address, 'select indexdef from pg_indexes');
+  const missing = FILTERS.map(({ column }) => `pets USING btree (${column}, id)`).filter(
+    (index) => !rows.some(({ indexdef }) => indexdef.endsWith(index)),
+  );
+  assert.deepEqual(missing, []);
+});
+
+// An index in the order of a library of the system misses rows after an upgrade of the library.
+test('pets › each text › is in the order of collate "C"', async (t) => {
+  const address = await createAddress(t);
+  await (await open(address)).close();
+  const { rows } = await queryOnce(
+    address,
+    `select column_name from information_schema.columns
+    where table_name = 'pets' and data_type = 'text' and collation_name is distinct from 'C'`,
+  );
+  assert.deepEqual(rows, []);
 });
 
 describe('a release on the schema of a newer one', () => {

@@ -32,7 +32,7 @@ describe('a changed SQLite file', () => {
   }
 
   test('openStore › a file with the tables of Litestream and an index of the operator › opens and works', async () => {
-    const sql = `${LITESTREAM}; create index pets_name on pets (name); analyze`;
+    const sql = `${LITESTREAM}; create index of_operator on pets (name); analyze`;
     const file = await createChanged('replicated', sql);
     await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
     const rex = await store.pets.add(REX);

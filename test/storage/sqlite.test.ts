@@ -13,6 +13,7 @@ import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { APPLICATION_ID } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { FILTERS } from '../../src/storage/pet-row.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
@@ -104,11 +105,15 @@ describe('query plans', () => {
       (read: Engine['read']) => createQueries(read).list({ limit: 20, after: 7n }),
       ['SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)'],
     ],
-    [
-      'pets.list of a status',
-      (read: Engine['read']) => createQueries(read).list({ limit: 20, status: 'sold', after: 7n }),
-      ['SEARCH pets USING INDEX pets_status (status=? AND rowid>?)'],
-    ],
+    ...FILTERS.map(
+      ({ name, column }) =>
+        [
+          `pets.list by ${name}`,
+          (read: Engine['read']) =>
+            createQueries(read).list({ limit: 20, after: 7n, [name]: 'sold' }),
+          [`SEARCH pets USING INDEX pets_${column} (${column}=? AND rowid>?)`],
+        ] as const,
+    ),
     [
       'pets.find',
       (read: Engine['read']) => createQueries(read).find(7n),
