@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
 import { test } from 'node:test';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -16,6 +16,16 @@ test('the oldest Node › in the launcher and in the command › is that of engi
   );
   const oldest = manifest.engines.node.replace('>=', '');
   assert.deepEqual(majors, [oldest, oldest]);
+});
+
+test('src › each file › is named by another one', () => {
+  const files = globSync('src/**/*.{ts,html,css}', { cwd: ROOT });
+  const texts = [...files, 'package.json'].map(read);
+  const unnamed = files.filter((file) => {
+    const named = `/${parse(file).name}.`;
+    return !texts.some((text, index) => files[index] !== file && text.includes(named));
+  });
+  assert.deepEqual(unnamed, []);
 });
 
 test('src › the first line of each file › says in a sentence what the file is', () => {
