@@ -179,6 +179,15 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
 
 test('document › the codes of the errors › are all published, each with one status', () => {
   assert.deepEqual(Object.keys(ERRORS).toSorted(), Object.keys(STATUS_OF).toSorted());
+  // A request asks `serve --rehearse` for an error by its status.
+  const statuses = Object.values(ERRORS).map(({ status }) => status);
+  assert.deepEqual(statuses, [...new Set(statuses)]);
+});
+
+test('document › the codes of the errors › have an example at an operation, but for another method', () => {
+  const examples = JSON.stringify([document.paths, document.components.responses]);
+  const missing = Object.keys(ERRORS).filter((code) => !examples.includes(`"code":"${code}"`));
+  assert.deepEqual(missing, ['method_not_allowed']);
 });
 
 test('the message of an error › that has a limit in it › has the limit that holds', () => {
