@@ -5,6 +5,10 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 import { test } from 'node:test';
 import manifest from '../package.json' with { type: 'json' };
+import { HTTP_LIMITS } from '../src/http/limits.ts';
+import { SERVICE_LIMITS } from '../src/service/limits.ts';
+import { SERVE_OPTIONS } from '../src/service/serve-options.ts';
+import { STORE_LIMITS } from '../src/storage/limits.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -26,6 +30,20 @@ test('src › each file › is named by another one', () => {
     return !texts.some((text, index) => files[index] !== file && text.includes(named));
   });
   assert.deepEqual(unnamed, []);
+});
+
+test('src › each limit and each option of serve › is used', () => {
+  const texts = new Map(globSync('src/**/*.ts', { cwd: ROOT }).map((file) => [file, read(file)]));
+  const all = [...texts.values()].join();
+  texts.delete('src/service/serve-options.ts');
+  const withoutOptions = [...texts.values()].join();
+  const limits = Object.keys({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
+  const options = Object.keys(SERVE_OPTIONS);
+  const unused = [
+    ...limits.filter((name) => !new RegExp(`(?:LIMITS\\.|const )${name}\\b`).test(all)),
+    ...options.filter((name) => !new RegExp(`\\b${name}\\b`).test(withoutOptions)),
+  ];
+  assert.deepEqual(unused, []);
 });
 
 test('src › the first line of each file › says in a sentence what the file is', () => {
