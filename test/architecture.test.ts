@@ -9,6 +9,7 @@ import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { SERVE_OPTIONS } from '../src/service/serve-options.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
+import { Statistics } from '../src/store.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -32,16 +33,18 @@ test('src › each file › is named by another one', () => {
   assert.deepEqual(unnamed, []);
 });
 
-test('src › each limit and each option of serve › is used', () => {
+test('src › each limit, option of serve and count of a store › is used', () => {
   const texts = new Map(globSync('src/**/*.ts', { cwd: ROOT }).map((file) => [file, read(file)]));
   const all = [...texts.values()].join();
   texts.delete('src/service/serve-options.ts');
   const withoutOptions = [...texts.values()].join();
   const limits = Object.keys({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
   const options = Object.keys(SERVE_OPTIONS);
+  const statistics = Object.keys(new Statistics());
   const unused = [
     ...limits.filter((name) => !new RegExp(`(?:LIMITS\\.|const )${name}\\b`).test(all)),
     ...options.filter((name) => !new RegExp(`\\b${name}\\b`).test(withoutOptions)),
+    ...statistics.filter((name) => !new RegExp(`\\.${name} \\+= `).test(all)),
   ];
   assert.deepEqual(unused, []);
 });

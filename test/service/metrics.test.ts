@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
+import { METRICS } from '../../src/service/metrics.ts';
 import { createMetrics } from '../../src/service/registry.ts';
 import { VERSION } from '../../src/service/version.ts';
 import type { StoreStatistics } from '../../src/store.ts';
@@ -51,6 +52,17 @@ test('metrics › what is read at a scrape › is its value, however often', asy
   ]) {
     assert.ok(text.includes(`\n${line}\n`), line);
   }
+});
+
+test('metrics › requests and a store with every count › leave no metric without a value', async () => {
+  const connections = { used: 1, idle: 2, waiting: 3, broken: 4 };
+  const metrics = create({ ...STORE, connections });
+  metrics.count({ ...LINE, refusal: { code: 'unavailable', reason: 'why' } });
+  const text = await metrics.read();
+  const empty = Object.keys(METRICS).filter(
+    (name) => !new RegExp(`^${name}(?:_count)?(?:\\{.*\\})? (?!0$)`, 'm').test(text),
+  );
+  assert.deepEqual(empty, []);
 });
 
 test('metrics › a request that the parser refused › is a refusal without a time', async () => {
