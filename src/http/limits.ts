@@ -31,7 +31,7 @@ export const HTTP_LIMITS = {
   HELD_BYTES_MAX: limit(
     16 * MIB,
     'incoming bodies, unparsed requests and unread answers of all clients',
-    'the address with the most loses its oldest: a body is 503, else the connection closes',
+    'the address with the most loses its oldest: a body is 503, waiting requests get no answer, an unread answer is cut off',
   ),
   READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
   // These reads wait for the network, not for the processor.

@@ -7,6 +7,7 @@
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { findLastResponse, isAnswered, markStarted, onceAnswered } from './last-request.ts';
 import { createServer } from './node-http.ts';
@@ -19,6 +20,8 @@ interface Parser {
     keepAlive: boolean,
   ) => number;
 }
+
+const EMPTY = Buffer.alloc(0);
 
 /** What `onIncoming` returns for an upgrade: the parser stops behind the head. */
 const STOP = 2;
@@ -41,23 +44,29 @@ export function createPipeliningServer(
   server.on('connection', (socket) => stopUnlessNext(turns, socket));
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
-    // Node has removed its own listeners. The one for 'readable' keeps the bytes that still come.
-    if (!hasUnparsed(socket)) socket.on('readable', keepUnread).on('error', ignore);
+    // Node has removed its own listeners.
+    if (!hasUnparsed(socket)) socket.on('error', ignore);
     // A small part would keep all that was read with it.
-    const bytes = rest.length < rest.buffer.byteLength / 4 ? Buffer.from(rest) : rest;
-    heldBytes.hold(request, bytes.length, socket, () => socket.destroy());
+    let bytes = rest.length < rest.buffer.byteLength / 4 ? Buffer.from(rest) : rest;
+    let isGivenUp = false;
+    heldBytes.hold(request, bytes.length, socket, () => {
+      isGivenUp = true;
+      bytes = EMPTY;
+    });
+    const isBehind = !isAnswered(socket);
     const goOn = () => {
       heldBytes.release(request);
-      if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
+      if (isGivenUp) endUnread(socket);
+      else if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
     };
-    onceAnswered(socket, () => turns.wait(goOn));
+    onceAnswered(socket, () => turns.wait(goOn, isBehind));
   });
   return server;
 }
 
 /** Whether a request of this connection waits. */
 export function hasUnparsed(socket: Socket): boolean {
-  return socket.listeners('readable').includes(keepUnread);
+  return socket.listeners('error').includes(ignore);
 }
 
 /** Only an upgrade stops Node's parser in the middle of what it has read, and returns the rest unparsed. */
@@ -80,11 +89,16 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   for (const part of bytes) if (part.length > 0) socket.emit('data', part);
   const isStoppedAgain = socket.listenerCount('data') === 0;
   if (isStoppedAgain) return;
-  socket.off('readable', keepUnread).off('error', ignore).resume();
+  socket.off('error', ignore).resume();
   if (!socket.readableEnded) return;
   // The new parser did not see that the client has ended its side. A body without its end is refused by it.
   if (findLastResponse(socket)?.req.complete === false) socket.emit('end');
   else onceAnswered(socket, () => socket.end());
+}
+
+/** Ends the answers. The client could connect again at once, so its own end or the time without a byte closes the connection. */
+function endUnread(socket: Socket): void {
+  socket.setTimeout(LIMITS.IDLE_MS_MAX, () => socket.destroy()).end();
 }
 
 /** The head of a request as it was sent, but for the name of a field `Upgrade`, which would stop the parser again. */
@@ -97,5 +111,4 @@ function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): 
   return Buffer.from(`${head}\r\n`, 'latin1');
 }
 
-function keepUnread(): void {}
 function ignore(): void {}

@@ -1,22 +1,23 @@
-/** Bounds how many requests start in a turn of the event loop; they start in the order in which they came. */
+/** Bounds how many requests start in a turn of the event loop: Node accepts one connection in a turn. */
 
-// Node accepts one connection in a turn, so long turns keep new clients out.
-
-/** The most requests that start in a turn. */
+/** The most requests that start in the turn in which they come. */
 const STARTED_MAX = 512;
-/** The most requests that waited for a turn before and start in one. */
-const RESTARTED_MAX = 64;
+/** The most requests above STARTED_MAX that start in a later turn. */
+const LATE_MAX = 64;
+/** The most requests that start behind another one of their connection. Pipelining must not delay other clients. */
+const BEHIND_MAX = 16;
 
 export class Turns {
   /** What starts the requests that wait, the oldest first. */
-  readonly #waiting: (() => void)[] = [];
+  readonly #late: (() => void)[] = [];
+  readonly #behind: (() => void)[] = [];
   #started = 0;
-  #isRestarting = false;
+  #isStarting = false;
   #isScheduled = false;
 
-  /** Whether a request may start now. It may not start before a request that waits. */
+  /** Whether a request may start now. It may not start before a late one. */
   get mayStart(): boolean {
-    return this.#isRestarting || (this.#waiting.length === 0 && this.#started < STARTED_MAX);
+    return this.#isStarting || (this.#late.length === 0 && this.#started < STARTED_MAX);
   }
 
   /** To be called when a request starts. */
@@ -25,9 +26,9 @@ export class Turns {
     this.#schedule();
   }
 
-  /** Calls `start` in a later turn. */
-  wait(start: () => void): void {
-    this.#waiting.push(start);
+  /** Calls `start` in a later turn. @param isBehind whether another request of its connection was at work. */
+  wait(start: () => void, isBehind: boolean): void {
+    (isBehind ? this.#behind : this.#late).push(start);
     this.#schedule();
   }
 
@@ -41,9 +42,10 @@ export class Turns {
   #begin(): void {
     this.#isScheduled = false;
     this.#started = 0;
-    this.#isRestarting = true;
-    for (const start of this.#waiting.splice(0, RESTARTED_MAX)) start();
-    this.#isRestarting = false;
-    if (this.#waiting.length > 0) this.#schedule();
+    this.#isStarting = true;
+    for (const start of this.#late.splice(0, LATE_MAX)) start();
+    for (const start of this.#behind.splice(0, BEHIND_MAX)) start();
+    this.#isStarting = false;
+    if (this.#late.length + this.#behind.length > 0) this.#schedule();
   }
 }
