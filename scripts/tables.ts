@@ -1,4 +1,4 @@
-/** What is made of the tables of `src/`: openapi.json, a file of the client, tables in `docs/`, parts of `deploy/nginx.conf`. */
+/** What is made of tables: openapi.json, a file of the client, tables in Markdown, parts of `deploy/nginx.conf`. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,11 +17,13 @@ import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { writeClientInterface } from './client-interface.ts';
 import { describeCommands, listOptions } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
+import { listScripts } from './npm-scripts.ts';
 import { ROOT } from './run.ts';
 
 /** The generated texts, by their files. */
 export function createTexts(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    'CONTRIBUTING.md': { commands: listScripts() },
     'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
     'docs/operations.md': { metrics: listMetrics() },
