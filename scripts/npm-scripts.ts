@@ -14,7 +14,7 @@ const SCRIPTS: Readonly<Record<Exclude<keyof typeof manifest.scripts, Explained>
   'test:browser': 'the pages',
   crash: '`kill -9`, a full disk, the order on the disk',
   fuzz: 'random requests; before a release with `TEST_FUZZ_REQUESTS=1000000`',
-  soak: 'the memory; before a release with `TEST_SOAK_REQUESTS=10000000`',
+  soak: 'memory growth; before a release with `TEST_SOAK_REQUESTS=10000000`',
   abuse: 'clients that attack the others',
   'abuse:small-packets': 'the same, in packets of 1,500 bytes',
   outages: 'PostgreSQL away, failing over, restarted',
