@@ -1,4 +1,4 @@
-/** What is made of tables: openapi.json, a file of the client, tables in Markdown, parts of `deploy/nginx.conf`. */
+/** What is made of the tables of `src/`: openapi.json, a file of the client, tables in `docs/`, parts of `deploy/nginx.conf`. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
