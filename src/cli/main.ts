@@ -2,7 +2,7 @@
 
 import { fail, run } from './run.ts';
 
-// A reader that closes its end of a pipe must not end the service.
+// The service goes on if the reader of its output closes the pipe.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') fail(error);

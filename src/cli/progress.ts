@@ -1,4 +1,7 @@
-/** The progress of a long command: one line of standard error, which is rewritten, on a terminal only. */
+/** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
+
+import { PetstoreError } from '../error.ts';
+import { toOneLine } from './output.ts';
 
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
@@ -13,7 +16,7 @@ const CLEAR_LINE = '\r\x1b[K';
 
 export class Progress {
   pets = 0;
-  /** The share of the phase that is done, from 0 to 1, when it is known. */
+  /** The part of the phase that is done, from 0 to 1; undefined if it is not known. */
   part: number | undefined;
   readonly #stream: ProgressStream;
   readonly #start = performance.now();
@@ -24,7 +27,7 @@ export class Progress {
     this.#stream = stream;
   }
 
-  /** Rewrites the line: a new phase at once, and else ten times a second. */
+  /** Rewrites the line at once for a new phase, else ten times a second. */
   show(phase: string): void {
     const now = performance.now();
     if (phase === this.#phase && now - this.#shown < REWRITE_MS) return;
@@ -38,16 +41,36 @@ export class Progress {
     this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns || COLUMNS_DEFAULT) - 1));
   }
 
-  /** Prints the last line: what was done to the pets, such as "imported". */
-  finish(verb: string): void {
+  /** Prints a line that stays. */
+  say(line: string): void {
     this.clear();
-    const seconds = ((performance.now() - this.#start) / 1_000).toFixed(1);
-    this.#stream.write(`${verb} ${countPets(this.pets)} in ${seconds} s\n`);
+    this.#stream.write(`${toOneLine(line)}\n`);
   }
 
-  /** Makes room for another line. */
+  /** Says what was done to the pets, such as "imported". */
+  finish(verb: string): void {
+    const seconds = ((performance.now() - this.#start) / 1_000).toFixed(1);
+    this.say(`${verb} ${countPets(this.pets)} in ${seconds} s`);
+  }
+
   clear(): void {
     if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
+  }
+}
+
+/** Does the work. Its error says that nothing was done, such as "imported". */
+export async function withProgress(
+  stream: ProgressStream,
+  verb: string,
+  work: (progress: Progress) => Promise<void>,
+): Promise<void> {
+  const progress = new Progress(stream);
+  try {
+    await work(progress);
+  } catch (cause) {
+    progress.clear();
+    if (!(cause instanceof PetstoreError)) throw cause;
+    throw new PetstoreError(cause.code, `${cause.message}; nothing was ${verb}`, { cause });
   }
 }
 

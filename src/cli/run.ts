@@ -1,4 +1,4 @@
-/** The command line: its commands, how an error is told, and the exit status. */
+/** The command line: its commands, the line for an error, and the exit status. */
 
 import { Command, CommanderError } from 'commander';
 import { PetstoreError } from '../error.ts';
@@ -12,19 +12,25 @@ import { addMigrate } from './commands/migrate-store.ts';
 import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
-import { envFileOption, UsageError } from './options.ts';
+import { toSetting, UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
 import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
+const ENV_FILE = {
+  value: '<file>',
+  description: 'read variables from the file; variables that are already set take precedence',
+  parse: loadVariables,
+};
+
 export function createProgram(): Command {
   const program = new Command('petstore')
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
     .version(VERSION)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
-    .addOption(envFileOption().argParser(loadVariables))
+    .addOption(toSetting('envFile', ENV_FILE))
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .hook('preAction', checkVariables)
@@ -43,7 +49,7 @@ export function createProgram(): Command {
   return program;
 }
 
-/** Prints one line for an error, with a stack only for a bug of ours; returns the exit status. */
+/** Prints one line for an error, or a stack for a bug of ours. Returns the exit status. */
 function report(error: unknown): number {
   // Commander has printed its own errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
@@ -56,12 +62,12 @@ function report(error: unknown): number {
   return error instanceof UsageError ? EXIT_WRONG_USE : EXIT_FAILED;
 }
 
-/** Reports the first error; those that follow from it are not printed. */
+/** Reports the first error. Later errors follow from it. */
 export function fail(error: unknown): void {
   process.exitCode ??= report(error);
 }
 
-/** Runs a command; its exit status is `process.exitCode`, and 0 without one. */
+/** Runs a command, and sets `process.exitCode` if it fails. */
 export async function run(args: readonly string[]): Promise<void> {
   removeKubernetesVariables();
   await createProgram().parseAsync(args, { from: 'user' }).catch(fail);

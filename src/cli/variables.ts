@@ -1,16 +1,17 @@
-/** The variables `PETSTORE_*`: a mistyped one is refused, since the default that it leaves may be the wrong environment. */
+/** The variables `PETSTORE_*`. A mistyped name is refused: with a default, the wrong environment might be served. */
 
 import cluster from 'node:cluster';
 import { statSync } from 'node:fs';
 import type { Command, Option } from 'commander';
+import { PetstoreError } from '../error.ts';
 import { findNearest } from '../nearest.ts';
 import { toVariable, UsageError } from './options.ts';
 
-/** What Kubernetes adds for a service that is named petstore, or petstore-SOMETHING. */
+/** Kubernetes adds these variables for a service that is named petstore, or petstore-SOMETHING. */
 const OF_KUBERNETES = /^PETSTORE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/;
 const URL_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//;
 
-/** Removes the variables of Kubernetes, of which `PETSTORE_PORT=tcp://…` has the name of an option. */
+/** Removes the variables of Kubernetes: `PETSTORE_PORT=tcp://…` would be taken for an option. */
 export function removeKubernetesVariables(): void {
   for (const [name, value = ''] of Object.entries(process.env)) {
     const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
@@ -18,22 +19,24 @@ export function removeKubernetesVariables(): void {
   }
 }
 
-/** Sets the variables of a file that are not set yet. */
+/**
+ * Sets the variables of the file that are not set yet.
+ *
+ * @throws PetstoreError `bad_request` if it is not a file that can be read.
+ */
 export function loadVariables(file: string): void {
-  // A worker has those of its primary; the file may be gone by the time it is started again.
+  // A worker has the variables of its primary. The file may be gone when a worker is replaced.
   if (cluster.isWorker) return;
   try {
     // Node would wait for ever for a pipe that nobody writes to.
     if (!statSync(file).isFile()) throw new Error('it is not a regular file');
     process.loadEnvFile(file);
-  } catch {
-    throw new UsageError(
-      `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: ${file}`,
-    );
+  } catch (cause) {
+    throw new PetstoreError('bad_request', 'must be a file that can be read', { cause });
   }
 }
 
-/** @throws UsageError for a variable that no option of the program has. */
+/** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */
 export function checkVariables(program: Command): void {
   const options = listOptions(program);
   const known = new Set(options.map(({ envVar }) => envVar).filter((name) => name !== undefined));

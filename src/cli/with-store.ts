@@ -1,11 +1,13 @@
-/** Opens a store for one command, and says which one. */
+/** Commands that open a store: they take `--database`, and say which store they opened. */
 
+import type { Command } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
 import { openStore, use } from '../storage/open.ts';
 import type { Store } from '../store.ts';
-import { say, toOneLine } from './output.ts';
+import { databaseOption } from './options.ts';
+import { examples, say } from './output.ts';
 
 export interface StoreOptions {
   readonly database: string;
@@ -15,7 +17,12 @@ export interface PrintOptions extends StoreOptions {
   readonly json: boolean;
 }
 
-/** @param options only a command that adds to a store may create it. */
+export function addStoreCommand(parent: Command, name: string, ...lines: string[]): Command {
+  const command = parent.command(name).addOption(databaseOption());
+  return command.addHelpText('after', examples(...lines));
+}
+
+/** Does the work on the store. Only a command that adds something has the option `create`. */
 export async function withStore(
   { database }: StoreOptions,
   work: (store: Store) => Promise<void>,
@@ -30,10 +37,10 @@ export async function withStore(
 
 export function describeStore(database: string, { foundSchema }: Store): string {
   const what = foundSchema === 0 ? 'New store' : 'Store';
-  return toOneLine(`${what}: ${describeAddress(database)}`);
+  return `${what}: ${describeAddress(database)}`;
 }
 
-/** @throws PetstoreError `bad_request` for a database in memory, which would end with the command. */
+/** @throws PetstoreError `bad_request` for a database in memory: it would end with the command. */
 export function refuseMemory(database: string): void {
   if (!isMemoryAddress(database)) return;
   throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');

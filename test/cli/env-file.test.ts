@@ -60,7 +60,7 @@ describe('--env-file', { concurrency: 2 }, () => {
     test(`--env-file › ${what} › exits at once with 2 and one line`, async () => {
       // As a variable: Node itself would read the flag.
       const options = { cwd, env: { PETSTORE_ENV_FILE: file }, runMsMax: REFUSED_MS_MAX };
-      const line = `option '--env-file <file>', or PETSTORE_ENV_FILE, must be a file that can be read: ${file}`;
+      const line = `option '--env-file <file>' value '${file}' from env 'PETSTORE_ENV_FILE' is invalid. It must be a file that can be read.`;
       assertRefused(await runProgram(['keys', 'list'], options), 2, line);
     });
   }

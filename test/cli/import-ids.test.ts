@@ -67,7 +67,7 @@ describe('pets import', () => {
     const skipped = await importText(`${text}3,Mia,4,\n`, { flags: SKIP, to: store });
     assert.deepEqual(skipped.lines.slice(0, -1), [
       'imported 1 pet',
-      '2 pets left out, which the store has already',
+      '2 pets left out: the store has them already',
     ]);
     const changed = await importText(`${HEAD}8,Tom,1,\n9,Rex,1,\n`, { flags: SKIP, to: store });
     assert.deepEqual(changed.lines, [
@@ -118,7 +118,7 @@ describe('pets import', () => {
   test('pets import --skip-existing › without --keep-ids › is wrong use', async () => {
     const { status, lines } = await importText(HEAD, { flags: ['--skip-existing'] });
     assert.equal(status, 2);
-    assert.deepEqual(lines, ['petstore: --skip-existing needs --keep-ids']);
+    assert.deepEqual(lines, ["petstore: option '--skip-existing' needs --keep-ids"]);
   });
 
   test('pets import › into a new file › leaves that file, or nothing when it fails', async () => {

@@ -140,7 +140,7 @@ describe('keys', { concurrency: 2 }, () => {
     }
     assert.equal((await folder.list())[0]?.state, 'revoked');
     const again = await folder.keys(1, 'rotate', '1');
-    assertRefused(again, 1, 'key 1 is revoked: make a new one with keys create');
+    assertRefused(again, 1, 'key 1 is revoked: make a new key with keys create');
   });
 
   test('keys create › nowhere to print the key › makes none', async () => {
@@ -182,9 +182,9 @@ describe('keys', { concurrency: 2 }, () => {
       ['active', 'expired', 'active'],
     );
     const again = await folder.keys(1, 'rotate', '1');
-    assert.equal(again.stderr, 'petstore: key 1 was rotated already: rotate the one made then\n');
+    assert.equal(again.stderr, 'petstore: key 1 was rotated already: rotate the newer key\n');
     const { stderr } = await folder.keys(1, 'rotate', '2');
-    assert.equal(stderr, 'petstore: key 2 is expired: make a new one with keys create\n');
+    assert.equal(stderr, 'petstore: key 2 is expired: make a new key with keys create\n');
   });
 
   test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {
@@ -220,7 +220,7 @@ describe('keys', { concurrency: 2 }, () => {
     assert.equal(stdout, '');
     assert.equal(
       stderr,
-      `There is no key yet: make one with keys create --name NAME.\nStore: ${folder.store}\n`,
+      `There is no key yet: make a key with keys create --name NAME.\nStore: ${folder.store}\n`,
     );
   });
 

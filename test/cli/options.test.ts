@@ -5,22 +5,9 @@ import { readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { describe, test } from 'node:test';
 import { Command, CommanderError, type Option } from 'commander';
-import {
-  copyOptions,
-  countOption,
-  environmentOption,
-  expiresOption,
-  formatOption,
-  keepOption,
-  nameOption,
-  newPetOptions,
-  overlapOption,
-  parseKeyId,
-  petListOptions,
-  serveOptions,
-  UsageError,
-} from '../../src/cli/options.ts';
+import { parseKeyId, UsageError } from '../../src/cli/options.ts';
 import { createProgram } from '../../src/cli/run.ts';
+import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
 import { runCommand } from '../support/command.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -30,13 +17,11 @@ const STACK = /^ {4}at |^Node\.js v/m;
 
 const cwd = createProcessFolder();
 
-/** The options that have a variable; the environment of a copy belongs to one call. */
-const SETTINGS = [...serveOptions(), ...copyOptions().filter(({ mandatory }) => mandatory)];
-const OPTIONS = [
-  ...[...SETTINGS, nameOption(), expiresOption(), overlapOption()],
-  ...[...petListOptions(), ...newPetOptions()],
-  ...[formatOption(), countOption(), keepOption()],
-];
+const OPTIONS = listOptions(createProgram());
+
+function listOptions({ options, commands }: Command): Option[] {
+  return [...options, ...commands.flatMap(listOptions)];
+}
 
 /** The option's value when a command with it alone is called so; throws CommanderError. */
 function parse(
@@ -56,6 +41,7 @@ function parse(
   }
 }
 
+/** The option of the first command that has it. */
 function getOption(flag: string): Option {
   const option = OPTIONS.find(({ long }) => long === flag);
   assert.ok(option);
@@ -151,13 +137,15 @@ for (const [flag, must, bad] of [
   }
 }
 
-for (const option of OPTIONS) {
-  const hasVariable = SETTINGS.includes(option);
-  test(`options › ${option.long} › has ${hasVariable ? 'the variable of its name' : 'no variable'}`, () => {
-    const variable = `PETSTORE_${option.long?.slice(2).replaceAll('-', '_').toUpperCase()}`;
-    assert.equal(option.envVar, hasVariable ? variable : undefined);
-  });
-}
+test('options › only what configures › has a variable, of its name', () => {
+  const settings = OPTIONS.filter(({ envVar }) => envVar !== undefined);
+  const toName = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  const names = ['envFile', ...Object.keys(SERVE_OPTIONS), 'from', 'to'].map(toName);
+  assert.deepEqual(new Set(settings.map(({ envVar }) => envVar?.slice(9))), new Set(names));
+  for (const { long, envVar } of settings) {
+    assert.equal(envVar, `PETSTORE_${long?.slice(2).replaceAll('-', '_').toUpperCase()}`);
+  }
+});
 
 for (const [flag, value, expected] of [
   ...COUNTS.flatMap(([flag, min, max]) => [min, max].map((one) => [flag, `${one}`, one] as const)),
@@ -195,9 +183,6 @@ for (const [flag, value, expected] of [
 test('options › a flag beside a variable › wins, though the variable is wrong', () => {
   assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
   assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
-  const environment = environmentOption();
-  const variables = { PETSTORE_ENVIRONMENT: 'production' };
-  assert.equal(parse(environment, ['--environment', 'staging'], variables), 'staging');
 });
 
 test('options › --retire-get-pet without a value › is true', () => {

@@ -177,7 +177,7 @@ describe('pets import', () => {
     await truncate(file, 64 * 1024 * 1024 + 1);
     await refuses(
       () => collect(readGood(file)),
-      'a JSON file may have at most 64 MiB; use NDJSON for more pets',
+      'a JSON file may have at most 64 MiB: use NDJSON for more pets',
     );
   });
 
@@ -276,7 +276,7 @@ describe('pets import', () => {
       assert.throws(() => readRows({ file }), {
         code: 'bad_request',
         message:
-          'the name of the file must end with one of .ndjson, .jsonl, .json, .csv, or --format name its format',
+          'the name of the file must end with one of .ndjson, .jsonl, .json, .csv, or --format must name the format',
       });
     }
   });

@@ -120,7 +120,7 @@ describe('pets', () => {
     await writeFile(source, rows.join(''));
     const terminal = new Transcript(true);
     await importPets({ database, file: source }, terminal);
-    const [committing, imported] = terminal.text.split('\r\x1b[K').slice(-2);
+    const [committing, imported] = terminal.text.split('\r\x1b[K').slice(-4);
     assert.equal(committing, 'committing 2,500 pets');
     assert.match(imported ?? '', /^imported 2,500 pets in \d+\.\d s\n/);
 
@@ -205,7 +205,7 @@ describe('pets generate', { concurrency: 2 }, () => {
   test('pets import › standard input without a format › is refused', async () => {
     const { status, stderr } = await runProgram(['pets', 'import', '-'], { cwd });
     assert.equal(status, 1);
-    assert.match(stderr, /^petstore: .*--format name its format; nothing was imported\n$/);
+    assert.match(stderr, /^petstore: .*--format must name the format; nothing was imported\n$/);
   });
 });
 

@@ -125,7 +125,7 @@ describe('pets', { concurrency: 2 }, () => {
   test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
     await using folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
     const said = (id: number) =>
-      `Pet ${id} is corrected: every running service shows it so from now on.\n`;
+      `Pet ${id} is corrected: every running service shows the change from now on.\n`;
     assert.deepEqual(
       await folder.pets('update', '1', '--no-status', '--category-id', '0'),
       done(

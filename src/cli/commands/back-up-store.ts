@@ -1,40 +1,38 @@
-/** `petstore backup`: copies the whole store to a new file, or to a dated one of a directory, whose oldest it removes. */
+/** `petstore backup`: copies the store to a new file, or to a dated file of a directory, whose oldest it removes. */
 
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Store } from '../../store.ts';
-import { databaseOption, keepOption } from '../options.ts';
-import { examples, toOneLine } from '../output.ts';
-import { Progress, type ProgressStream } from '../progress.ts';
-import { type StoreOptions, withStore } from '../with-store.ts';
+import { countParser } from '../options.ts';
+import { type ProgressStream, withProgress } from '../progress.ts';
+import { addStoreCommand, type StoreOptions, withStore } from '../with-store.ts';
 
-/**
- * A dated backup, or, with `.partial`, what is left of one that was ended, and SQLite's files beside it.
- * Sorted by name, they are sorted by time.
- */
-const DATED =
-  /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db(\.[\da-f-]{36}\.partial(-journal|-shm|-wal)?)?$/;
+/** Sorted by name, dated backups are sorted by time. */
+const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
 
-/** A backup that began longer ago is no longer under way. */
-const PARTIAL_MS_MAX = 24 * 60 * 60 * 1_000;
+/** What a backup left that was ended, and the files of SQLite beside it. */
+const PARTIAL = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db\.[\da-f-]{36}\.partial(-journal|-shm|-wal)?$/;
+
+/** A backup that began earlier has ended. */
+const BACKUP_MS_MAX = 24 * 60 * 60 * 1_000;
 
 export function addBackup(program: Command): void {
-  program
-    .command('backup')
+  addStoreCommand(
+    program,
+    'backup',
+    'petstore backup petstore-2026-11-21.db',
+    'petstore backup --keep 14 /var/backups/petstore',
+  )
     .description('copy the whole store to a new file, also while the service runs')
     .argument(
       '<file>',
-      'the copy, an SQLite database; with --keep the directory for dated ones, which is made',
+      'the new file, an SQLite database; with --keep the directory, which is made if it is missing',
     )
-    .addOption(databaseOption())
-    .addOption(keepOption())
-    .addHelpText(
-      'after',
-      examples(
-        'petstore backup petstore-2026-11-21.db',
-        'petstore backup --keep 14 /var/backups/petstore',
-      ),
+    .option(
+      '--keep <count>',
+      'make a dated backup in the directory <file>, and keep this many of the newest backups',
+      countParser(1, 1_000_000),
     )
     .action((target: string, options: StoreOptions & { keep?: number }) =>
       withStore(options, (store) => backUp(store, target, options.keep, process.stderr)),
@@ -50,34 +48,37 @@ export async function backUp(
   now: () => Date = () => new Date(),
 ): Promise<void> {
   const time = now();
-  const name = toName(time);
-  const file = keep === undefined ? target : join(target, name);
+  const file = keep === undefined ? target : join(target, toName(time));
   if (keep !== undefined) {
     // If this fails, the backup says why it cannot be written.
     await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => undefined);
   }
-  const progress = new Progress(stderr);
-  try {
+  await withProgress(stderr, 'copied', async (progress) => {
     await store.backup(file, (phase, part) => {
       progress.part = part;
       progress.show(phase);
     });
-  } finally {
-    progress.clear();
-  }
-  stderr.write(`${toOneLine(`The store is copied to ${file}.`)}\n`);
-  if (keep === undefined) return;
-  const entries = await readdir(target, { withFileTypes: true });
+    progress.say(`The store is copied to ${file}.`);
+    if (keep === undefined) return;
+    for (const old of await listOld(target, time, keep)) {
+      await rm(old);
+      progress.say(`Removed ${old}.`);
+    }
+  });
+}
+
+/** The files to remove beside the new backup: those that are too many, and what ended backups left. */
+async function listOld(folder: string, time: Date, keep: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
-  const dated = names.filter((other) => other !== name && DATED.test(other)).sort();
-  const whole = dated.filter((other) => other.endsWith('.db'));
-  const oldest = whole.slice(0, Math.max(0, whole.length + 1 - keep));
-  const ended = toName(new Date(time.getTime() - PARTIAL_MS_MAX));
-  const partial = dated.filter((other) => !whole.includes(other) && other < ended);
-  for (const old of [...oldest, ...partial]) {
-    await rm(join(target, old));
-    stderr.write(`${toOneLine(`Removed ${join(target, old)}.`)}\n`);
-  }
+  const others = names.filter((name) => DATED.test(name) && name !== toName(time));
+  const oldest = others
+    .sort()
+    .reverse()
+    .slice(keep - 1);
+  const ended = toName(new Date(time.getTime() - BACKUP_MS_MAX));
+  const parts = names.filter((name) => PARTIAL.test(name) && name < ended).sort();
+  return [...oldest, ...parts].map((name) => join(folder, name));
 }
 
 function toName(time: Date): string {

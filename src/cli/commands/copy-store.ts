@@ -1,20 +1,30 @@
 /** `petstore copy`: copies a whole store into an empty one. */
 
-import type { Command } from 'commander';
-import { PetstoreError } from '../../error.ts';
+import { type Command, Option } from 'commander';
+import { ENVIRONMENTS } from '../../api-key.ts';
+import { DATABASE } from '../../service/option-kinds.ts';
 import { describeAddress } from '../../storage/address.ts';
 import { type CopyOptions, copyStore } from '../../storage/open.ts';
-import { copyOptions } from '../options.ts';
-import { examples, toOneLine } from '../output.ts';
-import { Progress, type ProgressStream } from '../progress.ts';
+import { toSetting } from '../options.ts';
+import { examples } from '../output.ts';
+import { type ProgressStream, withProgress } from '../progress.ts';
 import { refuseMemory } from '../with-store.ts';
 
+const FROM = { ...DATABASE, description: 'the store to copy' };
+const TO = { ...DATABASE, description: 'an empty store, or a new store' };
+
 export function addCopy(program: Command): void {
-  const command = program
+  program
     .command('copy')
-    .description('copy a whole store, ids and keys included, into an empty one, and read it back');
-  for (const option of copyOptions()) command.addOption(option);
-  command
+    .description('copy a whole store, ids and keys included, into an empty one, and read it back')
+    .addOption(toSetting('from', FROM).makeOptionMandatory())
+    .addOption(toSetting('to', TO).makeOptionMandatory())
+    .addOption(
+      new Option(
+        '--environment <name>',
+        'copy only the keys of this environment, for a new store of this environment',
+      ).choices(ENVIRONMENTS),
+    )
     .addHelpText(
       'after',
       examples(
@@ -26,9 +36,9 @@ export function addCopy(program: Command): void {
 }
 
 export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
-  for (const address of [options.from, options.to]) refuseMemory(address);
-  const progress = new Progress(stderr);
-  try {
+  const { from, to, environment } = options;
+  for (const address of [from, to]) refuseMemory(address);
+  await withProgress(stderr, 'copied', async (progress) => {
     const { keys, checksum } = await copyStore(options, (phase, part, pets) => {
       progress.part = part;
       if (phase === 'copied') progress.pets += pets;
@@ -36,16 +46,12 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
     });
     progress.finish('copied');
     const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
-    stderr.write(`With ${count}. Read back, it has the checksum of the original: ${checksum}\n`);
-    const { environment } = options;
+    progress.say(
+      `With ${count}. Read back, the copy has the checksum of the original: ${checksum}`,
+    );
     if (environment !== undefined && keys === 0) {
-      stderr.write(`Make its first key with keys create --environment ${environment}.\n`);
+      progress.say(`Make its first key with keys create --environment ${environment}.`);
     }
-    const stores = `From ${describeAddress(options.from)} to ${describeAddress(options.to)}.`;
-    stderr.write(`${toOneLine(stores)}\n`);
-  } catch (cause) {
-    progress.clear();
-    if (!(cause instanceof PetstoreError)) throw cause;
-    throw new PetstoreError(cause.code, `${cause.message}; nothing was copied`, { cause });
-  }
+    progress.say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
+  });
 }

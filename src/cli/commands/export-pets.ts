@@ -5,17 +5,17 @@ import type { Command } from 'commander';
 import type { Pet } from '../../pet.ts';
 import { generatePets, type SampleOptions } from '../../sample.ts';
 import type { Store } from '../../store.ts';
-import { countOption, databaseOption, formatOption, seedOption } from '../options.ts';
+import { countParser, databaseOption, formatOption } from '../options.ts';
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
-import { Progress, type ProgressStream } from '../progress.ts';
+import { type Progress, type ProgressStream, withProgress } from '../progress.ts';
 import { type StoreOptions, withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
 A spreadsheet program runs a CSV cell that begins with =, +, - or @ as a formula.
 Import the file there with the column "name" as text.`;
 
-/** More than a client may ask for: each page is a query to the database. */
+/** More than a client may ask for, because each page is a query. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
 export function addExportPets(pets: Command): void {
@@ -36,9 +36,14 @@ export function addExportPets(pets: Command): void {
     );
   pets
     .command('generate')
-    .description('write sample pets to standard output, the same for the same seed')
-    .addOption(countOption())
-    .addOption(seedOption())
+    .description('write sample pets to standard output')
+    .option('--count <count>', 'the number of pets', countParser(0, 1_000_000_000), 100)
+    .option(
+      '--seed <number>',
+      'which pets: the same number gives the same pets',
+      countParser(0, 2 ** 32 - 1),
+      1,
+    )
     .addOption(formatOption().default('ndjson'))
     .addHelpText(
       'after',
@@ -49,7 +54,7 @@ export function addExportPets(pets: Command): void {
     );
 }
 
-/** Prints no progress beside pets on standard output: both may be the same terminal. */
+/** Shows no progress if the pets go to standard output: both may be the same terminal. */
 export async function exportPets(
   store: Store,
   petFile: TargetFile,
@@ -57,15 +62,11 @@ export async function exportPets(
   stderr: ProgressStream,
 ): Promise<void> {
   if (petFile.file === undefined) return writePets(petFile, listAll(store), stdout);
-  const progress = new Progress(stderr);
-  try {
+  await withProgress(stderr, 'exported', async (progress) => {
     const total = await store.pets.count();
     await writePets(petFile, showEach(listAll(store), total, progress), stdout);
-  } catch (cause) {
-    progress.clear();
-    throw cause;
-  }
-  progress.finish('exported');
+    progress.finish('exported');
+  });
 }
 
 async function* listAll(store: Store): AsyncGenerator<Pet> {

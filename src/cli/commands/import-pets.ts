@@ -1,41 +1,43 @@
-/** `petstore pets import`: adds all pets of a file, with new ids or with those of the file, or none. */
+/** `petstore pets import`: adds all pets of a file or none, with new ids or with the ids of the file. */
 
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { PetstoreError } from '../../error.ts';
 import { parseNewPet, parsePet } from '../../pet.ts';
 import { fillStore } from '../../storage/open.ts';
 import type { PetStore } from '../../store.ts';
-import { databaseOption, formatOption, importOptions, UsageError } from '../options.ts';
+import { databaseOption, formatOption, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
 import { refuseWrong } from '../pet-file/refuse-wrong.ts';
 import type { OnRead } from '../pet-file/text.ts';
-import { countPets, Progress, type ProgressStream } from '../progress.ts';
+import { countPets, type Progress, type ProgressStream, withProgress } from '../progress.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
 const RUNNING_SERVICE_NOTE = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
-With --keep-ids, pets can appear before the page that a client has reached. To see them, it
-lists from the start.`;
+With --keep-ids, pets can appear before the page that a client has reached. To see these pets,
+the client lists from the start.`;
 
 interface ImportOptions extends StoreOptions, PetFile {
   readonly keepIds?: boolean;
   readonly skipExisting?: boolean;
 }
 
-/** The pets of the file, each made by the parser. */
+/** Reads the pets of the file by the parser. */
 type ReadFile = <Parsed>(parse: (value: unknown, place: string) => Parsed) => AsyncIterable<Parsed>;
 
 export function addImportPets(pets: Command): void {
-  const command = pets
+  pets
     .command('import')
-    .description('add all pets of a file, or none when a row is wrong')
-    .argument('<file>', `${ENDINGS_HELP}; - is standard input`);
-  for (const option of [...importOptions(), formatOption(), databaseOption()]) {
-    command.addOption(option);
-  }
-  command
+    .description('add all pets of a file, or none if a row is wrong')
+    .argument('<file>', `${ENDINGS_HELP}; - is standard input`)
+    .option('--keep-ids', 'keep the ids of the file, which is refused if the store has one of them')
+    .option(
+      '--skip-existing',
+      'with --keep-ids, leave out pets that the store has with the same content',
+    )
+    .addOption(formatOption())
+    .addOption(databaseOption())
     .addHelpText('after', RUNNING_SERVICE_NOTE)
     .addHelpText(
       'after',
@@ -52,29 +54,24 @@ export function addImportPets(pets: Command): void {
 
 export async function importPets(options: ImportOptions, stderr: ProgressStream): Promise<void> {
   const { database, file, keepIds = false, skipExisting = false } = options;
-  if (skipExisting && !keepIds) throw new UsageError('--skip-existing needs --keep-ids');
+  if (skipExisting && !keepIds) throw new UsageError("option '--skip-existing' needs --keep-ids");
   refuseMemory(database);
-  const progress = new Progress(stderr);
-  const onRead = await showPart(progress, file);
-  const read: ReadFile = (parse) => refuseWrong(readRows(options, onRead), parse, progress, stderr);
-  try {
+  await withProgress(stderr, 'imported', async (progress) => {
+    const onRead = await showPart(progress, file);
+    const read: ReadFile = (parse) => refuseWrong(readRows(options, onRead), parse, progress);
     const lines = await fillStore(database, async (store) => [
-      await (keepIds
-        ? addWithIds(store.pets, read, progress, skipExisting)
-        : addWithNewIds(store.pets, read)),
-      `${describeStore(database, store)}\n`,
+      ...(keepIds
+        ? await addWithIds(store.pets, read, progress, skipExisting)
+        : await addWithNewIds(store.pets, read)),
+      describeStore(database, store),
     ]);
     progress.finish('imported');
-    stderr.write(lines.join(''));
-  } catch (cause) {
-    progress.clear();
-    if (!(cause instanceof PetstoreError)) throw cause;
-    throw new PetstoreError(cause.code, `${cause.message}; nothing was imported`, { cause });
-  }
+    for (const line of lines) progress.say(line);
+  });
 }
 
-/** Resolves to a line about the new ids when the file has ids; else to no line. */
-async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string> {
+/** Resolves to a line about the new ids if the file has ids. */
+async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string[]> {
   let hasIds = false;
   const { count, lastId } = await pets.addAll(
     read((value) => {
@@ -83,31 +80,31 @@ async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string> {
       return newPet;
     }),
   );
-  if (!hasIds) return '';
+  if (!hasIds) return [];
   const firstId = lastId - BigInt(count) + 1n;
   const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
-  return `${countPets(count)} added with ${ids}; the ids in the file were not kept\n`;
+  return [`${countPets(count)} added with ${ids}; the ids in the file were not kept`];
 }
 
-/** Resolves to a line about the pets that were left out; to no line when there are none. */
+/** Resolves to a line about the pets that were left out, if there are any. */
 async function addWithIds(
   pets: PetStore,
   read: ReadFile,
   progress: Progress,
   skipExisting: boolean,
-): Promise<string> {
+): Promise<string[]> {
   const { count } = await pets.addAllWithIds(
     read((value, place) => ({ pet: parsePet(value), place })),
     skipExisting,
   );
   const skipped = progress.pets - count;
   progress.pets = count;
-  if (skipped === 0) return '';
-  return `${countPets(skipped)} left out, which the store has already\n`;
+  if (skipped === 0) return [];
+  return [`${countPets(skipped)} left out: the store has them already`];
 }
 
 async function showPart(progress: Progress, file: string): Promise<OnRead> {
-  // If this fails, reading the file tells the error. A pipe has the size 0.
+  // If this fails, reading the file tells why. A pipe has the size 0.
   const { size } = await stat(file).catch(() => ({ size: 0 }));
   let bytesRead = 0;
   return (bytes) => {

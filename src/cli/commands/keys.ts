@@ -1,74 +1,68 @@
-/** `petstore keys …`: creates, lists, revokes and rotates API keys. A key's text is printed once and stored nowhere. */
+/** `petstore keys …`: creates, lists, revokes and rotates API keys. The text of a key is printed once, and not stored. */
 
-import type { Command } from 'commander';
-import {
-  type ApiKey,
-  createApiKey,
-  getKeyState,
-  type KeyOptions,
-  type NewApiKey,
-} from '../../api-key.ts';
+import { type Command, Option } from 'commander';
+import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
 import { checkEnvironment } from '../../service/environment.ts';
-import type { Store } from '../../store.ts';
+import type { KeyStore, Store } from '../../store.ts';
 import {
-  databaseOption,
+  DAY_MS,
   environmentOption,
-  expiresOption,
   jsonOption,
-  nameOption,
-  overlapOption,
+  parseDuration,
   parseKeyId,
-  readOnlyOption,
+  parseKeyName,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
-import { type PrintOptions, type StoreOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, type PrintOptions, type StoreOptions, withStore } from '../with-store.ts';
+
+const ID = 'the id that keys list shows';
+
+interface RotateOptions extends PrintOptions {
+  readonly overlap: number;
+}
 
 export function addKeys(program: Command): void {
   const keys = program
     .command('keys')
     .description('create, list, revoke and rotate API keys')
     .addHelpText('after', examples('petstore keys create --name ci', 'petstore keys list'));
-  keys
-    .command('create')
-    .description('create a key and print it, this once')
-    .addOption(nameOption())
-    .addOption(expiresOption())
-    .addOption(readOnlyOption())
+  addStoreCommand(keys, 'create', 'petstore keys create --name ci --expires 90d')
+    .description('create a key and print it, only this once')
+    .requiredOption('--name <name>', 'the name of the key, such as who uses it', parseKeyName)
+    .option(
+      '--expires <duration>',
+      'how long the key is valid, such as 90d, 24h, 30m or 60s (default: for ever)',
+      (text) => parseDuration(text, 1),
+    )
+    .option('--read-only', 'the key may list and get pets, but not add any', false)
     .addOption(environmentOption())
     .addOption(jsonOption())
-    .addOption(databaseOption())
-    .addHelpText('after', examples('petstore keys create --name ci --expires 90d'))
     .action((options: PrintOptions & KeyOptions) =>
       withStore(options, (store) => addKey(store, options), { create: true }),
     );
-  keys
-    .command('list')
+  addStoreCommand(keys, 'list', 'petstore keys list --json')
     .description('list all keys, without their texts')
     .addOption(jsonOption())
-    .addOption(databaseOption())
-    .addHelpText('after', examples('petstore keys list --json'))
     .action((options: PrintOptions) => withStore(options, (store) => listKeys(store, options)));
-  keys
-    .command('revoke')
+  addStoreCommand(keys, 'revoke', 'petstore keys revoke 3')
     .description('refuse a key, in every running service within a second')
-    .argument('<id>', 'the id that keys list shows', parseKeyId)
-    .addOption(databaseOption())
-    .addHelpText('after', examples('petstore keys revoke 3'))
+    .argument('<id>', ID, parseKeyId)
     .action((id: number, options: StoreOptions) =>
       withStore(options, (store) => revokeKey(store, id)),
     );
-  keys
-    .command('rotate')
+  addStoreCommand(keys, 'rotate', 'petstore keys rotate 3 --overlap 24h')
     .description(
-      'create a key with the name, rights and lifetime of another one, which still works for a while',
+      'create a key with the name, rights and lifetime of an old key, which still works for a while',
     )
-    .argument('<id>', 'the id that keys list shows', parseKeyId)
-    .addOption(overlapOption())
+    .argument('<id>', ID, parseKeyId)
+    .addOption(
+      new Option('--overlap <duration>', 'how long the old key still works, such as 24h or 0s')
+        .default(DAY_MS, '24h')
+        .argParser((text) => parseDuration(text, 0)),
+    )
     .addOption(jsonOption())
-    .addOption(databaseOption())
-    .addHelpText('after', examples('petstore keys rotate 3 --overlap 24h'))
-    .action((id: number, options: PrintOptions & { overlap: number }) =>
+    .action((id: number, options: RotateOptions) =>
       withStore(options, (store) => rotateKey(store, id, options)),
     );
 }
@@ -78,28 +72,24 @@ async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise
   await printAndKeep(options, options, Date.now(), (newKey) => store.keys.add(newKey));
 }
 
-async function rotateKey(
-  store: Store,
-  id: number,
-  options: PrintOptions & { overlap: number },
-): Promise<void> {
+async function rotateKey(store: Store, id: number, options: RotateOptions): Promise<void> {
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
   const state = getKeyState(old, now);
   if (state !== 'active') {
-    throw new PetstoreError('gone', `key ${id} is ${state}: make a new one with keys create`);
+    throw new PetstoreError('gone', `key ${id} is ${state}: make a new key with keys create`);
   }
   if (old.rotatedAt !== undefined) {
-    throw new PetstoreError('gone', `key ${id} was rotated already: rotate the one made then`);
+    throw new PetstoreError('gone', `key ${id} was rotated already: rotate the newer key`);
   }
   const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
-  const oldExpiresAt = now + options.overlap;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
+  const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
   await printAndKeep(options, { name, environment, readOnly, ...lifetime }, now, (newKey) =>
     store.keys.rotate(id, newKey, oldExpiresAt),
   );
-  say(`Key ${id} works until ${toTime(Math.min(oldExpiresAt, expiresAt ?? oldExpiresAt))}.`);
+  say(`Key ${id} works until ${toTime(oldExpiresAt)}.`);
 }
 
 async function revokeKey(store: Store, id: number): Promise<void> {
@@ -111,7 +101,7 @@ async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   const now = Date.now();
   const keys = (await store.keys.list()).map((key) => toRow(key, now));
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
-  else if (keys.length === 0) say('There is no key yet: make one with keys create --name NAME.');
+  else if (keys.length === 0) say('There is no key yet: make a key with keys create --name NAME.');
   else {
     const head = ['ID', 'NAME', 'ENVIRONMENT', 'MAY', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
     const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
@@ -133,14 +123,14 @@ function toRow(key: ApiKey, now: number) {
 }
 
 /**
- * The key alone on standard output, so that a script can read it; with `--json` the first member of an
- * object. It is printed before it is stored: a key that could not be printed must not work.
+ * Prints the key as the only line of standard output, so that a script can read it; with `--json` in an object.
+ * The key is printed before it is stored: a key that nobody can read must not work.
  */
 async function printAndKeep(
   { json }: PrintOptions,
   options: KeyOptions,
   now: number,
-  keep: (newKey: NewApiKey) => Promise<ApiKey>,
+  keep: KeyStore['add'],
 ): Promise<void> {
   const { text, newKey } = createApiKey(options, now);
   await new Promise<void>((resolve, reject) => {

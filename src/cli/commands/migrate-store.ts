@@ -3,17 +3,13 @@
 import type { Command } from 'commander';
 import { SCHEMA } from '../../storage/migrations.ts';
 import type { Store } from '../../store.ts';
-import { databaseOption, dryRunOption } from '../options.ts';
-import { examples, say } from '../output.ts';
-import { type StoreOptions, withStore } from '../with-store.ts';
+import { say } from '../output.ts';
+import { addStoreCommand, type StoreOptions, withStore } from '../with-store.ts';
 
 export function addMigrate(program: Command): void {
-  program
-    .command('migrate')
-    .description('bring a store of an older release to the schema of this one, as serve does')
-    .addOption(dryRunOption())
-    .addOption(databaseOption())
-    .addHelpText('after', examples('petstore migrate --dry-run', 'petstore migrate'))
+  addStoreCommand(program, 'migrate', 'petstore migrate --dry-run', 'petstore migrate')
+    .description('bring a store of an older release to the schema of this release, as serve does')
+    .option('--dry-run', 'only say what would be done', false)
     .action(({ dryRun, database }: StoreOptions & { dryRun: boolean }) =>
       withStore({ database }, async (store) => say(describe(store, dryRun)), {
         olderSchema: dryRun ? 'keep' : 'migrate',

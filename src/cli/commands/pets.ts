@@ -1,22 +1,23 @@
-/** `petstore pets`: the group of the commands that read and change the pets of a store, and those for single pets. */
+/** `petstore pets`: the group of commands, and its commands for single pets. */
 
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, PAGE_LIMIT_DEFAULT, type Pet, toPetJson } from '../../pet.ts';
 import type { PetQuery, PetStore } from '../../store.ts';
 import {
-  databaseOption,
+  countParser,
   jsonOption,
   newPetOptions,
+  parseAfter,
   parsePetId,
   petChangeOptions,
-  petListOptions,
+  petFilterOptions,
   UsageError,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
-import { type PrintOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
-/** The new values of fields; `false` takes one away. */
+/** The new values of fields. `false` removes the value. */
 type PetChanges = { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
 
 const ID = 'the id that pets list shows';
@@ -29,13 +30,16 @@ export function addPets(program: Command): Command {
     .description('list, get, add, correct, remove, import, export and generate pets')
     .addHelpText('after', examples('petstore pets list', 'petstore pets import pets.csv'));
   const add = (name: string, description: string, example: string, options: Option[] = []) => {
-    const command = pets.command(name).description(description);
-    for (const option of [...options, jsonOption(), databaseOption()]) command.addOption(option);
-    return command.addHelpText('after', examples(`petstore pets ${name} ${example}`));
+    const command = addStoreCommand(pets, name, `petstore pets ${name} ${example}`);
+    for (const option of [...options, jsonOption()]) command.addOption(option);
+    return command.description(description);
   };
-  add('list', 'list pets by id', '--status sold --after 20', petListOptions()).action(
-    (options: PrintOptions & PetQuery) => withStore(options, ({ pets }) => listPets(pets, options)),
-  );
+  add('list', 'list pets by id', '--status sold --after 20', petFilterOptions())
+    .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
+    .option('--after <id>', 'only pets with a greater id', parseAfter)
+    .action((options: PrintOptions & PetQuery) =>
+      withStore(options, ({ pets }) => listPets(pets, options)),
+    );
   add('get', 'print a pet', '7')
     .argument('<id>', ID, parsePetId)
     .action((id: bigint, options: PrintOptions) =>
@@ -98,7 +102,7 @@ async function updatePet(
   ];
   const json = `{"was":${toPetJson(old)},"is":${toPetJson(pet)}}\n`;
   process.stdout.write(options.json ? json : await toTable(table));
-  say(`Pet ${id} is corrected: every running service shows it so from now on.`);
+  say(`Pet ${id} is corrected: every running service shows the change from now on.`);
 }
 
 async function getPet(pets: PetStore, id: bigint): Promise<Pet> {

@@ -3,12 +3,12 @@
 import type { Command } from 'commander';
 import type { OpenApiOptions } from '../../http/openapi.ts';
 import { SERVE_OPTIONS } from '../../service/serve-options.ts';
-import { baseUrlOption, environmentOption } from '../options.ts';
+import { environmentOption, toSetting } from '../options.ts';
 import { examples } from '../output.ts';
 
-const { host, port, environment } = SERVE_OPTIONS;
+const { host, port, environment, baseUrl } = SERVE_OPTIONS;
 
-/** `serve` without options: a tool that imports the document from a file needs an address to call. */
+/** The address of `serve` without options: a tool that imports the document needs an address to call. */
 export const LOCAL_SERVICE: OpenApiOptions = {
   environment: environment.default,
   baseUrl: `http://${host.default}:${port.default}/v1`,
@@ -18,7 +18,7 @@ export function addOpenApi(program: Command): void {
   program
     .command('openapi')
     .description('print the OpenAPI document, as serve with these options serves it')
-    .addOption(baseUrlOption().default(LOCAL_SERVICE.baseUrl))
+    .addOption(toSetting('baseUrl', { ...baseUrl, default: LOCAL_SERVICE.baseUrl }))
     .addOption(environmentOption())
     .addHelpText(
       'after',

@@ -27,7 +27,7 @@ export function addServe(program: Command): void {
         const variable = `PETSTORE_${name.toUpperCase()}`;
         throw new UsageError(`option '--${name}', or ${variable}, is only for staging`);
       }
-      // Loading Fastify takes longer than most commands, so only those that need it do.
+      // Loading Fastify takes longer than most commands.
       const { serve } = await import('../../service/serve.ts');
       await serve(options);
     });

@@ -1,4 +1,4 @@
-/** Files of pets, read and written in the format that is named, or else in that of their ending. */
+/** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
 import { randomUUID } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -46,10 +46,10 @@ const ENDINGS: Readonly<Record<string, PetFormatName>> = {
 const ENDING_LIST = Object.keys(ENDINGS).join(', ');
 export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
-/** The least that is written at once: each write has a fixed cost. */
+/** Less is not written at once, because each write has a fixed cost. */
 const WRITE_CHARACTERS_MIN = 65_536;
 
-/** A file, and its format when its ending does not say it. */
+/** A file; without a format its ending names the format. */
 export interface PetFile {
   /** `-` is standard input. */
   readonly file: string;
@@ -57,23 +57,23 @@ export interface PetFile {
 }
 
 /**
- * The rows of the file, in its order, read as they are consumed.
+ * The rows of the file in its order, read as they are consumed.
  *
- * @throws PetstoreError `bad_request` for an unknown ending, for a file that cannot be read, and at a
- *   line behind which no row can be told.
+ * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
+ *   row can be found.
  */
 export function readRows(petFile: PetFile, onRead?: OnRead): AsyncIterable<PetRow> {
   return getFormat(petFile).read(readText(petFile.file, onRead));
 }
 
-/** A file to write; standard output when it is absent. */
+/** A file to write; without a file standard output. */
 export type TargetFile = Pick<PetFile, 'format'> & { readonly file?: string | undefined };
 
 /**
- * Writes all the pets to the file, which is replaced once they are on the disk, and unchanged when
- * anything fails. Without a file writes to `stdout`, NDJSON by default, until its reader closes it.
+ * Writes all the pets. The file is replaced when they are on the disk, and unchanged if anything fails. Without a file,
+ * writes NDJSON by default to `stdout`, until its reader closes it.
  *
- * @throws PetstoreError `bad_request` for an unknown ending or when the file cannot be written.
+ * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */
 export async function writePets(
   { file, format }: TargetFile,
@@ -89,18 +89,18 @@ function getFormat({ file, format }: PetFile): PetFormat {
   if (name !== undefined) return FORMATS[name];
   throw new PetstoreError(
     'bad_request',
-    `the name of the file must end with one of ${ENDING_LIST}, or --format name its format`,
+    `the name of the file must end with one of ${ENDING_LIST}, or --format must name the format`,
   );
 }
 
 async function replaceFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  // A name that nobody can foresee, opened only if it is new: a link that stands there is not followed.
+  // Nobody can foresee this name, and the file must be new: no link is followed.
   const partial = `${file}.${randomUUID()}.partial`;
   try {
     await writeFile(partial, text, { flag: 'wx', mode: PRIVATE_FILE_MODE, flush: true });
     await rename(partial, file);
   } catch (cause) {
-    // The first error is the one to report.
+    // Only the first error is reported.
     await rm(partial, { force: true }).catch(() => {});
     throw toFileError(cause, `${file} cannot be written`);
   }
@@ -110,8 +110,8 @@ async function writeStream(stream: Writable, text: AsyncIterable<string>): Promi
   try {
     await pipeline(text, stream, { end: false });
   } catch (cause) {
-    // The reader has closed its end, as `head` does when it has enough.
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EPIPE') return;
+    // The reader has closed its end, as `head` does.
+    if ((cause as NodeJS.ErrnoException).code === 'EPIPE') return;
     throw toFileError(cause, 'standard output cannot be written');
   }
 }

@@ -1,24 +1,22 @@
-/** Refuses a file of pets for its wrong rows, of which the first ones are shown. */
+/** Refuses a file of pets that has wrong rows, and shows the first of these rows. */
 
 import { PetstoreError } from '../../error.ts';
 import { type PetRow, parseRow, RowError } from '../../rows.ts';
-import { toOneLine } from '../output.ts';
-import type { Progress, ProgressStream } from '../progress.ts';
+import type { Progress } from '../progress.ts';
 
-/** The wrong rows of a file that are shown; the others are counted. */
+/** How many wrong rows of a file are shown. The others are counted. */
 const WRONG_ROWS_MAX = 20;
 
 /**
- * The pets, up to the first wrong row: from there the rows are read for the other wrong ones alone.
+ * The pets before the first wrong row. The rows after it are only checked.
  *
- * @throws PetstoreError for a single wrong row its own; of several, which are shown, their number; when
- *   the file cannot be read to its end, why.
+ * @throws RowError for a single wrong row. PetstoreError `bad_request` with the number of several wrong rows, which
+ *   are shown, or if the file cannot be read.
  */
 export async function* refuseWrong<Parsed>(
   rows: AsyncIterable<PetRow>,
   parse: (value: unknown, place: string) => Parsed,
   progress: Progress,
-  stderr: ProgressStream,
 ): AsyncGenerator<Parsed> {
   const shown: RowError[] = [];
   let wrong = 0;
@@ -39,15 +37,14 @@ export async function* refuseWrong<Parsed>(
     refuse(cause);
   }
   if (wrong === 0) {
-    // The database takes its time for many.
+    // The database takes seconds to commit a million pets.
     progress.part = undefined;
     progress.show('committing');
     return;
   }
   const [first] = shown;
   if (first !== undefined && wrong === 1) throw first;
-  progress.clear();
-  for (const { message } of shown) stderr.write(`${toOneLine(message)}\n`);
-  if (wrong > shown.length) stderr.write(`and ${wrong - shown.length} more\n`);
+  for (const { message } of shown) progress.say(message);
+  if (wrong > shown.length) progress.say(`and ${wrong - shown.length} more`);
   throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }

@@ -1,4 +1,4 @@
-/** The text of a pet file, and the errors of files. */
+/** The text of a file of pets, and the errors of the file system. */
 
 import { createReadStream } from 'node:fs';
 import { getSystemErrorMessage } from 'node:util';
@@ -9,9 +9,9 @@ const STANDARD_INPUT = '-';
 export type OnRead = (bytes: number) => void;
 
 /**
- * The file's text in pieces, without a byte order mark.
+ * The text of the file in pieces, without a byte order mark.
  *
- * @throws PetstoreError `bad_request` when the file cannot be read, or is not UTF-8.
+ * @throws PetstoreError `bad_request` if the file cannot be read, or is not UTF-8.
  */
 export async function* readText(file: string, onRead?: OnRead): AsyncGenerator<string> {
   const name = file === STANDARD_INPUT ? 'standard input' : file;
@@ -25,22 +25,16 @@ export async function* readText(file: string, onRead?: OnRead): AsyncGenerator<s
     }
     yield decoder.decode();
   } catch (cause) {
-    if (!isDecodingError(cause)) throw toFileError(cause, `${name} cannot be read`);
-    throw new PetstoreError('bad_request', `${name} is not valid UTF-8`, { cause });
+    if ((cause as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
+      throw new PetstoreError('bad_request', `${name} is not valid UTF-8`, { cause });
+    }
+    throw toFileError(cause, `${name} cannot be read`);
   }
-}
-
-function isDecodingError(cause: unknown): boolean {
-  return (
-    cause instanceof Error && 'code' in cause && cause.code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-  );
 }
 
 /** A failure of the file system as a PetstoreError; any other failure as it is. */
 export function toFileError(cause: unknown, what: string): unknown {
-  if (!(cause instanceof Error && 'errno' in cause && typeof cause.errno === 'number')) {
-    return cause;
-  }
-  const reason = getSystemErrorMessage(cause.errno);
-  return new PetstoreError('bad_request', `${what}: ${reason}`, { cause });
+  const { errno } = cause as NodeJS.ErrnoException;
+  if (errno === undefined) return cause;
+  return new PetstoreError('bad_request', `${what}: ${getSystemErrorMessage(errno)}`, { cause });
 }
