@@ -1,6 +1,7 @@
 /** Copies all that one database holds into another that is empty: pets and keys with their ids, and the last ids. */
 
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
@@ -123,6 +124,8 @@ async function readAll(
     while (rows.length > 0) {
       await take(table, columns, rows);
       hash.update(rows.map(toText).join());
+      // On SQLite nothing else waits, so a signal could not end the copy.
+      await setImmediate();
       rows = await transaction.read(page, rows.at(-1)?.[0] ?? null, ROWS_AT_ONCE);
     }
   }

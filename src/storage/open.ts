@@ -56,12 +56,12 @@ export interface CopyOptions {
  *
  * @throws PetstoreError as openStore does, and `bad_request` when another process has made the file meanwhile.
  */
-export async function fillStore<T>(
-  address: string,
-  work: (store: Store) => Promise<T>,
-): Promise<T> {
+export function fillStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
+  return fillDatabase(address, async (at) => use(await openStore(at, { create: true }), work));
+}
+
+async function fillDatabase<T>(address: string, fill: (address: string) => Promise<T>): Promise<T> {
   const place = parseAddress(address);
-  const fill = async (at: string) => use(await openStore(at, { create: true }), work);
   if (place.kind === 'postgres' || existsSync(place.file)) return fill(address);
   return writeNewFile(place.file, async (partial) => {
     const result = await fill(`sqlite:${partial}`);
@@ -91,9 +91,11 @@ export async function copyStore(
   { from, to, environment }: CopyOptions,
   onProgress: OnCopyProgress,
 ): Promise<CopyResult> {
-  return use(await openEngine(from, {}), async (source) =>
-    use(await openEngine(to, { create: true }), (target) =>
-      copyDatabase(source, target, onProgress, environment),
+  return use(await openEngine(from, {}), (source) =>
+    fillDatabase(to, async (at) =>
+      use(await openEngine(at, { create: true }), (target) =>
+        copyDatabase(source, target, onProgress, environment),
+      ),
     ),
   );
 }

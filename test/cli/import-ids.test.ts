@@ -1,11 +1,14 @@
 /** `petstore pets import`: what becomes of the ids of a file. */
 
 import assert from 'node:assert/strict';
-import { readdir, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runCommand } from '../support/command.ts';
-import { createProcessFolder } from '../support/temporary-folder.ts';
+import { startProgram } from '../support/program.ts';
+import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
+import { until, within } from '../support/until.ts';
 
 describe('pets import', () => {
   const cwd = createProcessFolder();
@@ -131,5 +134,19 @@ describe('pets import', () => {
       names.filter((name) => name.startsWith(store) || name.startsWith(failed.store)),
       [store],
     );
+  });
+
+  test('pets import › a signal on the way into a new file › ends it, and leaves no file', async () => {
+    await using folder = await createFolder();
+    const file = join(folder.path, 'pets.csv');
+    execFileSync('mkfifo', [file]);
+    // Opened to read too, because nobody reads the pipe yet.
+    await using pipe = await open(file, 'r+');
+    await pipe.write('name,categoryId\nRex,1\n');
+    await using program = startProgram(['pets', 'import', file], { cwd: folder.path });
+    await until(async () => (await readdir(folder.path)).some((name) => name.endsWith('-wal')));
+    program.process.kill('SIGINT');
+    assert.equal((await within(program.finished)).signal, 'SIGINT');
+    assert.deepEqual(await readdir(folder.path), ['pets.csv']);
   });
 });

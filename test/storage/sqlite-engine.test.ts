@@ -16,6 +16,7 @@ import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { disposable } from '../support/disposable.ts';
+import { listMessages } from '../support/list-messages.ts';
 import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
@@ -249,7 +250,7 @@ describe('locks', () => {
 });
 
 describe('copies', () => {
-  test('copyStore › an error of the progress › closes both', async () => {
+  test('copyStore › an error of the progress › closes both, and leaves no new file', async () => {
     const [from, to] = [createFile(), createFile()];
     await using source = await openNew(from);
     await addAll(source, 'Rex');
@@ -257,9 +258,27 @@ describe('copies', () => {
     const copying = copyStore({ from: `sqlite:${from}`, to: `sqlite:${to}` }, () => {
       throw new Error('enough');
     });
-    await assert.rejects(copying, /enough/);
+    await assert.rejects(copying, (error) => listMessages(error).includes('enough'));
     // The last connection that is closed removes the log.
-    for (const file of [from, to]) assert.deepEqual(await readdir(dirname(file)), ['store.db']);
+    assert.deepEqual(await readdir(dirname(from)), ['store.db']);
+    assert.deepEqual(await readdir(dirname(to)), []);
+  });
+
+  test('copyStore › between two pages › a signal has its turn', async () => {
+    const [from, to] = [createFile(), createFile()];
+    {
+      await using source = await openNew(from);
+      await addAll(source, ...Array<string>(3_000).fill('Rex'));
+    }
+    let turns = 0;
+    let pages = 0;
+    await copyStore({ from: `sqlite:${from}`, to: `sqlite:${to}` }, () => {
+      pages += 1;
+      setImmediate(() => {
+        turns += 1;
+      });
+    });
+    assert.ok(pages > 5 && turns >= pages - 1, `${turns} turns, ${pages} pages`);
   });
 
   /** Where a backup goes, and the names that it has there so far. */

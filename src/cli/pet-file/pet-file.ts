@@ -1,7 +1,6 @@
 /** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
-import { randomUUID } from 'node:crypto';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -9,7 +8,7 @@ import { CSV_HEADER, readCsv, toCsvRow } from '../../csv.ts';
 import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
-import { PRIVATE_FILE_MODE } from '../../storage/private-file.ts';
+import { PRIVATE_FILE_MODE, withPartial } from '../../storage/private-file.ts';
 import { readJsonArray, readNdjson } from './read-json.ts';
 import { type OnRead, readText, toFileError } from './text.ts';
 
@@ -94,14 +93,13 @@ function getFormat({ file, format }: PetFile): PetFormat {
 }
 
 async function replaceFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  // Nobody can foresee this name, and the file must be new: no link is followed.
-  const partial = `${file}.${randomUUID()}.partial`;
   try {
-    await writeFile(partial, text, { flag: 'wx', mode: PRIVATE_FILE_MODE, flush: true });
-    await rename(partial, file);
+    await withPartial(file, async (partial) => {
+      // The file must be new: no link is followed.
+      await writeFile(partial, text, { flag: 'wx', mode: PRIVATE_FILE_MODE, flush: true });
+      await rename(partial, file);
+    });
   } catch (cause) {
-    // Only the first error is reported.
-    await rm(partial, { force: true }).catch(() => {});
     throw toFileError(cause, `${file} cannot be written`);
   }
 }
