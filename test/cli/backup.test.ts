@@ -76,7 +76,7 @@ describe('backup --keep', () => {
       list: async () => (await readdir(target)).sort(),
       told: () => told.replaceAll(`${target}/`, ''),
       backUp: (keep: number, day: number) =>
-        backUp(store, target, keep, stderr, () => new Date(Date.UTC(2026, 10, day, 4, 30, 0, 999))),
+        backUp(store, target, keep, stderr, new Date(Date.UTC(2026, 10, day, 4, 30, 0, 999))),
       [Symbol.asyncDispose]: () => store.close(),
     };
   }

@@ -114,39 +114,22 @@ describe('copy', () => {
     assert.equal(text, '\r\x1b[K');
   });
 
-  for (const [what, from, to, line] of [
+  for (const [from, to, line] of [
+    ['sqlite::memory:', 'sqlite:no.db', 'sqlite::memory: keeps nothing: name a file'],
+    ['sqlite:first.db', 'sqlite::memory:', 'sqlite::memory: keeps nothing: name a file'],
+    ['sqlite:missing.db', 'sqlite:no.db', 'there is no database missing.db; nothing was copied'],
     [
-      'from memory',
-      'sqlite::memory:',
-      'sqlite:no.db',
-      'sqlite::memory: keeps nothing: name a file',
-    ],
-    [
-      'to memory',
-      'sqlite:first.db',
-      'sqlite::memory:',
-      'sqlite::memory: keeps nothing: name a file',
-    ],
-    [
-      'from a file that is not there',
-      'sqlite:missing.db',
-      'sqlite:no.db',
-      'there is no database missing.db; nothing was copied',
-    ],
-    [
-      'to a server that is not there',
       'sqlite:first.db',
       `postgres://rex:${SECRET}@127.0.0.1:1/pets`,
       'the database cannot be reached: nothing listens there; nothing was copied',
     ],
     [
-      'to an address that is malformed',
       'sqlite:first.db',
       `postgres://rex:${SECRET}@127.0.0.1/pets/${SECRET}`,
       'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for what is special in USER, PASSWORD and NAME; nothing was copied',
     ],
   ] as const) {
-    test(`copy › ${what} › exits with 1 and one line`, async () => {
+    test(`copy › from ${from} to ${to} › exits with 1 and one line`, async () => {
       const finished = await run(['copy', '--from', from, '--to', to]);
       assertRefused(finished, 1, line);
       assert.ok(!finished.stderr.includes(SECRET));

@@ -118,12 +118,6 @@ describe('pets import', () => {
     });
   }
 
-  test('pets import --skip-existing › without --keep-ids › is wrong use', async () => {
-    const { status, lines } = await importText(HEAD, { flags: ['--skip-existing'] });
-    assert.equal(status, 2);
-    assert.deepEqual(lines, ["petstore: option '--skip-existing' needs --keep-ids"]);
-  });
-
   test('pets import › into a new file › leaves that file, or nothing when it fails', async () => {
     const failed = await importText(`${HEAD}${'1,Rex,1,\n'.repeat(2_000)},,`);
     assert.equal(failed.status, 1);

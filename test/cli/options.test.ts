@@ -8,7 +8,7 @@ import { Command, CommanderError, type Option } from 'commander';
 import { parseKeyId, UsageError } from '../../src/cli/options.ts';
 import { createProgram } from '../../src/cli/run.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
-import { runCommand } from '../support/command.ts';
+import { parseLine, runCommand } from '../support/command.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -236,68 +236,54 @@ describe('petstore', { concurrency: 2 }, () => {
     assert.match(stderr, /^petstore: [^\p{Cc}\p{Zl}\p{Zp}]+\n$/u);
   });
 
-  for (const [what, args, env, line] of [
+  for (const [line, told] of [
     [
-      'a bad flag',
-      ['serve', '--port', '65536'],
-      {},
+      'serve --port 65536',
       `option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.`,
     ],
     [
-      'a bad variable',
-      ['serve'],
-      { PETSTORE_LOG_LEVEL: 'loud' },
+      'PETSTORE_LOG_LEVEL=loud serve',
       `option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.`,
     ],
+    ['keys revoke first', `Invalid key id 'first': expected a number such as 7.`],
     [
-      'a bad argument',
-      ['keys', 'revoke', 'first'],
-      {},
-      `Invalid key id 'first': expected a number such as 7.`,
-    ],
-    [
-      'a mistyped variable',
-      ['keys', 'list'],
-      { PETSTORE_ENVIROMENT: 'production' },
+      'PETSTORE_ENVIROMENT=production keys list',
       'no option has the variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
     ],
     [
-      'the name of a pet as a variable',
-      ['pets', 'add', '--category-id', '3'],
-      { PETSTORE_NAME: 'shop', PETSTORE_STATUS: 'sold' },
+      'PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3',
       `required option '--name <text>' not specified`,
     ],
     [
-      'the status of a pet as a variable',
-      ['pets', 'add', '--name', 'Rex', '--category-id', '3'],
-      { PETSTORE_STATUS: 'sold' },
+      'PETSTORE_STATUS=sold pets add --name Rex --category-id 3',
       'no option has the variable PETSTORE_STATUS: give --status to the command that takes it',
     ],
-    ['a missing argument', ['keys', 'revoke'], {}, `missing required argument 'id'`],
-    ['a missing option', ['keys', 'create'], {}, `required option '--name <name>' not specified`],
+    ['keys revoke', `missing required argument 'id'`],
+    ['keys create', `required option '--name <name>' not specified`],
     [
-      'a burst of no limit',
-      ['serve'],
-      { PETSTORE_RATE_LIMIT_BURST: '5' },
+      'PETSTORE_RATE_LIMIT_BURST=5 serve',
       `option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit`,
     ],
-    ['an unknown command', ['adopt'], {}, `unknown command 'adopt'`],
-    ['an unknown option', ['serve', '--colour'], {}, `unknown option '--colour'`],
     [
-      'nothing to change',
-      ['pets', 'update', '7'],
-      {},
+      'serve --environment production --seed 3',
+      `option '--seed', or PETSTORE_SEED, is only for staging`,
+    ],
+    [
+      'PETSTORE_REHEARSE=true serve --environment production',
+      `option '--rehearse', or PETSTORE_REHEARSE, is only for staging`,
+    ],
+    ['pets import pets.csv --skip-existing', `option '--skip-existing' needs --keep-ids`],
+    ['adopt', `unknown command 'adopt'`],
+    ['serve --colour', `unknown option '--colour'`],
+    [
+      'pets update 7',
       'nothing to change: give one of --name, --category-id, --status, --no-status',
     ],
-    [
-      'an argument too many',
-      ['keys', 'list', '3'],
-      {},
-      `too many arguments for 'list'. Expected 0 arguments but got 1.`,
-    ],
+    ['keys list 3', `too many arguments for 'list'. Expected 0 arguments but got 1.`],
   ] as const) {
-    test(`petstore › ${what} › exits with 2 and one line`, async () => {
-      assertRefused(await runCommand(args, { cwd, env }), 2, line);
+    test(`petstore › ${line} › exits with 2 and one line`, async () => {
+      const { args, env } = parseLine(line);
+      assertRefused(await runCommand(args, { cwd, env }), 2, told);
     });
   }
 

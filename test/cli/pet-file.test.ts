@@ -23,69 +23,45 @@ async function read(ending: string, content: string | Buffer): Promise<NewPet[]>
 
 const REX = { name: 'Rex', categoryId: 1n };
 const TOM = { name: 'Tom', categoryId: 2n, status: 'sold' } as const;
-const CATEGORY =
-  'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
-
 describe('pets import', () => {
-  const accepted: (readonly [string, string, string | Buffer])[] = [
+  const BOTH = [REX, TOM];
+  for (const [what, ending, content, pets] of [
     [
       'NDJSON with CRLF, blank lines and no last end of line',
       'ndjson',
       '{"name":"Rex","categoryId":1}\r\n\r\n \t\n{"id":7,"name":"Tom","categoryId":2,"status":"sold"}',
+      BOTH,
     ],
     [
       'NDJSON behind a byte order mark',
       'JSONL',
       '\uFEFF{"name":"Rex","categoryId":1.0}\n{"name":"Tom","categoryId":2,"status":"sold"}\n',
-    ],
-    [
-      'a JSON array on one line',
-      'json',
-      '[{"name":"Rex","categoryId":1},{"name":"Tom","categoryId":2,"status":"sold"}]',
+      BOTH,
     ],
     [
       'a JSON array over many lines, behind a byte order mark',
       'Json',
       '\uFEFF\r\n[\n {\n"name" : "Rex","categoryId":1, "x": [{"y":"]},\\"\\\\"}]}\n ,\r\n{"name":"Tom","categoryId":20e-1,"status":"sold"} ] \n',
+      BOTH,
     ],
     [
       'CSV behind a byte order mark without a last end of line',
       'CSV',
       '\uFEFF"name",categoryId,status\nRex,1,""\nTom,2.0,sold',
+      BOTH,
     ],
-  ];
-  for (const [what, ending, content] of accepted) {
-    test(`pets import › ${what} › gives its pets`, async () => {
-      assert.deepEqual(await read(ending, content), [REX, TOM]);
-    });
-  }
-
-  for (const [ending, content] of [
-    ['ndjson', ''],
-    ['json', ' [ ]\n'],
-    ['csv', 'name,categoryId\n'],
+    ['an empty file', 'ndjson', '', []],
+    ['an empty JSON array', 'json', ' [ ]\n', []],
+    ['only a header', 'csv', 'name,categoryId\n', []],
   ] as const) {
-    test(`pets import › an empty file of ${ending} › gives no pet`, async () => {
-      assert.deepEqual(await read(ending, content), []);
+    test(`pets import › ${what} › gives its pets`, async () => {
+      assert.deepEqual(await read(ending, content), pets);
     });
   }
 
   const good = '{"name":"Rex","categoryId":1}';
-  const refused: readonly (readonly [string, string, string | Buffer, string | RegExp])[] = [
-    [
-      'a bad NDJSON row',
-      'ndjson',
-      `${good}\n\n{"name":"a","categoryId":1.5}`,
-      `line 3: ${CATEGORY}`,
-    ],
-    ['NDJSON that is no JSON', 'ndjson', `${good}\n{"name":}\n`, /^line 2: not valid JSON: .+$/],
+  for (const [what, ending, content, message] of [
     ['two values on a line', 'ndjson', `${good}${good}`, /^line 1: not valid JSON: .*position 29$/],
-    [
-      'a wrong pet of a JSON array',
-      'json',
-      `[${good},\n${good},{"name":"a","categoryId":9223372036854775808}]`,
-      `pet 3: ${CATEGORY}`,
-    ],
     [
       'a JSON array with a mistake',
       'json',
@@ -100,14 +76,7 @@ describe('pets import', () => {
       `${good}\n{"${'\\"'.repeat(32_767)}`,
       /^line 2: not valid JSON: Unterminated string/,
     ],
-    [
-      'a blank name behind a quoted newline',
-      'csv',
-      'name,categoryId\r\n"a\r\n\nb",1\r\n" ",2\r\n',
-      /^line 5: name must be/,
-    ],
-  ];
-  for (const [what, ending, content, message] of refused) {
+  ] as const) {
     test(`pets import › ${what} › is refused at its place`, async () => {
       await refuses(() => read(ending, content), message);
     });
@@ -192,38 +161,12 @@ describe('pets import', () => {
     assert.equal((await read('json', `[${Array(2_000).fill(good)}]`)).length, 2_000);
   });
 
-  test('pets import › characters of several bytes at each place › are read exactly', async () => {
-    const rows = Array.from({ length: 4_000 }, (_, i) => `${'x'.repeat(i % 7)}é€🐈`.repeat(3));
-    const csv = ['name,categoryId', ...rows.map((row) => `${row},1`)].join('\n');
-    assert.deepEqual(
-      (await read('csv', csv)).map(({ name }) => name),
-      rows,
-    );
-  });
-
   test('pets import › a byte order mark at the start of a piece of the file › is part of its name', async () => {
     const rows = `${good}\n`.repeat(Math.floor(PIECE_BYTES / (good.length + 1)) - 4);
     const start = '{"categoryId":1,"name":"';
     const name = `${'x'.repeat(PIECE_BYTES - rows.length - start.length)}\uFEFF`;
     const pets = await read('ndjson', `${rows}${start}${name}"}\n`);
     assert.equal(pets.at(-1)?.name, name);
-  });
-
-  test('pets import › UTF-16 › is refused', async () => {
-    await refuses(
-      () => read('csv', Buffer.from('\uFEFFname', 'utf16le')),
-      `${join(folder, 'read.csv')} is not valid UTF-8`,
-    );
-  });
-
-  test('pets import › rows in front of a bad one › are given first', async () => {
-    const file = join(folder, 'partly.ndjson');
-    await writeFile(file, `${good}\nx\n`);
-    const pets: NewPet[] = [];
-    await refuses(async () => {
-      for await (const pet of readGood(file)) pets.push(pet);
-    }, /^line 2: /);
-    assert.deepEqual(pets, [REX]);
   });
 
   for (const [ending, content, places] of [
@@ -246,16 +189,6 @@ describe('pets import', () => {
       );
     });
   }
-
-  test('pets import › a format that is named › is read, whatever the ending', async () => {
-    const file = join(folder, 'pets.txt');
-    await writeFile(file, 'name,categoryId\nRex,1\n');
-    const rows = await collect(readRows({ file, format: 'csv' }));
-    assert.deepEqual(
-      rows.map((row) => parseRow(row, parseNewPet)),
-      [REX],
-    );
-  });
 
   test('pets import › a file that cannot be read › is named in one line', async () => {
     const missing = join(folder, 'missing.csv');

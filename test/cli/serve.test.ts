@@ -153,28 +153,4 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(answer.status, 503);
     assert.equal(answer.headers.get('retry-after'), '1');
   });
-
-  for (const [args, env, line] of [
-    [['--seed', '3'], {}, "option '--seed', or PETSTORE_SEED, is only for staging"],
-    [['--rehearse'], {}, "option '--rehearse', or PETSTORE_REHEARSE, is only for staging"],
-    [
-      [],
-      { PETSTORE_REHEARSE: 'true' },
-      "option '--rehearse', or PETSTORE_REHEARSE, is only for staging",
-    ],
-  ] as const) {
-    test(`serve › ${args.join(' ')} ${Object.keys(env)} in production › exits with 2 and one line`, async () => {
-      const command = ['serve', '--environment', 'production', ...args];
-      assertRefused(await runProgram(command, { cwd, env }), 2, line);
-    });
-  }
-
-  test('serve › a database in a folder that is not there › exits with 1 and one line', async () => {
-    const args = ['serve', '--port', '0', '--database', 'sqlite:no/store.db'];
-    assertRefused(
-      await runProgram(args, { cwd }),
-      1,
-      'the database no/store.db cannot be opened: its folder must exist and be writable',
-    );
-  });
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
@@ -20,19 +20,6 @@ const cwd = createProcessFolder();
 const start = (...args: readonly string[]) =>
   startService(['--database', 'sqlite::memory:', '--log-level', 'silent', ...args], { cwd });
 
-/** A connection, and what came back on it until it was closed. */
-async function open(port: number): Promise<{ socket: Socket; closed: Promise<string> }> {
-  const socket = connect(port, '127.0.0.1');
-  let text = '';
-  socket.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  socket.on('error', () => undefined);
-  const closed = new Promise<string>((resolve) => socket.once('close', () => resolve(text)));
-  await once(socket, 'connect');
-  return { socket, closed };
-}
-
 function writeHead(service: RunningService, bytes: number, more = ''): string {
   return `POST /v1/pets HTTP/1.1\r\nHost: petstore.test\r\nAuthorization: Bearer ${service.key}\r\nContent-Length: ${bytes}\r\n${more}\r\n`;
 }
@@ -41,7 +28,7 @@ function writeHead(service: RunningService, bytes: number, more = ''): string {
 async function sendHalf(service: RunningService, socket: Socket): Promise<void> {
   socket.write(writeHead(service, BODY.length, 'Expect: 100-continue\r\n'));
   const [answer] = await once(socket, 'data');
-  assert.equal(answer, 'HTTP/1.1 100 Continue\r\n\r\n');
+  assert.equal(String(answer), 'HTTP/1.1 100 Continue\r\n\r\n');
   socket.write(BODY.slice(0, 9));
 }
 
@@ -54,8 +41,8 @@ describe('stop', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`stop › ${signal} with a body on its way › takes no new connection, answers it and exits with 0`, async () => {
       await using service = await start('--admin-port', '0');
-      const { socket, closed } = await open(service.port);
-      await sendHalf(service, socket);
+      using connection = openConnection(service.port);
+      await sendHalf(service, connection.socket);
       assert.equal((await fetch(`${getAdmin(service)}/readyz`)).status, 200);
       service.process.kill(signal);
       await until(() =>
@@ -69,8 +56,8 @@ describe('stop', { concurrency: 3 }, () => {
       assert.equal(service.process.signalCode, null);
       assert.equal((await fetch(`${getAdmin(service)}/readyz`)).status, 503);
       assert.equal(sum(await readMetrics(service), 'petstore_ready'), 0);
-      socket.write(BODY.slice(9));
-      const answer = await within(closed);
+      connection.socket.write(BODY.slice(9));
+      const answer = await connection.readToEnd();
       assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.deepEqual(await finish(service), STOPPED);
@@ -79,11 +66,11 @@ describe('stop', { concurrency: 3 }, () => {
 
   test('stop › idle and silent connections › are closed and hold nothing up', async () => {
     await using service = await start();
-    const silent = await open(service.port);
-    const idle = await open(service.port);
+    using silent = openConnection(service.port);
+    using idle = openConnection(service.port);
     // This one does not answer the end of the service by its own.
     using halfOpen = openConnection(service.port, { allowHalfOpen: true });
-    await once(halfOpen.socket, 'connect');
+    await Promise.all([once(silent.socket, 'connect'), once(halfOpen.socket, 'connect')]);
     idle.socket.write('GET /livez HTTP/1.1\r\nHost: petstore.test\r\n\r\n');
     await once(idle.socket, 'data');
     await setTimeout(100);
@@ -92,13 +79,14 @@ describe('stop', { concurrency: 3 }, () => {
     assert.deepEqual(await finish(service), STOPPED);
     assert.ok(performance.now() - began < CUT_MS);
     assert.equal(service.output.stderr, '');
-    assert.equal(await silent.closed, '');
-    assert.match(await idle.closed, /^HTTP\/1\.1 200 OK\r\n/);
+    assert.equal(await silent.readToEnd(), '');
+    assert.match(await idle.readToEnd(), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
   test('stop › clients that pipeline without a pause › get whole answers, the last of which ends the connection', async () => {
     await using service = await start();
-    const clients = await Promise.all(Array.from({ length: 4 }, () => open(service.port)));
+    const clients = Array.from({ length: 4 }, () => openConnection(service.port));
+    const closed = clients.map(({ socket }) => new Promise((end) => socket.once('close', end)));
     const requests = (writeHead(service, BODY.length) + BODY).repeat(50);
     const answered = clients.map(({ socket }) => once(socket, 'data'));
     for (const { socket } of clients) {
@@ -115,8 +103,9 @@ describe('stop', { concurrency: 3 }, () => {
     service.process.kill('SIGTERM');
     await setTimeout(500);
     for (const { socket } of clients) socket.resume();
-    for (const { closed } of clients) {
-      const answers = (await closed).split('HTTP/1.1 ').slice(1);
+    await Promise.all(closed);
+    for (const { received } of clients) {
+      const answers = received.split('HTTP/1.1 ').slice(1);
       for (const answer of answers)
         assert.match(answer, /^201 Created\r\n[\s\S]*"categoryId":1\}$/);
       const last = answers.pop() ?? '';
@@ -129,20 +118,19 @@ describe('stop', { concurrency: 3 }, () => {
 
   test('stop › a request that never ends › is cut after 10 s', async () => {
     await using service = await start();
-    const { socket, closed } = await open(service.port);
-    await sendHalf(service, socket);
+    using connection = openConnection(service.port);
+    await sendHalf(service, connection.socket);
     const began = performance.now();
     service.process.kill('SIGTERM');
     assert.deepEqual(await finish(service), STOPPED);
-    await closed;
     const took = performance.now() - began;
     assert.ok(took > CUT_MS - 1_000 && took < CUT_MS + 20_000, `${took} ms`);
   });
 
   test('stop › a second signal › ends at once', async () => {
     await using service = await startService(['--database', 'sqlite::memory:'], { cwd });
-    const { socket, closed } = await open(service.port);
-    await sendHalf(service, socket);
+    using connection = openConnection(service.port);
+    await sendHalf(service, connection.socket);
     const began = performance.now();
     service.process.kill('SIGTERM');
     // Two signals that wait are one for the kernel.
@@ -154,7 +142,6 @@ describe('stop', { concurrency: 3 }, () => {
     assert.deepEqual({ exitCode, signalCode }, { exitCode: null, signalCode: null });
     service.process.kill('SIGINT');
     assert.deepEqual(await finish(service), { status: null, signal: 'SIGKILL' });
-    await closed;
     assert.ok(performance.now() - began < CUT_MS);
   });
 

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -19,7 +18,7 @@ import {
   startService,
 } from '../support/program.ts';
 import { send } from '../support/request.ts';
-import { type Answer, getFreePort } from '../support/socket.ts';
+import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
 import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -106,21 +105,6 @@ function terminate(pid: number): void {
   } catch {
     // It has just ended.
   }
-}
-
-async function open(
-  port: number,
-  text: string,
-): Promise<{ socket: Socket; closed: Promise<string> }> {
-  const socket = connect(port, '127.0.0.1');
-  let got = '';
-  socket.setEncoding('utf8').on('data', (chunk: string) => {
-    got += chunk;
-  });
-  const closed = once(socket, 'close').then(() => got);
-  await once(socket, 'connect');
-  socket.write(text);
-  return { socket, closed };
 }
 
 describe('workers', { concurrency: 2 }, () => {
@@ -221,22 +205,20 @@ describe('workers', { concurrency: 2 }, () => {
       await t.test(
         'SIGTERM › answers what was begun, is not ready, and leaves no process',
         async () => {
-          const begun = await Promise.all(
-            Array.from({ length: WORKERS }, () =>
-              open(service.port, toCreate(key) + BODY.slice(0, 9)),
-            ),
-          );
-          const probe = await open(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\n');
+          const begun = Array.from({ length: WORKERS }, () => openConnection(service.port));
+          for (const { socket } of begun) socket.write(toCreate(key) + BODY.slice(0, 9));
+          using probe = openConnection(service.port);
+          probe.socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
           await setTimeout(300);
           service.process.kill('SIGTERM');
           await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
           await setTimeout(100);
           await assert.rejects(ask(service, '/livez'));
           probe.socket.write('\r\n');
-          assert.match(await probe.closed, /^HTTP\/1\.1 503 /);
-          for (const { socket, closed } of begun) {
-            socket.write(BODY.slice(9));
-            assert.match(await closed, /^HTTP\/1\.1 201 /);
+          assert.match(await probe.readToEnd(), /^HTTP\/1\.1 503 /);
+          for (const connection of begun) {
+            connection.socket.write(BODY.slice(9));
+            assert.match(await connection.readToEnd(), /^HTTP\/1\.1 201 /);
           }
           const { status, signal } = await service.finished;
           assert.deepEqual({ status, signal }, { status: 0, signal: null });
@@ -307,14 +289,15 @@ describe('workers', { concurrency: 2 }, () => {
       return worker !== undefined;
     });
     const key = made.stdout.trim();
-    const { socket, closed } = await open(port, toCreate(key, 'Expect: 100-continue\r\n'));
-    await once(socket, 'data');
+    using connection = openConnection(port);
+    connection.socket.write(toCreate(key, 'Expect: 100-continue\r\n'));
+    await once(connection.socket, 'data');
     terminate(worker ?? 0);
     await until(() => !isRunning(worker ?? 0));
     program.process.kill('SIGTERM');
     await setTimeout(200);
-    socket.write(BODY);
-    assert.match(await closed, /HTTP\/1\.1 201 /);
+    connection.socket.write(BODY);
+    assert.match(await connection.readToEnd(), /HTTP\/1\.1 201 /);
     const { status, signal, stderr } = await program.finished;
     assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
   });

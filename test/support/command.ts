@@ -46,6 +46,17 @@ export async function runCommand(
   }
 }
 
+/** What a shell makes of a line without quotes, such as `PETSTORE_PORT=1 serve --seed 3`. */
+export function parseLine(line: string): { args: string[]; env: Record<string, string> } {
+  const words = line.split(' ');
+  const isVariable = (word: string) => /^PETSTORE_\w+=/.test(word);
+  const variables = words.filter(isVariable).map((word) => word.split(/=(.*)/));
+  return {
+    args: words.filter((word) => !isVariable(word)),
+    env: Object.fromEntries(variables),
+  };
+}
+
 class Host {
   readonly #process: ChildProcess;
   #written = { stdout: '', stderr: '' };

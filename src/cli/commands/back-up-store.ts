@@ -45,9 +45,8 @@ export async function backUp(
   target: string,
   keep: number | undefined,
   stderr: ProgressStream,
-  now: () => Date = () => new Date(),
+  time = new Date(),
 ): Promise<void> {
-  const time = now();
   const file = keep === undefined ? target : join(target, toName(time));
   if (keep !== undefined) {
     // If this fails, the backup says why it cannot be written.
