@@ -46,9 +46,9 @@ export function checkVariables(program: Command): void {
   if (unknown === undefined) return;
   const flag = options.find((option) => toVariable(option) === unknown)?.long;
   const hint = flag
-    ? `give ${flag} to the command that takes it`
+    ? `give ${flag} to a command that takes it`
     : `did you mean ${findNearest(unknown, known)}?`;
-  throw new UsageError(`no option has the variable ${unknown}: ${hint}`);
+  throw new UsageError(`unknown variable ${unknown}: ${hint}`);
 }
 
 function listOptions({ options, commands }: Command): Option[] {

@@ -10,6 +10,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { Transcript } from './transcript.ts';
 
 describe('backup', () => {
   const cwd = createProcessFolder();
@@ -56,25 +57,17 @@ describe('backup --keep', () => {
     `petstore-2026-11-${day}T${time}Z.db.${UUID}.partial`;
 
   /** A new store, a folder with the files, and what is told on a standard error. */
-  async function prepare(files: readonly string[]) {
+  async function prepare(files: readonly string[], stderr = new Transcript()) {
     const folder = createProcessFolder();
     const store = disposable(await openStore(`sqlite:${folder}/store.db`, { create: true }));
     const target = join(folder, 'backups');
     await mkdir(target);
     for (const file of files) await writeFile(join(target, file), 'Rex');
-    let told = '';
-    const stderr = {
-      isTTY: false,
-      write: (text: string) => {
-        told += text;
-      },
-    };
     return {
       store,
       target,
-      stderr,
       list: async () => (await readdir(target)).sort(),
-      told: () => told.replaceAll(`${target}/`, ''),
+      told: () => stderr.text.replaceAll(`${target}/`, ''),
       backUp: (keep: number, day: number) =>
         backUp(store, target, keep, stderr, new Date(Date.UTC(2026, 10, day, 4, 30, 0, 999))),
       [Symbol.asyncDispose]: () => store.close(),
@@ -129,8 +122,7 @@ describe('backup --keep', () => {
   });
 
   test('backup --keep › on a terminal › shows a bar until it is done', async () => {
-    await using prepared = await prepare([]);
-    Object.assign(prepared.stderr, { isTTY: true, columns: 80 });
+    await using prepared = await prepare([], new Transcript(true));
     await prepared.backUp(1, 13);
     const [bar, line] = prepared.told().split('\r\x1b[K').slice(-2);
     assert.equal(bar, 'checking');

@@ -12,6 +12,7 @@ import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { assertRefused, type Finished, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { Transcript } from './transcript.ts';
 
 /** What is told of a copy with that many keys. */
 const DONE = (pets: string, keys: string) =>
@@ -87,12 +88,9 @@ describe('copy', () => {
   });
 
   test('copy › on a terminal › draws over the same line', async () => {
-    const stderr = { isTTY: true, columns: 80, text: '' };
-    const write = (text: string) => {
-      stderr.text += text;
-    };
-    const [from, to] = ['first.db', 'terminal.db'].map((file) => `sqlite:${join(cwd, file)}`);
-    await copyPetstore({ from: from ?? '', to: to ?? '' }, { ...stderr, write });
+    const stderr = new Transcript(true);
+    const [from = '', to = ''] = ['first', 'terminal'].map((name) => `sqlite:${cwd}/${name}.db`);
+    await copyPetstore({ from, to }, stderr);
     const drawn = stderr.text.split('\r\x1b[K');
     assert.ok(drawn.some((line) => line.includes('% read back')));
     for (const line of drawn.slice(1, -3)) {
@@ -102,16 +100,13 @@ describe('copy', () => {
   });
 
   test('copy › that fails on a terminal › leaves its line empty', async () => {
-    let text = '';
+    const stderr = new Transcript(true);
     const from = `sqlite:${join(cwd, 'first.db')}`;
-    const write = (more: string) => {
-      text += more;
-    };
-    await assert.rejects(copyPetstore({ from, to: from }, { isTTY: true, write }), {
+    await assert.rejects(copyPetstore({ from, to: from }, stderr), {
       code: 'bad_request',
       message: 'the store to copy to must be empty, and is not; nothing was copied',
     });
-    assert.equal(text, '\r\x1b[K');
+    assert.equal(stderr.text, '\r\x1b[K');
   });
 
   for (const [from, to, line] of [

@@ -46,7 +46,7 @@ describe('--env-file', { concurrency: 2 }, () => {
     const env = {
       PETSTORE_ENV_FILE: await write('mistyped.env', 'PETSTORE_DATABAS=sqlite:x.db\n'),
     };
-    const line = 'no option has the variable PETSTORE_DATABAS: did you mean PETSTORE_DATABASE?';
+    const line = 'unknown variable PETSTORE_DATABAS: did you mean PETSTORE_DATABASE?';
     assertRefused(await runCommand(['keys', 'list'], { cwd, env }), 2, line);
   });
 

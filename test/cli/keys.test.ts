@@ -21,8 +21,8 @@ async function createKeyFolder() {
   const folder = await createFolder();
   const cwd = folder.path;
   /** Runs `keys …` to its end, which must be this status. */
-  const keys = async (status: number, ...args: readonly string[]) => {
-    const finished = await runCommand(['keys', ...args], { cwd });
+  const keys = async (line: string, status = 0) => {
+    const finished = await runCommand(['keys', ...line.split(' ')], { cwd });
     assert.equal(finished.status, status, finished.stderr);
     return finished;
   };
@@ -31,14 +31,14 @@ async function createKeyFolder() {
     keys,
     store: `sqlite:${cwd}/petstore.db`,
     list: async (): Promise<Record<string, string>[]> =>
-      JSON.parse((await keys(0, 'list', '--json')).stdout),
+      JSON.parse((await keys('list --json')).stdout),
   };
 }
 
 describe('keys', { concurrency: 2 }, () => {
   test('keys create › in each environment › prints the key alone, the words elsewhere', async () => {
     await using folder = await createKeyFolder();
-    const staging = await folder.keys(0, 'create', '--name', 'ci');
+    const staging = await folder.keys('create --name ci');
     assert.match(staging.stdout, STAGING_KEY);
     assert.equal(
       staging.stderr,
@@ -46,9 +46,7 @@ describe('keys', { concurrency: 2 }, () => {
     );
     await using shop = await createKeyFolder();
     const production = await shop.keys(
-      0,
-      ...['create', '--name', 'shop', '--environment', 'production', '--expires', '90d'],
-      '--read-only',
+      'create --name shop --environment production --expires 90d --read-only',
     );
     assert.match(production.stdout, PRODUCTION_KEY);
     assert.match(
@@ -74,8 +72,8 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys create and rotate › with --json › print the key and its row, which list has', async () => {
     await using folder = await createKeyFolder();
-    const made = await folder.keys(0, 'create', '--name', 'a "b"', '--expires', '30d', '--json');
-    const rotated = await folder.keys(0, 'rotate', '1', '--json');
+    const made = await folder.keys('create --name a"b" --expires 30d --json');
+    const rotated = await folder.keys('rotate 1 --json');
     const rows = await folder.list();
     for (const [index, { stdout, stderr }] of [made, rotated].entries()) {
       const { key, ...row } = JSON.parse(stdout);
@@ -90,7 +88,7 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys create › with --json, and a store that cannot take it › prints no whole object', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     const args = ['keys', 'rotate', '1', '--json', '--overlap', '0s'];
     const settled = await Promise.all(
       ['first', 'second'].map(() => runCommand(args, { cwd: folder.path })),
@@ -103,8 +101,8 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys list › without --json › is a table without the keys', async () => {
     await using folder = await createKeyFolder();
-    const { stdout: key } = await folder.keys(0, 'create', '--name', 'a name of many words');
-    const { stdout, stderr } = await folder.keys(0, 'list');
+    const { stdout: key } = await folder.keys('create --name a_name_of_many_characters');
+    const { stdout, stderr } = await folder.keys('list');
     const [head, row, ...rest] = stdout.split('\n');
     assert.match(
       head ?? '',
@@ -112,7 +110,7 @@ describe('keys', { concurrency: 2 }, () => {
     );
     assert.match(
       row ?? '',
-      /^1 +a name of many words {2}staging +read and add {2}active {2}\d{4}-\S+Z {2}- +-$/,
+      /^1 +a_name_of_many_characters {2}staging +read and add {2}active {2}\d{4}-\S+Z {2}- +-$/,
     );
     assert.deepEqual({ rest, stderr }, { rest: [''], stderr: `Store: ${folder.store}\n` });
     assert.ok(!stdout.includes(key.trim()));
@@ -120,18 +118,18 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys list › a key that was used › has the time of its last use', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     await using store = disposable(await openStore(folder.store, { create: false }));
     await store.keys.touch(1, Date.UTC(2026, 10, 23, 12, 34, 56));
     assert.equal((await folder.list())[0]?.lastUsed, '2026-11-23T12:34:56Z');
-    assert.match((await folder.keys(0, 'list')).stdout, / 2026-11-23T12:34:56Z\n$/);
+    assert.match((await folder.keys('list')).stdout, / 2026-11-23T12:34:56Z\n$/);
   });
 
   test('keys revoke › a key, then again › says so and keeps it as revoked', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     for (let count = 0; count < 2; count += 1) {
-      const { stdout, stderr } = await folder.keys(0, 'revoke', '1');
+      const { stdout, stderr } = await folder.keys('revoke 1');
       assert.equal(stdout, '');
       assert.equal(
         stderr,
@@ -139,13 +137,13 @@ describe('keys', { concurrency: 2 }, () => {
       );
     }
     assert.equal((await folder.list())[0]?.state, 'revoked');
-    const again = await folder.keys(1, 'rotate', '1');
+    const again = await folder.keys('rotate 1', 1);
     assertRefused(again, 1, 'key 1 is revoked: make a new key with keys create');
   });
 
   test('keys create › nowhere to print the key › makes none', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     const command = `"${process.execPath}" "${MAIN}" keys create --name lost > /dev/full`;
     const { status, stderr } = spawnSync('sh', ['-c', command], {
       cwd: folder.path,
@@ -158,13 +156,13 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci', '--expires', '30d', '--read-only');
+    await folder.keys('create --name ci --expires 30d --read-only');
     using database = new DatabaseSync(join(folder.path, 'petstore.db'));
     const day = `${DAY_MS}`;
     database.exec(
       `update api_keys set created_at = created_at - ${day}, expires_at = expires_at - ${day}`,
     );
-    const rotated = await folder.keys(0, 'rotate', '1');
+    const rotated = await folder.keys('rotate 1');
     assert.match(rotated.stdout, STAGING_KEY);
     assert.match(
       rotated.stderr,
@@ -176,31 +174,31 @@ describe('keys', { concurrency: 2 }, () => {
     assert.deepEqual([made?.name, made?.state], ['ci', 'active']);
     assert.equal(Date.parse(made?.expires ?? '') - Date.parse(made?.created ?? ''), 30 * DAY_MS);
 
-    await folder.keys(0, 'rotate', '2', '--overlap', '0s');
+    await folder.keys('rotate 2 --overlap 0s');
     assert.deepEqual(
       (await folder.list()).map(({ state }) => state),
       ['active', 'expired', 'active'],
     );
-    const again = await folder.keys(1, 'rotate', '1');
+    const again = await folder.keys('rotate 1', 1);
     assert.equal(again.stderr, 'petstore: key 1 was rotated already: rotate the newer key\n');
-    const { stderr } = await folder.keys(1, 'rotate', '2');
+    const { stderr } = await folder.keys('rotate 2', 1);
     assert.equal(stderr, 'petstore: key 2 is expired: make a new key with keys create\n');
   });
 
   test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci', '--expires', '1h');
+    await folder.keys('create --name ci --expires 1h');
     const [before] = await folder.list();
-    const { stderr } = await folder.keys(0, 'rotate', '1', '--overlap', '24h');
+    const { stderr } = await folder.keys('rotate 1 --overlap 24h');
     assert.ok(stderr.includes(`\nKey 1 works until ${before?.expires}.\n`), stderr);
     assert.equal((await folder.list())[0]?.expires, before?.expires);
   });
 
   test('keys › an id that no key has › exits with 1 and one line', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     for (const command of ['revoke', 'rotate']) {
-      assertRefused(await folder.keys(1, command, '7'), 1, 'there is no key 7');
+      assertRefused(await folder.keys(`${command} 7`, 1), 1, 'there is no key 7');
     }
     assert.equal((await folder.list()).length, 1);
   });
@@ -216,7 +214,7 @@ describe('keys', { concurrency: 2 }, () => {
   test('keys list › no key yet › says how to make one', async () => {
     await using folder = await createKeyFolder();
     await (await openStore(folder.store, { create: true })).close();
-    const { stdout, stderr } = await folder.keys(0, 'list');
+    const { stdout, stderr } = await folder.keys('list');
     assert.equal(stdout, '');
     assert.equal(
       stderr,
@@ -226,28 +224,20 @@ describe('keys', { concurrency: 2 }, () => {
 
   test('keys list › its reader gone › ends without an error', async () => {
     await using folder = await createKeyFolder();
-    await folder.keys(0, 'create', '--name', 'ci');
+    await folder.keys('create --name ci');
     await using program = startProgram(['keys', 'list'], { cwd: folder.path });
     program.process.stdout?.destroy();
     const { status, stderr } = await program.finished;
     assert.deepEqual({ status, stderr }, { status: 0, stderr: `Store: ${folder.store}\n` });
   });
 
-  for (const args of [
-    ['keys', 'list'],
-    ['keys', 'revoke', '1'],
-    ['keys', 'rotate', '1'],
-    ['pets', 'list'],
-    ['pets', 'get', '1'],
-    ['pets', 'update', '1', '--no-status'],
-    ['pets', 'remove', '1'],
-    ['pets', 'export'],
-    ['pets', 'export', 'pets.csv'],
-    ['backup', 'copy.db'],
+  for (const line of [
+    ...['keys list', 'keys revoke 1', 'keys rotate 1', 'pets list', 'pets get 1', 'pets remove 1'],
+    ...['pets update 1 --no-status', 'pets export', 'pets export pets.csv', 'backup copy.db'],
   ]) {
-    test(`${args.join(' ')} › a database that is not there › exits with 1 and makes no file`, async () => {
+    test(`${line} › a database that is not there › exits with 1 and makes no file`, async () => {
       await using folder = await createKeyFolder();
-      const finished = await runCommand(args, { cwd: folder.path });
+      const finished = await runCommand(line.split(' '), { cwd: folder.path });
       assertRefused(finished, 1, 'there is no database petstore.db');
       assert.deepEqual(await readdir(folder.path), []);
     });

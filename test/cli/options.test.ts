@@ -248,7 +248,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ['keys revoke first', `Invalid key id 'first': expected a number such as 7.`],
     [
       'PETSTORE_ENVIROMENT=production keys list',
-      'no option has the variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
+      'unknown variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
     ],
     [
       'PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3',
@@ -256,7 +256,7 @@ describe('petstore', { concurrency: 2 }, () => {
     ],
     [
       'PETSTORE_STATUS=sold pets add --name Rex --category-id 3',
-      'no option has the variable PETSTORE_STATUS: give --status to the command that takes it',
+      'unknown variable PETSTORE_STATUS: give --status to a command that takes it',
     ],
     ['keys revoke', `missing required argument 'id'`],
     ['keys create', `required option '--name <name>' not specified`],

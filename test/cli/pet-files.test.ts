@@ -19,21 +19,7 @@ import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
-
-/** A standard error that keeps what it is told. */
-class Transcript {
-  readonly isTTY: boolean;
-  readonly columns = 80;
-  text = '';
-
-  constructor(isTTY = false) {
-    this.isTTY = isTTY;
-  }
-
-  write(text: string): void {
-    this.text += text;
-  }
-}
+import { Transcript } from './transcript.ts';
 
 describe('pets', () => {
   const folder = createProcessFolder();
