@@ -10,6 +10,8 @@ import { disposable } from '../support/disposable.ts';
 import { runProgram } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
+/** A name with white space at both ends. */
+const NAME = '\u00a0é\u00a0';
 const REX: NewPet = { name: 'Rex', categoryId: 3n };
 
 /** A folder with a store of these pets. */
@@ -22,12 +24,18 @@ async function createPetFolder(newPets: readonly NewPet[]) {
     await using store = await open();
     for (const newPet of newPets) await store.pets.add(newPet);
   }
+  /** Runs `pets …` to its end; the line that names the store is left out. */
+  const pets = async (line: string, ...more: readonly string[]) => {
+    const args = ['pets', ...line.split(' '), ...more];
+    const { status, stdout, stderr } = await runCommand(args, { cwd });
+    return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
+  };
   return {
     ...folder,
-    /** Runs `pets …` to its end; the line that names the store is left out. */
-    async pets(...args: readonly string[]) {
-      const { status, stdout, stderr } = await runCommand(['pets', ...args], { cwd });
-      return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
+    pets,
+    /** Runs `pets …`, which must succeed and print this. */
+    async prints(line: string, stdout: string, stderr = '') {
+      assert.deepEqual(await pets(line), { status: 0, stdout, stderr });
     },
     async readAll() {
       await using store = await open();
@@ -36,7 +44,6 @@ async function createPetFolder(newPets: readonly NewPet[]) {
   };
 }
 
-const done = (stdout: string, stderr: string) => ({ status: 0, stdout, stderr });
 const failed = (status: number, line: string) => ({
   ...{ status, stdout: '' },
   stderr: `petstore: ${line}\n`,
@@ -50,25 +57,19 @@ describe('pets', { concurrency: 2 }, () => {
       { ...REX, status: 'sold' },
     ]);
     const head = 'ID  NAME  CATEGORY ID          STATUS\n';
-    assert.deepEqual(
-      await folder.pets('list'),
-      done(
-        `${head}1   Rex   3                    sold\n2   Mia   9223372036854775807  -\n3   Rex   3                    sold\n`,
-        '',
-      ),
+    await folder.prints(
+      'list',
+      `${head}1   Rex   3                    sold\n2   Mia   9223372036854775807  -\n3   Rex   3                    sold\n`,
     );
     const mia = '{"id":2,"name":"Mia","categoryId":9223372036854775807}';
     const more = 'There are more: --after 2 lists them.\n';
-    assert.deepEqual(
-      await folder.pets('list', '--after', '1', '--limit', '1', '--json'),
-      done(`[${mia}]\n`, more),
+    await folder.prints('list --after 1 --limit 1 --json', `[${mia}]\n`, more);
+    await folder.prints(
+      'list --status sold --after 1',
+      'ID  NAME  CATEGORY ID  STATUS\n3   Rex   3            sold\n',
     );
-    assert.deepEqual(
-      await folder.pets('list', '--status', 'sold', '--after', '1'),
-      done('ID  NAME  CATEGORY ID  STATUS\n3   Rex   3            sold\n', ''),
-    );
-    assert.deepEqual(await folder.pets('list', '--after', '3', '--json'), done('[]\n', ''));
-    assert.deepEqual(await folder.pets('list', '--status', 'pending'), done('', 'No pets.\n'));
+    await folder.prints('list --after 3 --json', '[]\n');
+    await folder.prints('list --status pending', '', 'No pets.\n');
   });
 
   test('pets list › more than twenty › has the first twenty, unless --limit says more', async () => {
@@ -76,38 +77,37 @@ describe('pets', { concurrency: 2 }, () => {
     const { stdout, stderr } = await folder.pets('list');
     assert.equal(stdout.split('\n').length, 1 + 20 + 1);
     assert.equal(stderr, 'There are more: --after 20 lists them.\n');
-    const all = await folder.pets('list', '--limit', '1000');
+    const all = await folder.pets('list --limit 1000');
     assert.equal(all.stdout.split('\n').length, 1 + 21 + 1);
   });
 
   test('pets get › a name that a terminal would act on › is shown by its characters’ numbers, in JSON as it is', async () => {
     const name = '\u001b[31m\u009b\u202eRex\u2028"';
     await using folder = await createPetFolder([{ ...REX, name }]);
-    assert.deepEqual(
-      await folder.pets('get', '1'),
-      done(
-        'ID  NAME                              CATEGORY ID  STATUS\n' +
-          '1   \\u001b[31m\\u009b\\u202eRex\\u2028"  3            -\n',
-        '',
-      ),
+    await folder.prints(
+      'get 1',
+      'ID  NAME                              CATEGORY ID  STATUS\n' +
+        '1   \\u001b[31m\\u009b\\u202eRex\\u2028"  3            -\n',
     );
-    assert.deepEqual(JSON.parse((await folder.pets('get', '--json', '1')).stdout), {
+    assert.deepEqual(JSON.parse((await folder.pets('get --json 1')).stdout), {
       ...{ id: 1, name, categoryId: 3 },
     });
   });
 
   test('pets add › each field, and none but those that must be › adds exactly that and prints it', async () => {
     await using folder = await createPetFolder([]);
-    assert.deepEqual(
-      await folder.pets('add', '--name', ' é ', '--category-id', String(INT64_MIN), '--json'),
-      done('{"id":1,"name":" é ","categoryId":-9223372036854775808}\n', 'Pet 1 is added.\n'),
+    await folder.prints(
+      `add --category-id ${INT64_MIN} --json --name=${NAME}`,
+      `{"id":1,"name":"${NAME}","categoryId":-9223372036854775808}\n`,
+      'Pet 1 is added.\n',
     );
-    assert.deepEqual(
-      await folder.pets('add', '--name=-', '--category-id=0', '--status=sold'),
-      done('ID  NAME  CATEGORY ID  STATUS\n2   -     0            sold\n', 'Pet 2 is added.\n'),
+    await folder.prints(
+      'add --name=- --category-id=0 --status=sold',
+      'ID  NAME  CATEGORY ID  STATUS\n2   -     0            sold\n',
+      'Pet 2 is added.\n',
     );
     assert.deepEqual(await folder.readAll(), [
-      { id: 1n, name: ' é ', categoryId: INT64_MIN },
+      { id: 1n, name: NAME, categoryId: INT64_MIN },
       { id: 2n, name: '-', categoryId: 0n, status: 'sold' },
     ]);
   });
@@ -126,19 +126,15 @@ describe('pets', { concurrency: 2 }, () => {
     await using folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
     const said = (id: number) =>
       `Pet ${id} is corrected: every running service shows the change from now on.\n`;
-    assert.deepEqual(
-      await folder.pets('update', '1', '--no-status', '--category-id', '0'),
-      done(
-        '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
-        said(1),
-      ),
+    await folder.prints(
+      'update 1 --no-status --category-id 0',
+      '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
+      said(1),
     );
-    assert.deepEqual(
-      await folder.pets('update', '1', '--name', 'Mia', '--status', 'pending', '--json'),
-      done(
-        '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
-        said(1),
-      ),
+    await folder.prints(
+      'update 1 --name Mia --status pending --json',
+      '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
+      said(1),
     );
     assert.deepEqual(await folder.readAll(), [
       { id: 1n, name: 'Mia', categoryId: 0n, status: 'pending' },
@@ -148,15 +144,13 @@ describe('pets', { concurrency: 2 }, () => {
 
   test('pets remove › the last pet › prints what it was, and its id is never used again', async () => {
     await using folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
-    assert.deepEqual(
-      await folder.pets('remove', '2', '--json'),
-      done(
-        '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n',
-        'Pet 2 is removed: its id is never used again.\n',
-      ),
+    await folder.prints(
+      'remove 2 --json',
+      '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n',
+      'Pet 2 is removed: its id is never used again.\n',
     );
-    assert.deepEqual(await folder.pets('remove', '2'), failed(1, 'there is no pet 2'));
-    const { stdout } = await folder.pets('add', '--name', 'Mia', '--category-id', '1', '--json');
+    assert.deepEqual(await folder.pets('remove 2'), failed(1, 'there is no pet 2'));
+    const { stdout } = await folder.pets('add --name Mia --category-id 1 --json');
     assert.equal(JSON.parse(stdout).id, 3);
     assert.deepEqual(await folder.readAll(), [
       { id: 1n, ...REX },
@@ -166,10 +160,10 @@ describe('pets', { concurrency: 2 }, () => {
 
   test('pets › an id that no pet has, or that is none › exits with one line', async () => {
     await using folder = await createPetFolder([REX]);
-    for (const args of [['get'], ['update', '--name', 'Mia'], ['remove']]) {
-      assert.deepEqual(await folder.pets(...args, '7'), failed(1, 'there is no pet 7'));
+    for (const command of ['get', 'update --name Mia', 'remove']) {
+      assert.deepEqual(await folder.pets(command, '7'), failed(1, 'there is no pet 7'));
       assert.deepEqual(
-        await folder.pets(...args, '01'),
+        await folder.pets(command, '01'),
         failed(2, "Invalid pet id '01': expected a number such as 7."),
       );
     }
@@ -178,7 +172,7 @@ describe('pets', { concurrency: 2 }, () => {
 
   test('pets › a value that no pet can have › is refused by its option, with the rule of the interface', async () => {
     await using folder = await createPetFolder([REX]);
-    const add = ['add', '--name', 'Rex', '--category-id', '1'];
+    const add = 'add --name Rex --category-id 1';
     for (const [option, value, rule] of [
       ['--name <text>', ' ', 'name must be a string of 1 to 255 characters, not blank,'],
       [
@@ -189,9 +183,9 @@ describe('pets', { concurrency: 2 }, () => {
       ['--category-id <int64>', '', 'categoryId must be a whole number from -9223372036854775808'],
       ['--status <text>', 'Sold', 'status must be one of available, pending, sold'],
     ] as const) {
-      for (const args of [add, ['update', '1']]) {
+      for (const command of [add, 'update 1']) {
         const flag = option.replace(/ .*/, '');
-        const { status, stdout, stderr } = await folder.pets(...args, `${flag}=${value}`);
+        const { status, stdout, stderr } = await folder.pets(command, `${flag}=${value}`);
         assert.deepEqual({ status, stdout }, { status: 2, stdout: '' });
         const line = `petstore: option '${option}' argument '${value}' is invalid. ${rule}`;
         assert.ok(stderr.startsWith(line) && stderr.indexOf('\n') === stderr.length - 1, stderr);

@@ -8,15 +8,19 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../runtime/node.cjs', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
 const MS_MAX = 20_000;
 /** What the launcher sees of a machine's own Node: its version, and that it cannot become another process. */
 const OLD_NODE = `
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } });
   delete process.execve;
 `;
+const NEEDS_NODE =
+  'petstore: this needs Node 24 or newer, and the machine has 18.20.4: install Node 24 or newer from https://nodejs.org\n';
 const PACKAGE = `node-${process.platform}-${process.arch}`;
 
 const folder = createProcessFolder();
@@ -105,6 +109,16 @@ for (const isOld of [false, true]) {
       const { status, stdout } = await ended;
       assert.deepEqual({ status, stdout }, { status: 3, stdout: 'ready\nSIGTERM\nSIGINT\n' });
     });
+  });
+}
+
+for (const [own, isOld, told] of [
+  ['Node 18', true, { status: 1, stdout: '', stderr: NEEDS_NODE }],
+  ['Node 24 or newer', false, { status: 0, stdout: `${manifest.version}\n`, stderr: '' }],
+] as const) {
+  test(`the command of the package › on ${own} › ${isOld ? 'says what to install' : 'runs'}`, async () => {
+    const { status, stdout, stderr } = await start(COMMAND, ['--version'], { isOld }).ended;
+    assert.deepEqual({ status, stdout, stderr }, told);
   });
 }
 
