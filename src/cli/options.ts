@@ -9,7 +9,7 @@ import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file/pet-file.ts';
 
-/** A wrong use of the command line that our own words describe, and not those of commander. */
+/** A wrong use of the command line, with a message of our own instead of commander's. */
 export class UsageError extends Error {}
 
 export const DAY_MS = 86_400_000;
@@ -38,7 +38,7 @@ export function toSetting(name: string, row: OptionRow): Option {
   return made;
 }
 
-/** The parser, whose refusals become errors of the command line. */
+/** Turns the refusals of the parser into errors of the command line. */
 function toArgParser<Value>(
   parse: (text: string) => Value,
   toError: (message: string) => Error = (mustBe) => new InvalidArgumentError(`It ${mustBe}.`),

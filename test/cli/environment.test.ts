@@ -75,6 +75,7 @@ for (const kind of ['sqlite', 'postgresql']) {
       const args = ['--environment', 'production'];
       const part = await runCommand([...copy, 'sqlite:part.db', ...args], place);
       assert.match(part.stderr, /^With 2 keys\./m);
+      assert.ok(!part.stderr.includes('first key'));
       const there = { ...place, env: { PETSTORE_DATABASE: 'sqlite:part.db' } };
       await using service = await startService(args, there);
       assert.ok(!readStart(service).includes('both environments'));

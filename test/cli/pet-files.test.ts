@@ -106,15 +106,19 @@ describe('pets', () => {
     await writeFile(source, rows.join(''));
     const terminal = new Transcript(true);
     await importPets({ database, file: source }, terminal);
-    const [committing, imported] = terminal.text.split('\r\x1b[K').slice(-4);
+    const [, first, ...lines] = terminal.text.split('\r\x1b[K');
+    const [committing, imported] = lines.slice(-4);
+    assert.match(first ?? '', /^[1-9]\d % imported 1 pet$/);
     assert.equal(committing, 'committing 2,500 pets');
     assert.match(imported ?? '', /^imported 2,500 pets in \d+\.\d s\n/);
 
-    const stderr = new Transcript();
+    const stderr = new Transcript(true);
     const target = join(folder, 'target.jsonl');
     await exportPets(store, { file: target }, new PassThrough(), stderr);
     assert.equal(await readFile(target, 'utf8'), rows.join(''));
-    assert.match(stderr.text, /^exported 2,500 pets in \d+\.\d s\n$/);
+    const exported = stderr.text.split('\r\x1b[K');
+    assert.equal(exported[1], '0 % exported 1 pet');
+    assert.match(exported.at(-1) ?? '', /^exported 2,500 pets in \d+\.\d s\n$/);
   });
 
   test('pets export › without a file › leaves standard error silent', async () => {

@@ -68,8 +68,7 @@ export async function backUp(
 
 /** The files to remove beside the new backup: those that are too many, and what ended backups left. */
 async function listOld(folder: string, time: Date, keep: number): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  const names = await readdir(folder);
   const others = names.filter((name) => DATED.test(name) && name !== toName(time));
   const oldest = others
     .sort()

@@ -16,7 +16,7 @@ const TO = { ...DATABASE, description: 'an empty store, or a new store' };
 export function addCopy(program: Command): void {
   program
     .command('copy')
-    .description('copy a whole store, ids and keys included, into an empty one, and read it back')
+    .description('copy a whole store, ids and keys included, into an empty store, and read it back')
     .addOption(toSetting('from', FROM).makeOptionMandatory())
     .addOption(toSetting('to', TO).makeOptionMandatory())
     .addOption(
