@@ -1,8 +1,8 @@
-/** The failure of a call, and why no answer came. */
+/** The error of a call, and why no answer came. */
 
 import type { ErrorCode } from './interface.ts';
 
-/** The codes of the service, and the codes of what goes wrong on the side of the client. */
+/** The error codes of the service, and of the client itself. */
 export type PetstoreClientErrorCode =
   | ErrorCode
   | 'connection_refused'
@@ -12,15 +12,15 @@ export type PetstoreClientErrorCode =
   | 'invalid_answer'
   | 'inexact_integer';
 
-/** Every failure of a request, except its end by the signal of the caller. */
+/** Each failure of a call, except a wrong option or integer, and the end by its signal. */
 export class PetstoreClientError extends Error {
   override readonly name = 'PetstoreClientError';
   readonly code: PetstoreClientErrorCode;
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 if no answer came. */
   readonly status: number;
-  /** The `X-Request-Id`, which names the request in the log of the service. */
+  /** The `X-Request-Id`, by which the log of the service names the request. */
   readonly requestId: string | undefined;
-  /** After how many seconds the service asks to try again. */
+  /** The seconds to wait before another try, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -38,7 +38,7 @@ export class PetstoreClientError extends Error {
   }
 }
 
-/** The codes of Node and Bun for why no answer came. Deno and browsers give no code. */
+/** The error codes of Node and Bun. Deno and browsers give none. */
 const CAUSES: Readonly<Record<string, readonly [PetstoreClientErrorCode, string]>> = {
   ECONNREFUSED: ['connection_refused', 'the connection was refused'],
   ENOTFOUND: ['unknown_host', 'the host is unknown'],
@@ -49,14 +49,14 @@ const CAUSES: Readonly<Record<string, readonly [PetstoreClientErrorCode, string]
 
 /**
  * @param error what `fetch` threw.
- * @param timeoutMs the time for the answer, if it is over.
+ * @param timeoutMs the time for the answer, if the time is over.
  */
 export function createNoAnswer(
   baseUrl: string,
   error: unknown,
   timeoutMs: number | undefined,
 ): PetstoreClientError {
-  // Node wraps the error that has the code; Bun does not.
+  // Node wraps the error with the code; Bun does not.
   const { cause = error } = Object(error);
   const [code, words] =
     timeoutMs === undefined

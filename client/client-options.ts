@@ -1,4 +1,4 @@
-/** The options of the client and of its calls, and the checks of what the client is made with. */
+/** The options of the client and of its calls, and their checks. */
 
 import type { PetFilters } from './interface.ts';
 import { INTEGER_KINDS, type IntegerKind } from './pet-json.ts';
@@ -6,19 +6,19 @@ import { INTEGER_KINDS, type IntegerKind } from './pet-json.ts';
 export interface PetstoreClientOptions<Integers extends IntegerKind = 'bigint'> {
   /** The address of the API, such as `https://petstore.example/v1`. */
   readonly baseUrl: string;
-  /** The key, or a function that gives it before each try, for keys that change. */
+  /** The key, or a function that gives it before each try. */
   readonly apiKey: string | (() => string | Promise<string>);
-  /** What ids are made of, `bigint` unless given. With `number`, an id beyond 2^53 is an error. */
+  /** The type of integers, `bigint` unless given. A `number` beyond 2^53 - 1 is an error. */
   readonly integers?: Integers;
   /** The time for each try in milliseconds, 10,000 unless given. */
   readonly timeoutMs?: number;
-  /** How often a request is sent again after the first try, 4 times unless given; 0 for never. */
+  /** How often a request is sent again after the first try: 4 times unless given. */
   readonly retries?: number;
   /** Sends the requests in place of the global `fetch`. */
   readonly fetch?: typeof fetch;
   /** Is called before each try, and may change the headers. */
   readonly onRequest?: (request: ClientRequest) => void | Promise<void>;
-  /** Is called after each answer, also an answer that refuses the request. */
+  /** Is called after each answer, also if it refuses the request. */
   readonly onResponse?: (response: ClientResponse) => void | Promise<void>;
 }
 
@@ -34,35 +34,36 @@ export interface ClientResponse {
   readonly request: ClientRequest;
   readonly status: number;
   readonly headers: Headers;
-  /** The time from the request to the end of the answer. */
+  /** The milliseconds from the request to the end of the answer. */
   readonly ms: number;
 }
 
 export interface CallOptions {
   /** Ends the call, which then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** As in the options of the client, for this call. */
+  /** Replaces `timeoutMs` of the client. */
   readonly timeoutMs?: number;
+  /** Replaces `retries` of the client. */
   readonly retries?: number;
-  /** Header fields to send too, such as `traceparent`. */
+  /** More header fields, such as `traceparent`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** With the value of a filter, such as `status`, only the pets that have it. */
+/** A filter, such as `status`, keeps only the pets with its value. */
 export interface ListOptions extends CallOptions, PetFilters {
-  /** The most pets of a page, from 1 to 100; 20 unless given. */
+  /** The number of pets on a page, from 1 to 100; 20 unless given. */
   readonly limit?: number;
-  /** The `next` of the page before the first one that is wanted. */
+  /** The `next` of the page before; the first page without it. */
   readonly cursor?: string | undefined;
 }
 
 export interface CreateOptions extends CallOptions {
-  /** Names this create; a random one unless given. */
+  /** Creates with the same key add one pet. A random key unless given. */
   readonly idempotencyKey?: string;
 }
 
-/** The longest time of a timer in Node. */
-const TIMEOUT_MS_MAX = 2 ** 32 - 1;
+/** After a longer time, a timer of Node ends at once. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 const EXAMPLE = 'such as http://127.0.0.1:8080/v1';
 
@@ -74,9 +75,10 @@ export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void 
     throw new Error('petstore-client needs Node 20.3 or newer, or a browser of 2024 or newer');
   }
   if (!baseUrl) throw new TypeError(`baseUrl is missing: give the address of the API, ${EXAMPLE}`);
-  if (typeof baseUrl !== 'string') throw new TypeError(`baseUrl must be a string, ${EXAMPLE}`);
-  if (!/^https?:\/\/./i.test(baseUrl)) {
-    throw new TypeError(`baseUrl must begin with http:// or https://, ${EXAMPLE}`);
+  if (typeof baseUrl !== 'string' || !/^https?:/i.test(baseUrl)) {
+    throw new TypeError(
+      `baseUrl must be a string that begins with http:// or https://, ${EXAMPLE}`,
+    );
   }
   if (!isPlainUrl(baseUrl)) {
     throw new TypeError(`baseUrl must be an address without user, query and fragment, ${EXAMPLE}`);
@@ -99,15 +101,15 @@ export function checkTimeoutMs(ms: number): number {
   throw new TypeError(`timeoutMs must be a whole number from 0 to ${TIMEOUT_MS_MAX}`);
 }
 
-/** @throws TypeError for a count that no number of tries exceeds, such as NaN. */
+/** @throws TypeError if the count is not a number from 0: a call would send without end. */
 export function checkRetries(count: number): number {
   if (typeof count === 'number' && count >= 0) return count;
   throw new TypeError('retries must be a number from 0');
 }
 
-/** @throws TypeError whose message does not have the key. */
+/** @throws TypeError without the key in its message. */
 export function checkApiKey(key: unknown): string {
-  if (!key) throw new TypeError('apiKey is missing: give a key of the service');
+  if (!key) throw new TypeError('apiKey is missing: give an API key of the service');
   if (typeof key === 'string' && /^[!-~]+$/.test(key)) return key;
   throw new TypeError('apiKey must be a string of ASCII characters without white space');
 }

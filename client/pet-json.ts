@@ -1,16 +1,16 @@
-/** Pets as JSON with exact integers. `JSON.parse` rounds an int64; Node 20 has no `context.source`. */
+/** Exact integers in JSON. `JSON.parse` rounds an int64, and Node 20 has no `context.source`. */
 
 import { createInvalidAnswer, PetstoreClientError } from './client-error.ts';
 import { FIELDS, type NewPetFields, type PetFields } from './interface.ts';
 
-/** The type that each kind of integers has. */
-export interface IntegerTypes {
+/** The types of integers, by the option `integers`. */
+interface IntegerTypes {
   readonly bigint: bigint;
   readonly number: number;
   readonly string: string;
 }
 export type IntegerKind = keyof IntegerTypes;
-/** An integer that is sent: a number must be exact, a string must be the digits of an integer. */
+/** An integer to send: a bigint, an exact number, or the digits of an integer. */
 export type Integer = bigint | number | string;
 
 /** A pet of the store. */
@@ -22,10 +22,10 @@ const FROM_DIGITS = { bigint: BigInt, number: Number, string: String };
 export const INTEGER_KINDS = Object.keys(FROM_DIGITS);
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,18})$/;
-/** It also takes a string without an end, so that no byte is looked at twice. */
+/** It also matches a string without an end, so that no byte is read twice. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"?|-?\d[\d.eE+-]*/gs;
 
-/** The value of a JSON text with each number as its digits; undefined if the text is no JSON. */
+/** The value of a JSON text with each number as its digits; undefined if the text is not JSON. */
 export function findJson(text: string): unknown {
   try {
     return JSON.parse(
@@ -55,12 +55,12 @@ export function toPet<Integers extends IntegerKind>(
 
 function toInteger(name: string, digits: string, integers: IntegerKind, response: Response) {
   if (!INTEGER.test(digits)) throw createInvalidAnswer(response);
-  if (integers !== 'number' || isExact(Number(digits))) return FROM_DIGITS[integers](digits);
+  if (integers !== 'number' || Number.isSafeInteger(Number(digits))) {
+    return FROM_DIGITS[integers](digits);
+  }
   const message = `${name} ${digits} is not exact as a number: use integers 'bigint' or 'string'`;
   throw new PetstoreClientError('inexact_integer', message, response);
 }
-
-const isExact = Number.isSafeInteger;
 
 /**
  * The JSON text of a pet with the digits of its integers. `JSON.stringify` throws at a bigint.
@@ -80,7 +80,7 @@ export function toJson(pet: NewPet & { readonly id?: Integer }): string {
 
 /** @throws TypeError if the value is not an exact integer. */
 export function toDigits(name: string, value: unknown): string {
-  if (typeof value === 'bigint' || isExact(value)) return String(value);
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   if (typeof value === 'string' && INTEGER.test(value)) return value;
   const kinds = 'a bigint, a number up to 2^53 - 1, or a string of digits such as "7"';
   throw new TypeError(`${name} must be ${kinds}`);

@@ -33,12 +33,12 @@ export { type Integer, type IntegerKind, type NewPet, type Pet, toJson } from '.
 
 export interface PetPage<Integers extends IntegerKind = 'bigint'> {
   readonly pets: readonly Pet<Integers>[];
-  /** The `cursor` of the next page; absent on the last. */
+  /** The `cursor` of the next page; absent on the last page. */
   readonly next?: string;
 }
 
 export type CreatedPet<Integers extends IntegerKind = 'bigint'> = Pet<Integers> & {
-  /** Whether an earlier request with the same key added the pet, also an earlier try of the call. */
+  /** Whether an earlier request added the pet, also an earlier try of the same call. */
   readonly replayed: boolean;
 };
 
@@ -53,7 +53,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
     this.#integers = options.integers ?? ('bigint' as Integers);
   }
 
-  /** All pets, or the pets that the filters keep, by id. A page is read when it is needed. */
+  /** All pets that the filters keep, by ascending id. The next page is read when it is needed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Pet<Integers>, void, undefined> {
     for (let cursor = options.cursor; ; ) {
       const { pets, next } = await this.listPage({ ...options, cursor });
@@ -69,9 +69,8 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
     for (const [name, value] of Object.entries(asked)) {
       if (value !== undefined) query.set(name, String(value));
     }
-    const { response, body } = await send(this.#options, {
-      ...{ method: 'GET', path: `/pets?${query}`, options },
-    });
+    const path = `/pets?${query}`;
+    const { response, body } = await send(this.#options, { method: 'GET', path, options });
     if (!Array.isArray(body)) throw createInvalidAnswer(response);
     const next = findCursor(response.headers.get('link') ?? '');
     const pets = body.map((pet) => toPet(pet, this.#integers, response));
@@ -79,8 +78,8 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
   }
 
   /**
-   * Adds a pet, once, however often it has to be sent. A caller that may repeat the call itself
-   * gives the same `idempotencyKey` each time.
+   * Adds one pet, however often the request is sent. If you may repeat the call yourself, give the
+   * same `idempotencyKey` each time.
    */
   async create(newPet: NewPet, options: CreateOptions = {}): Promise<CreatedPet<Integers>> {
     const { idempotencyKey = createIdempotencyKey() } = options;
@@ -96,7 +95,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
   }
 
   /**
-   * The pet with that id.
+   * The pet with this id.
    *
    * @deprecated The service is to remove the operation on 5 December 2030: use {@link list}.
    */
@@ -110,12 +109,12 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
   }
 }
 
-/** A random key. `randomUUID` is missing in browsers on pages without HTTPS. */
+/** A random key. Browsers have `randomUUID` only on pages with HTTPS. */
 export function createIdempotencyKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
-/** The `cursor` of the next page. Its host is ignored: the key goes only to `baseUrl`. */
+/** The `cursor` of the next page, without the host of the link: the key goes only to `baseUrl`. */
 function findCursor(link: string): string | undefined {
   const address = /<([^<>]*)>; rel="next"/.exec(link)?.[1] ?? '';
   return new URLSearchParams(address.split('?')[1]).get('cursor') ?? undefined;

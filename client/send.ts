@@ -20,12 +20,12 @@ const USER_AGENT = 'petstore-client/1.0.0';
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 4;
-/** The first pause without a Retry-After; each further one is twice as long, up to the longest. */
+/** The first pause without a Retry-After. Each next pause is twice as long, up to the longest. */
 const RETRY_PAUSE_MS = 200;
 const RETRY_PAUSE_MS_MAX = 5_000;
-/** After a longer Retry-After the call fails, and the caller decides. */
+/** With a longer Retry-After the call fails at once, and the caller decides. */
 const RETRY_AFTER_SECONDS_MAX = 60;
-/** What may be sent again: a GET changes nothing, and a create always has an Idempotency-Key. */
+/** Every request may be sent again: a GET changes nothing, a create has an Idempotency-Key. */
 const RETRIED_STATUSES: readonly number[] = [0, 408, 429, 502, 503, 504];
 
 interface Call {
@@ -39,7 +39,7 @@ interface Call {
 
 export interface Answer {
   readonly response: Response;
-  /** The JSON with each number as its digits. */
+  /** The value of the JSON, with each number as its digits. */
   readonly body: unknown;
 }
 
@@ -81,7 +81,7 @@ async function sendOnce(
       method,
       headers: sent,
       signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-      ...(body !== undefined && { body }),
+      body: body ?? null,
     });
     text = await response.text();
   } catch (error) {
@@ -98,7 +98,7 @@ async function createHeaders(
 ): Promise<Headers> {
   const key = checkApiKey(typeof apiKey === 'function' ? await apiKey() : apiKey);
   const headers = new Headers({ Authorization: `Bearer ${key}` });
-  // Browsers send their own, and would ask the service first whether they may send another one.
+  // Browsers have their own, and the answer to their preflight does not allow another one.
   if (!globalThis.navigator?.userAgent?.startsWith('Mozilla/')) {
     headers.set('User-Agent', USER_AGENT);
   }
@@ -114,17 +114,17 @@ function readAnswer(response: Response, text: string): Answer {
   throw new PetstoreClientError(code as PetstoreClientErrorCode, message, response);
 }
 
-/** How long to wait before another try; undefined when there must be none. */
+/** The pause before another try; undefined if there must be none. */
 function findPauseMs(error: PetstoreClientError, tries: number): number | undefined {
   const { status, retryAfterSeconds: seconds } = error;
   if (!RETRIED_STATUSES.includes(status)) return undefined;
   if (seconds !== undefined && seconds > RETRY_AFTER_SECONDS_MAX) return undefined;
   const ms = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
-  // The random part keeps clients that were refused together from coming back together.
+  // Without the random part, clients that were refused together would come back together.
   return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
 }
 
-/** The work's result, which is not waited for after the signal: functions of the caller may never end. */
+/** Rejects when the signal aborts: a function of the caller, such as `apiKey`, may never end. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   return new Promise((resolve, reject) => {
     const end = () => reject(signal?.reason);
@@ -133,7 +133,7 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promis
   });
 }
 
-/** Rejects with the signal's reason as soon as it ends the call. */
+/** Leaves no timer after the signal: the timer would keep the process alive. */
 async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {

@@ -26,9 +26,9 @@ export const OPTION_SCENARIOS: Scenarios = {
       [undefined, /^baseUrl is missing/],
       [{ apiKey }, /^baseUrl is missing: give the address of the API, such as http:/],
       [{ baseUrl: '', apiKey }, /^baseUrl is missing/],
-      [{ baseUrl: new URL(baseUrl), apiKey }, /^baseUrl must be a string/],
-      [{ baseUrl: 'localhost:8080/v1', apiKey }, /^baseUrl must begin with http/],
-      [{ baseUrl: '127.0.0.1:8080', apiKey }, /^baseUrl must begin with http/],
+      [{ baseUrl: new URL(baseUrl), apiKey }, /^baseUrl must be a string that begins with http:../],
+      [{ baseUrl: 'localhost:8080/v1', apiKey }, /^baseUrl must be a string that/],
+      [{ baseUrl: '127.0.0.1:8080', apiKey }, /^baseUrl must be a string that/],
       [{ baseUrl: 'http://256.0.0.1/v1', apiKey }, /^baseUrl must be an address/],
       [{ baseUrl: 'http://ann:secret@127.0.0.1/v1', apiKey }, /^baseUrl must be .* without user/],
       [{ baseUrl: 'http://127.0.0.1/v1?a=b', apiKey }, /^baseUrl must be .* query/],
@@ -51,7 +51,7 @@ export const OPTION_SCENARIOS: Scenarios = {
     apiKey,
   }) => {
     for (const [name, values] of [
-      ['timeoutMs', [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '5']],
+      ['timeoutMs', [-1, 1.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY, '5']],
       ['retries', [-1, Number.NaN, '5']],
     ] as const) {
       const wrong = { name: 'TypeError', message: new RegExp(`^${name} must be a `) };
