@@ -1,6 +1,5 @@
-/** Adds the pets of a CSV or JSON file: all rows are checked first, and the same file again adds only what is missing. */
+/** Adds the pets of a CSV or JSON file. The same file again adds only what is missing. */
 
-import type { CreateOptions } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
 import { parseRow, RowError, readJsonRows } from '../rows.ts';
@@ -8,7 +7,7 @@ import { getElement, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
 
 const FILE_MIB_MAX = 4;
-/** Creates that are sent at a time, which share a sync of the disk. */
+/** Creates that are sent at the same time: they share a sync of the disk. */
 const AT_ONCE = 4;
 const ERRORS_SHOWN_MAX = 20;
 
@@ -18,22 +17,21 @@ const FNV_PRIME = 0x100000001b3n;
 export class FileAdder {
   #stop: AbortController | undefined;
 
-  /** Resolves when all pets are added, or it was stopped. */
+  /** Resolves when all pets are added, or a person has stopped it. */
   async add(file: File): Promise<void> {
     say('file-added', '');
     if (this.#stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
     if (file.size > FILE_MIB_MAX * 1024 * 1024) {
-      throw new Error(`${file.name} has over ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+      throw new Error(`${file.name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
     }
     const stop = new AbortController();
     this.#stop = stop;
     const progress = getElement('progress', HTMLElement);
     try {
       const bytes = new Uint8Array(await file.arrayBuffer());
-      getElement('progress-text', HTMLElement).textContent = 'reading the file';
-      getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
+      showProgress('reading the file', 0);
       progress.hidden = false;
-      // Parsing a large file keeps the tab from painting: the frame that shows the progress comes first.
+      // The tab paints nothing while it parses, so this waits until the progress is visible.
       await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
       const pets = await parsePets(file.name, bytes);
       say('file-added', await addPets(pets, hash(bytes), stop));
@@ -48,7 +46,7 @@ export class FileAdder {
   }
 }
 
-/** The pets of the file, when every row is one. */
+/** @throws Error that names the first wrong rows. */
 async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
   let text: string;
   try {
@@ -68,71 +66,62 @@ async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewP
   if (errors.length === 0) return pets;
   const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
   if (errors.length > lines.length) lines.push(`and ${errors.length - lines.length} more`);
-  throw new Error(['Nothing was added, for some rows are wrong:', ...lines].join('\n'));
+  throw new Error(['Nothing was added. These rows are wrong:', ...lines].join('\n'));
 }
 
-/** FNV-1a of 64 bits: browsers have SHA-256 on pages of HTTPS alone. */
+/** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
 function hash(bytes: Uint8Array): string {
   let value = FNV_OFFSET;
   for (const byte of bytes) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * FNV_PRIME);
   return value.toString(16);
 }
 
-/** Sends each pet until the service takes it, or refuses it for good; what was done, in words. */
+/** Sends each pet until the service takes or refuses it. Returns the result for the reader. */
 async function addPets(
   pets: readonly NewPet[],
   id: string,
   controller: AbortController,
 ): Promise<string> {
-  let added = 0;
-  /** How many pets an earlier try has added. */
-  let known = 0;
-  const show = (words = '') => {
-    getElement('progress-text', HTMLElement).textContent = `${added} of ${pets.length}${words}`;
-    getElement('progress-bar', HTMLProgressElement).value = added / pets.length;
-  };
   const { signal } = controller;
-  // One for all workers: each takes the next one.
+  const { length } = pets;
+  let added = 0;
+  /** The pets that were in the store before. */
+  let known = 0;
+  const show = (words = '') => showProgress(`${added} of ${length}${words}`, added / length);
+  const client = createClient(findKey(), {
+    onRequest({ tries }) {
+      if (tries > 1) show(', trying again');
+    },
+    onResponse({ request, status, headers }) {
+      if (status !== 201) show(`, answered ${status}`);
+      // A replay after the first try repeats an answer that was lost.
+      else if (request.tries === 1 && headers.get('idempotency-replayed') === 'true') known += 1;
+    },
+  });
+  // The workers share it: each takes the next pet.
   const entries = pets.entries();
   const work = async () => {
     for (const [index, pet] of entries) {
-      const options = { idempotencyKey: `${id}-${index}`, signal, retries: Infinity };
-      if (await addPet(pet, options, show)) known += 1;
+      await client.create(pet, { idempotencyKey: `${id}-${index}`, signal, retries: Infinity });
       added += 1;
       show();
     }
   };
   show();
-  const count = () => `${added} of ${pets.length} added`;
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (cause) {
-    const words = `${(cause as Error).message}\n${count()}. Add the same file again to go on.`;
+    const count = `${added} of ${length} added. Add the same file again to go on.`;
+    const words = `${(cause as Error).message}\n${count}`;
     if (signal.aborted) return words;
     controller.abort(cause);
     throw new Error(words, { cause });
   }
-  return tellAdded(pets.length, known);
+  const before = known === 0 ? '' : `; already there: ${known}`;
+  return `${length - known} of ${length} added${before}.`;
 }
 
-/** Whether an earlier try had added the pet. */
-async function addPet(
-  pet: NewPet,
-  options: CreateOptions,
-  show: (words: string) => void,
-): Promise<boolean> {
-  const answers: (Response | undefined)[] = [];
-  const onAnswer = (response?: Response) => {
-    answers.push(response);
-    if (!response?.ok) show(`, answered ${response?.status ?? 'nothing'}, trying again`);
-  };
-  await createClient(findKey(), onAnswer).create(pet, options);
-  // A replay that comes later repeats an answer of this try, which was lost.
-  return answers[0]?.headers.get('idempotency-replayed') === 'true';
-}
-
-function tellAdded(count: number, known: number): string {
-  if (known === 0) return `${count} of ${count} added.`;
-  if (known < count) return `${count - known} of ${count} added; ${known} were there already.`;
-  return count === 1 ? 'The pet was there already.' : `All ${count} pets were there already.`;
+function showProgress(text: string, part: number): void {
+  getElement('progress-text', HTMLElement).textContent = text;
+  getElement('progress-bar', HTMLProgressElement).value = part;
 }

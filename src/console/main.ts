@@ -7,10 +7,8 @@ import { focusFirst, getElement, readField, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
 import { findKey, forgetKey, keepKey } from './session.ts';
 
-/** What tells that a field is wrong, and not that the service could not look at it. */
-const FIELD_STATUSES = [400, 401];
 const KEY_REFUSED =
-  'The service does not accept this key: it may be mistyped, expired, revoked, or of another environment.';
+  'key is not accepted: it may be mistyped, expired, revoked, or of another environment';
 
 const keyForm = getElement('key-form', HTMLFormElement);
 const listForm = getElement('list-form', HTMLFormElement);
@@ -25,19 +23,17 @@ const petList = new PetList();
 const petAdder = new PetAdder();
 const fileAdder = new FileAdder();
 
-/**
- * Runs an action, which takes the messages of the one before away. What goes wrong is told in the form, or beside the
- * key when that is refused.
- */
+/** Runs an action. Its error is shown in the form; a refused key is shown beside the key. */
 function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
   for (const each of document.forms) showMessage(each, '');
   act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
-    const refused = [error, error.cause].find((each) => each instanceof PetstoreClientError);
-    const isOfField = refused === undefined || FIELD_STATUSES.includes(refused.status);
-    if (refused?.status !== 401) return showMessage(form, error.message, isOfField);
+    const isKeyRefused = [error, error.cause].some(
+      (each) => each instanceof PetstoreClientError && each.status === 401,
+    );
+    if (!isKeyRefused) return showMessage(form, error.message);
     closeWork();
-    // The next lines say what was done with the key before.
+    // The next lines say how many pets were added.
     showMessage(keyForm, error.message.replace(/.*/, KEY_REFUSED));
   });
 }
@@ -85,7 +81,8 @@ onSubmit(keyForm, async () => {
   const key = readField(keyForm, 'key')
     .trim()
     .replace(/^Bearer +/i, '');
-  if (!/^[!-~]+$/.test(key)) throw new Error('Paste a key, as petstore keys create prints it.');
+  if (!/^[!-~]+$/.test(key))
+    throw new Error('key must be the text that petstore keys create prints');
   await openWork(key);
   focusFirst(addForm);
 });
@@ -105,10 +102,10 @@ window.addEventListener('popstate', () => {
 });
 fileInput.addEventListener('change', () => {
   takeFile(fileInput.files?.[0]);
-  // Choosing the same file again is a change then, too.
+  // Without this, the browser would not tell if the same file is chosen again.
   fileInput.value = '';
 });
-// Anywhere: a browser would leave the page for a file that is dropped beside the field.
+// On the whole page: a browser leaves the page for a file that is dropped beside the field.
 for (const type of ['dragover', 'dragleave', 'drop'] as const) {
   document.addEventListener(type, (event) => {
     if (event.dataTransfer?.types.includes('Files') !== true) return;

@@ -1,4 +1,4 @@
-/** The list of pets: which page it shows, and under which address. */
+/** The list of pets: the page that it shows, and the address of this page. */
 
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
 import { PET_FILTERS, type Pet } from '../pet.ts';
@@ -16,17 +16,17 @@ export class PetList {
   readonly #table = new PetTable();
   #page = 1;
 
-  /** Shows the page that the address names: after a reload, on the way back, or in another tab. */
+  /** Shows the page of the address. Without a cursor it is the first page. */
   async showAddress(key = findKey()): Promise<void> {
     const address = new URLSearchParams(location.hash.slice(1));
     fillIn(this.#listForm, address);
     const asked = Number(address.get('page'));
-    const page = asked > 0 && Number.isSafeInteger(asked) ? asked : 1;
-    const cursor = address.get('cursor');
-    if (page > 1 && cursor !== null) this.#pages.keepCursor(page, cursor);
+    const cursor = address.get('cursor') ?? '';
+    const page = cursor !== '' && Number.isSafeInteger(asked) && asked > 1 ? asked : 1;
+    if (page > 1) this.#pages.keepCursor(page, cursor);
     await this.#show(page, key).catch((error) => {
       if (error.code !== 'bad_request') throw error;
-      // Somebody changed the address by hand.
+      // A person may have changed the address.
       this.#listForm.reset();
       return this.#show(1, key);
     });
@@ -44,7 +44,7 @@ export class PetList {
     if (this.#pages.findCursor(this.#page + 1)) await this.#open(this.#page + 1);
   }
 
-  /** Reads the page again; the pet that is marked stays. */
+  /** Reads the page again. The marked pet stays. */
   async showAgain(): Promise<void> {
     this.#table.show(await this.#read(this.#page));
   }
@@ -56,7 +56,7 @@ export class PetList {
     const found = await createClient(findKey())
       .get(id, { signal })
       .catch((error) => {
-        throw error.code === 'not_found' ? new Error(`There is no pet with the id ${id}.`) : error;
+        throw error.code === 'not_found' ? new Error(`id ${id} is not the id of a pet`) : error;
       });
     this.mark(found, `The pet with the id ${id}`);
   }
@@ -65,7 +65,7 @@ export class PetList {
     this.#table.mark(pet, words);
   }
 
-  /** Goes to the page of the marked pet, in the list of all pets: a filter could leave the pet out. */
+  /** Goes to the page of the marked pet. A filter could hide the pet, so the list has all pets. */
   async showMarked(): Promise<void> {
     const { marked } = this.#table;
     if (marked === undefined) return;
@@ -75,7 +75,7 @@ export class PetList {
     this.#table.showInPlace(marked.id);
   }
 
-  /** Shows a page, which then is the page of the address. */
+  /** Shows a page and sets its address. */
   async #open(page: number): Promise<void> {
     await this.#show(page);
     const address = readTexts(this.#listForm);
@@ -100,7 +100,7 @@ export class PetList {
     const why = isFiltered ? 'No pet matches the filter.' : EMPTY;
     getElement('empty', HTMLElement).textContent = pets.length === 0 ? why : '';
     say('shown', `Page ${page}: ${pets.length} ${pets.length === 1 ? 'pet' : 'pets'}`);
-    // Not `disabled`, which would take the focus from who pages by keyboard.
+    // `disabled` would take the focus away from a person who uses the keyboard.
     getElement('previous', HTMLElement).ariaDisabled = String(page === 1);
     getElement('next', HTMLElement).ariaDisabled = String(next === undefined);
     return pets;

@@ -1,4 +1,4 @@
-/** The pages of the list that the form asks for, by their numbers: the service has only a cursor for the next page. */
+/** The pages of the list by their numbers. The service gives only a cursor for the next page. */
 
 import type { PetPage } from '../../client/petstore-client.ts';
 import { INT64_MAX } from '../int64.ts';
@@ -6,20 +6,20 @@ import { PAGE_LIMIT_MAX, PET_FILTERS } from '../pet.ts';
 import { getElement, readField, readFields, readTexts, say } from './elements.ts';
 import { createClient, findKey } from './session.ts';
 
-/** Reads a page, or that page and the next ones with it. */
+/** Reads `count` pages from this page on, as one. */
 type ReadPages = (page: number, count?: number) => Promise<PetPage>;
 
 export class PetPages {
   readonly #form = getElement('list-form', HTMLFormElement);
-  /** What the form asked for when the cursors came. With other filters, or another limit, they lead elsewhere. */
+  /** The filters and the limit of the cursors. With others, the cursors lead to other pages. */
   #asked = '';
-  /** By the number of the page; the first one has none. */
+  /** By the number of the page. The first page has no cursor. */
   #cursors = new Map<number, string | undefined>([[1, undefined]]);
-  /** What was read last: its page, and the id of its first pet. */
+  /** The page that was read last, and the id of its first pet. */
   #last = { page: 1, id: 0n };
   #reading = new AbortController();
 
-  /** Undefined for the first page, and for a page that no other one has led to. */
+  /** Undefined for the first page, and if the page before was not read. */
   findCursor(page: number): string | undefined {
     return this.#cursors.get(page);
   }
@@ -29,7 +29,7 @@ export class PetPages {
     this.#cursors.set(page, cursor);
   }
 
-  /** Reads the page, or the last page if there are fewer; before it the pages whose cursors it takes. */
+  /** Reads the page, or the last page if there are fewer, and the pages before without a cursor. */
   async read(page: number, key?: string): Promise<PetPage & { readonly page: number }> {
     const readPages = this.#startReadingPages(key);
     let at = Math.max(...[...this.#cursors.keys()].filter((known) => known <= page));
@@ -41,7 +41,7 @@ export class PetPages {
     return { ...found, page: at };
   }
 
-  /** The page that has the pet. A cursor is opaque, so it reads all pages up to it, as many at once as it can. */
+  /** The page of the pet. Only the page before has its cursor, so this reads all pages up to it. */
   async findPage(id: bigint): Promise<number> {
     const readPages = this.#startReadingPages();
     const limit = Number(readField(this.#form, 'limit'));
@@ -50,12 +50,12 @@ export class PetPages {
       say('shown', `Looking for its page, from page ${page} on`);
       const { pets, next } = await readPages(page, count);
       const index = pets.findIndex((pet) => pet.id >= id);
-      // Without an index it was removed meanwhile.
+      // Without an index, the pet was removed meanwhile.
       if (index >= 0 || next === undefined) return page + Math.floor(Math.max(index, 0) / limit);
     }
   }
 
-  /** Gives up what is still being read, which would be shown after what is asked for now. */
+  /** Ends the read before: its late answer would replace the new one. */
   startReading(): AbortSignal {
     this.#reading.abort();
     this.#reading = new AbortController();

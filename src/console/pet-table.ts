@@ -1,4 +1,4 @@
-/** The table: the pets of a page, and above them the pet that was added or looked up. */
+/** The table: the pet that was added or looked up, and below it the pets of a page. */
 
 import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
 import { createElement, getElement, say } from './elements.ts';
@@ -9,7 +9,7 @@ export class PetTable {
   #pets: readonly Pet[] = [];
   #marked: Pet | undefined;
 
-  /** The pet that stands first, highlighted, whichever page is shown. */
+  /** The pet that was added or looked up. It is highlighted, and first on each page. */
   get marked(): Pet | undefined {
     return this.#marked;
   }
@@ -26,12 +26,12 @@ export class PetTable {
     this.#draw();
   }
 
-  /** Highlights the pet where it stands in the page, and brings it into view. */
+  /** Highlights the pet in its place, and scrolls to it. */
   showInPlace(id: bigint): void {
     const row = this.#rows.children.item(this.#pets.findIndex((pet) => pet.id === id));
     if (!(row instanceof HTMLElement)) return;
     row.ariaCurrent = 'true';
-    // The button that had the focus is gone.
+    // The button that had the focus is hidden now.
     row.tabIndex = -1;
     row.focus({ preventScroll: true });
     row.scrollIntoView({ block: 'center' });
@@ -55,14 +55,14 @@ function createRow(pet: Pet): HTMLElement {
   row.append(createElement('th', String(pet.id), 'int64'));
   for (const { name, kind, schema } of NEW_PET_FIELDS) {
     const text = String(pet[name] ?? '');
-    const cell = schema.enum ? createElement('td', '', 'choice') : createElement('td', text, kind);
+    const cell = createElement('td', schema.enum ? '' : text, schema.enum ? 'choice' : kind);
     if (schema.enum) cell.append(createLabel(text));
     row.append(cell);
   }
   return row;
 }
 
-/** A value of a few: its word, and in the style sheet its colour. */
+/** A value of a choice. The style sheet has its colour. */
 function createLabel(value: string): HTMLElement {
   if (value === '') return createElement('span', 'none', 'none');
   const label = createElement('span', value, 'label');

@@ -57,7 +57,7 @@ describe('console, add many', { skip }, () => {
     for (const [content, ...messages] of [
       [
         'name,categoryId,status\nRex,1,\n,2,\n"Mia\nX",3,gone\n',
-        'some rows are wrong:',
+        'Nothing was added. These rows are wrong:',
         'line 3: name must be a string',
         'line 4: status must be one of',
       ],
@@ -74,7 +74,7 @@ describe('console, add many', { skip }, () => {
         'pet 3: categoryId must be',
       ],
       [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 bytes'],
-      [' '.repeat(4 * 1024 * 1024 + 1), 'has over 4 MiB: use petstore pets import.'],
+      [' '.repeat(4 * 1024 * 1024 + 1), 'has more than 4 MiB: use petstore pets import.'],
     ] as const) {
       await chooseFile(page, content);
       for (const message of messages) await page.getByText(message).waitFor();
@@ -103,7 +103,7 @@ describe('console, add many', { skip }, () => {
     await page.reload();
     await page.getByText('Page 1:').waitFor();
     await page.getByLabel('CSV or JSON file').setInputFiles(file);
-    await page.getByText('All 3 pets were there already.').waitFor();
+    await page.getByText('0 of 3 added; already there: 3.').waitFor();
     assert.deepEqual(await listPets(service), added);
     // Another file, though some rows are the same.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
@@ -119,7 +119,7 @@ describe('console, add many', { skip }, () => {
     await chooseFile(page, json);
     await page.getByText('1 of 1 added.').waitFor();
     await chooseFile(page, json);
-    await page.getByText('The pet was there already.').waitFor();
+    await page.getByText('0 of 1 added; already there: 1.').waitFor();
     const added = (await listPets(service)).filter((pet) => pet.includes('"name":"Json"'));
     assert.equal(added.length, 1);
     assert.match(added[0] ?? '', new RegExp(`"categoryId":${INT64_MAX},"status":"sold"`));
@@ -204,7 +204,7 @@ describe('console, add many', { skip }, () => {
     for (const route of held) await route.abort().catch(() => undefined);
     await page.unrouteAll();
     await chooseFile(page, createCsv('Stopped', 12));
-    await page.getByText('7 of 12 added; 5 were there already.').waitFor();
+    await page.getByText('7 of 12 added; already there: 5.').waitFor();
     assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
   });
 
@@ -216,7 +216,7 @@ describe('console, add many', { skip }, () => {
     await chooseFile(page, createCsv('First', 1));
     await done.getByText('1 of 1 added.').waitFor();
     await chooseFile(page, ' '.repeat(4 * 1024 * 1024 + 1));
-    await wrong.getByText('has over 4 MiB').waitFor();
+    await wrong.getByText('has more than 4 MiB').waitFor();
     assert.equal(await done.textContent(), '');
     const held: Route[] = [];
     await page.route('**/v1/pets', (route) => held.push(route));
@@ -270,7 +270,7 @@ describe('console, add many', { skip }, () => {
     await chooseFile(page, createCsv('Refused', 8));
     await page
       .locator('#key-error', {
-        hasText: /^The service does not accept this key: .+\n\d of 8 added/,
+        hasText: /^key is not accepted: .+\n\d of 8 added/,
       })
       .waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
