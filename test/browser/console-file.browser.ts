@@ -3,32 +3,25 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, Page, Route } from 'playwright-core';
-import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
-import { assertClean, listPets, openConsole, readColumn, toFile } from '../support/console.ts';
-import { type RunningService, startService } from '../support/program.ts';
+import type { Page, Route } from 'playwright-core';
+import { enterKey, listPets, readColumn, toFile } from '../support/console.ts';
+import { describePages } from '../support/page-tests.ts';
+import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
 const UNAVAILABLE = { code: 'unavailable', message: 'try again', status: 503 };
-const skip = NO_BROWSER;
 
 const folder = createProcessFolder();
-let service: RunningService;
-let browser: Browser;
+const start = () => startService([], { cwd: folder });
+const startLimited = () =>
+  startService(['--rate-limit', '1', '--rate-limit-burst', '1'], { cwd: createProcessFolder() });
 
 /** A CSV of so many pets, which no other test has. */
 function createCsv(prefix: string, count: number): string {
   const rows = Array.from({ length: count }, (_, index) => `${prefix} ${index},${index}`);
   return ['name,categoryId', ...rows, ''].join('\n');
-}
-
-/** The names of the pets of the service that begin so, sorted. */
-async function listNames(prefix: string): Promise<string[]> {
-  const names = (await listPets(service)).map((json) => /"name":"([^"]*)"/.exec(json)?.[1] ?? '');
-  return names.filter((name) => name.startsWith(prefix)).sort();
 }
 
 function expectNames(prefix: string, count: number): string[] {
@@ -39,20 +32,15 @@ function chooseFile(page: Page, content: string | Buffer): Promise<void> {
   return page.getByLabel('CSV or JSON file').setInputFiles(toFile(content));
 }
 
-describe('console, add many', { skip }, () => {
-  before(async () => {
-    service = await startService([], { cwd: folder });
-    browser = await launchBrowser();
-  });
+describePages('console, add many', start, (test, stage) => {
+  /** The names that begin with the prefix, sorted. */
+  async function listNames(prefix: string): Promise<string[]> {
+    const pets = await listPets(stage.service);
+    const names = pets.map((json) => /"name":"([^"]*)"/.exec(json)?.[1] ?? '');
+    return names.filter((name) => name.startsWith(prefix)).sort();
+  }
 
-  after(async () => {
-    await browser?.close();
-    await service?.[Symbol.asyncDispose]();
-  });
-
-  test('console, add many › files with something wrong › are refused whole, with the lines', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page, requests } = opened;
+  test('console, add many › files with something wrong › are refused whole, with the lines', async (page, opened) => {
     const long = createCsv('x', 25).replaceAll(/,\d+/g, ',1.5');
     for (const [content, ...messages] of [
       [
@@ -79,20 +67,17 @@ describe('console, add many', { skip }, () => {
       await chooseFile(page, content);
       for (const message of messages) await page.getByText(message).waitFor();
     }
-    const sent = requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
+    const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);
-    assertClean(opened, service.url);
   });
 
-  test('console, add many › a file that is dropped, and then chosen again › is added once, exactly', async () => {
+  test('console, add many › a file that is dropped, and then chosen again › is added once, exactly', async (page) => {
     const file = join(folder, 'pets.csv');
     const csv = `\uFEFFname;categoryId;status\r\n"Drop ""1"", 1";${INT64_MAX};sold\r\nDrop 2;-${INT64_MAX};\r\nDrop 2;-${INT64_MAX};\r\n`;
     writeFileSync(file, csv);
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
     await dropFile(page, file);
     await page.getByText('3 of 3 added.').waitFor();
-    const added = await listPets(service);
+    const added = await listPets(stage.service);
     const second = `"name":"Drop 2","categoryId":-${INT64_MAX}`;
     for (const [members, count] of [
       [`"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"`, 1],
@@ -104,51 +89,42 @@ describe('console, add many', { skip }, () => {
     await page.getByText('Page 1:').waitFor();
     await page.getByLabel('CSV or JSON file').setInputFiles(file);
     await page.getByText('0 of 3 added; already there: 3.').waitFor();
-    assert.deepEqual(await listPets(service), added);
+    assert.deepEqual(await listPets(stage.service), added);
     // Another file, though some rows are the same.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
     await page.getByText('1 of 1 added.').waitFor();
-    assert.equal((await listPets(service)).filter((pet) => pet.includes(second)).length, 3);
-    assertClean(opened, service.url);
+    assert.equal((await listPets(stage.service)).filter((pet) => pet.includes(second)).length, 3);
   });
 
-  test('console, add many › a JSON file, twice › is added once, exactly', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › a JSON file, twice › is added once, exactly', async (page) => {
     const json = `\uFEFF[\n{"id":7,"name":"Json","categoryId":${INT64_MAX},"status":"sold"}\n]\n`;
     await chooseFile(page, json);
     await page.getByText('1 of 1 added.').waitFor();
     await chooseFile(page, json);
     await page.getByText('0 of 1 added; already there: 1.').waitFor();
-    const added = (await listPets(service)).filter((pet) => pet.includes('"name":"Json"'));
+    const added = (await listPets(stage.service)).filter((pet) => pet.includes('"name":"Json"'));
     assert.equal(added.length, 1);
     assert.match(added[0] ?? '', new RegExp(`"categoryId":${INT64_MAX},"status":"sold"`));
     await page.getByLabel('CSV or JSON file').setInputFiles({
       ...{ name: 'pets.JSON', mimeType: '', buffer: Buffer.from('name,categoryId\nRex,1\n') },
     });
     await page.getByText('not valid JSON').waitFor();
-    assertClean(opened, service.url);
   });
 
-  test('console, add many › a file that is dropped before there is a key › is left alone', async () => {
+  test('console, add many › a file that is dropped before there is a key › is left alone', {
+    path: '/console/',
+  }, async (page) => {
     const file = join(folder, 'early.csv');
     writeFileSync(file, createCsv('Early', 1));
-    await using opened = await openPage(browser);
-    const { page, requests } = opened;
-    await page.goto(`${service.url}/console/`);
     await dropFile(page, file);
-    await page.getByLabel('API key').fill(service.key);
-    await page.getByRole('button', { name: 'Open' }).click();
+    await enterKey(page, stage.service.key);
     await page.getByText('Page 1:').waitFor();
-    assert.ok(!requests.includes(`${service.url}/v1/pets`));
-    assertClean(opened, service.url);
+    assert.deepEqual(await listNames('Early'), []);
   });
 
-  test('console, add many › above the rate limit › goes on until all are added', async () => {
-    const args = ['--rate-limit', '1', '--rate-limit-burst', '1'];
-    await using own = await startService(args, { cwd: createProcessFolder() });
-    await using opened = await openConsole(browser, own);
-    const { page } = opened;
+  test('console, add many › above the rate limit › goes on until all are added', {
+    start: startLimited,
+  }, async (page) => {
     // All three are sent at a time.
     const limited = page.waitForResponse((response) => response.status() === 429);
     await chooseFile(page, createCsv('Limited', 3));
@@ -156,12 +132,9 @@ describe('console, add many', { skip }, () => {
     await page.getByText('3 of 3 added.').waitFor();
     const shown = (await readColumn(page, 'Page 1: 3 pets', 2)).sort();
     assert.deepEqual(shown, expectNames('Limited', 3));
-    assertClean(opened, own.url, /status of 429/);
   });
 
-  test('console, add many › 503 and lost answers › sends each pet until it is added, once', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › 503 and lost answers › sends each pet until it is added, once', async (page) => {
     const tries = new Map<string, number>();
     await page.route('**/v1/pets', async (route: Route) => {
       const body = route.request().postData() ?? '';
@@ -183,9 +156,7 @@ describe('console, add many', { skip }, () => {
     assert.equal(await page.getByLabel('CSV or JSON file').inputValue(), '');
   });
 
-  test('console, add many › stopped and then chosen again › adds the rest', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › stopped and then chosen again › adds the rest', async (page) => {
     const held: Route[] = [];
     await page.route('**/v1/pets', async (route: Route) => {
       // By its name: a busy service may refuse a pet at first, which is then sent again.
@@ -208,9 +179,7 @@ describe('console, add many', { skip }, () => {
     assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
   });
 
-  test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async (page) => {
     const done = page.locator('#file-added');
     const wrong = page.locator('#file-form [role=alert]');
     await chooseFile(page, createCsv('First', 1));
@@ -227,22 +196,19 @@ describe('console, add many', { skip }, () => {
     await held[0]?.continue();
     await done.getByText('1 of 1 added.').waitFor();
     assert.equal(await wrong.textContent(), '');
-    assertClean(opened, service.url);
   });
 
-  test('console, add many › a file › is parsed once a frame has shown the progress', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › a file › is parsed once a frame has shown the progress', async (page) => {
     await page.evaluate(`{
+      const { decode } = TextDecoder.prototype;
+      let frames = 0;
       const count = () => {
-        if (!document.getElementById('progress').hidden) window.frames_shown += 1;
+        if (!document.getElementById('progress').hidden) frames += 1;
         requestAnimationFrame(count);
       };
-      window.frames_shown = 0;
       count();
-      const { decode } = TextDecoder.prototype;
       TextDecoder.prototype.decode = function (...parameters) {
-        window.frames_before ??= window.frames_shown;
+        window.frames_before ??= frames;
         return decode.apply(this, parameters);
       };
     }`);
@@ -251,9 +217,7 @@ describe('console, add many', { skip }, () => {
     assert.ok(Number(await page.evaluate('window.frames_before')) > 0);
   });
 
-  test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async (page) => {
     let passed = 0;
     let ended = 0;
     // A try that takes too long would end, too.

@@ -1,19 +1,19 @@
 /** The list of the console, in a real browser: its pages, its address, and the pet that was added or looked up. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, Request, Route } from 'playwright-core';
-import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
+import type { Request, Route } from 'playwright-core';
+import { openPage } from '../support/browser.ts';
 import {
   addInPage,
   addPet,
   assertAccessible,
-  assertClean,
   assertFieldMessage,
-  openConsole,
+  enterKey,
+  lookUp,
   readColumn,
   readMarked,
 } from '../support/console.ts';
+import { assertClean, describePages } from '../support/page-tests.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -21,10 +21,6 @@ import { until } from '../support/until.ts';
 const PETS = 225;
 /** From the first pet on; every fifth is pending. */
 const STATUSES = ['pending', 'sold', 'sold', 'sold', 'available'] as const;
-
-const skip = NO_BROWSER;
-let service: RunningService;
-let browser: Browser;
 
 async function startWith(count: number): Promise<RunningService> {
   const started = await startService([], { cwd: createProcessFolder() });
@@ -34,20 +30,11 @@ async function startWith(count: number): Promise<RunningService> {
   return started;
 }
 
-describe('console, list', { skip }, () => {
-  before(async () => {
-    service = await startWith(PETS);
-    browser = await launchBrowser();
-  });
+const start = () => startWith(PETS);
+const startEmpty = () => startWith(0);
 
-  after(async () => {
-    await browser?.close();
-    await service?.[Symbol.asyncDispose]();
-  });
-
-  test('console, list › pages of a status, forth and back › show each pet once', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+describePages('console, list', start, (test, stage) => {
+  test('console, list › pages of a status, forth and back › show each pet once', async (page, opened) => {
     const nextPage = page.getByRole('button', { name: 'Next page' });
     await page.getByLabel('Pets on a page').selectOption('50');
     await page.getByText('Page 1: 50 pets').waitFor();
@@ -76,7 +63,6 @@ describe('console, list', { skip }, () => {
     await nextPage.click();
     await page.getByText('Page 2: 20 pets').waitFor();
     assert.equal(opened.requests.length, length + 1);
-    assertClean(opened, service.url);
   });
 
   for (const [hash, shown] of [
@@ -84,18 +70,15 @@ describe('console, list', { skip }, () => {
     ['limit=100&page=2', 'Page 1: 100 pets'],
     ['limit=7&status=gone&page=2&cursor=x', 'Page 1: 20 pets'],
   ] as const) {
-    test(`console, list › opened with #${hash} › shows a page`, async () => {
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      await page.goto('about:blank');
-      await page.goto(`${service.url}/console/#${hash}`);
+    test(`console, list › opened with #${hash} › shows a page`, {
+      path: `/console/#${hash}`,
+    }, async (page) => {
+      await enterKey(page, stage.service.key);
       await page.getByText(shown).waitFor();
     });
   }
 
-  test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async (page) => {
     await page.getByLabel('Pets on a page').selectOption('10');
     await page.getByText('Page 1: 10 pets').waitFor();
     await page.getByLabel('Status').last().selectOption('sold');
@@ -120,22 +103,17 @@ describe('console, list', { skip }, () => {
     for (let times = 0; times < 3; times += 1) await page.goForward();
     await page.getByText('Page 3: 10 pets').waitFor();
 
-    await using other = await openPage(browser);
+    await using other = await openPage(stage.browser);
     await other.page.goto(page.url());
-    await other.page.getByLabel('API key').fill(service.key);
-    await other.page.getByRole('button', { name: 'Open' }).click();
+    await enterKey(other.page, stage.service.key);
     assert.deepEqual(await readColumn(other.page, 'Page 3: 10 pets', 2), third);
     await other.page.getByRole('button', { name: 'Previous page' }).click();
     assert.deepEqual(await readColumn(other.page, 'Page 2: 10 pets', 2), second);
-    assert.ok(!other.page.url().includes(service.key));
-    assertClean(other, service.url);
-    assertClean(opened, service.url);
+    assert.ok(!other.page.url().includes(stage.service.key));
+    assertClean(other, stage.service.url);
   });
 
-  test('console, list › a pet that is added or looked up › is marked at once, and leads to its page', async () => {
-    await using own = await startWith(PETS);
-    await using opened = await openConsole(browser, own);
-    const { page } = opened;
+  test('console, list › a pet that is added or looked up › is marked at once, and leads to its page', async (page, opened) => {
     await page.getByLabel('Pets on a page').selectOption('10');
     await page.getByLabel('Status').last().selectOption('sold');
     const listed = await readColumn(page, 'Page 1: 10 pets', 1);
@@ -161,8 +139,7 @@ describe('console, list', { skip }, () => {
     assert.equal((await readColumn(page, 'Page 22: 10 pets', 1))[0], '211');
     assert.deepEqual(await readMarked(page), []);
 
-    await page.getByLabel('Id', { exact: true }).fill('117');
-    await page.keyboard.press('Enter');
+    await lookUp(page, 117);
     await page.getByText('The pet with the id 117').waitFor();
     assert.deepEqual(await readMarked(page), ['117', 'Pet 117', '1', 'sold']);
     await page.getByRole('button', { name: 'Go to its page' }).click();
@@ -171,13 +148,11 @@ describe('console, list', { skip }, () => {
     await page.getByText('Page 12: 10 pets').waitFor();
     await page.goBack();
     await page.getByText('Page 22: 10 pets').waitFor();
-    assertClean(opened, own.url);
   });
 
-  test('console, list › an empty store › says what to do next, until it has a pet', async () => {
-    await using own = await startWith(0);
-    await using opened = await openConsole(browser, own);
-    const { page } = opened;
+  test('console, list › an empty store › says what to do next, until it has a pet', {
+    start: startEmpty,
+  }, async (page) => {
     const empty = page.getByText('There are no pets yet. Add the first one above');
     await empty.waitFor();
     await assertAccessible(page);
@@ -192,9 +167,7 @@ describe('console, list', { skip }, () => {
     assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
   });
 
-  test('console, list › a look-up in vain › leaves the table as it was, and tells why until the next action', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, list › a look-up in vain › leaves the table as it was, and tells why until the next action', async (page) => {
     await page.getByRole('button', { name: 'Next page' }).click();
     const listed = await readColumn(page, 'Page 2: 20 pets', 1);
     for (const [id, message] of [
@@ -203,28 +176,23 @@ describe('console, list', { skip }, () => {
       [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
       ['9007199254740993', /^id 9007199254740993 is not the id of a pet$/],
     ] as const) {
-      await page.getByLabel('Id', { exact: true }).fill(id);
-      await page.getByRole('button', { name: 'Look up' }).click();
+      await lookUp(page, id);
       await assertFieldMessage(page, 'Id', message);
       assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 1), listed);
     }
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.getByText('Page 3: 20 pets').waitFor();
     assert.equal(await page.getByText('is not the id of a pet').count(), 0);
-    assertClean(opened, service.url, /status of 404/);
   });
 
-  test('console, list › a look-up that is late › does not take the place of a newer list', async () => {
-    await using opened = await openConsole(browser, service);
-    const { page } = opened;
+  test('console, list › a look-up that is late › does not take the place of a newer list', async (page) => {
     const held: Route[] = [];
     const ended: Request[] = [];
     const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
     page.on('requestfailed', note);
     page.on('requestfinished', note);
     await page.route('**/v1/pets/*', (route) => held.push(route));
-    await page.getByLabel('Id', { exact: true }).fill('1');
-    await page.keyboard.press('Enter');
+    await lookUp(page, 1);
     await until(() => held.length === 1);
     await page.getByLabel('Pets on a page').selectOption('10');
     await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
@@ -240,14 +208,14 @@ describe('console, list', { skip }, () => {
   });
 
   for (const width of [390, 1280]) {
-    test(`console, list › 20 pets at ${width} px › show the form, the header and the pages without scrolling`, async () => {
-      const viewport = { width, height: 800 };
-      await using opened = await openConsole(browser, service, { viewport });
-      const { page } = opened;
+    const view = { viewport: { width, height: 800 } };
+    test(`console, list › 20 pets at ${width} px › show the form, the header and the pages without scrolling`, {
+      view,
+    }, async (page) => {
       await page.getByText('Page 1: 20 pets').waitFor();
       const isInView = async (selector: string) => {
         const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: -1, height: 0 };
-        return y >= 0 && y + height <= viewport.height;
+        return y >= 0 && y + height <= view.viewport.height;
       };
       for (const selector of ['#add-form button', '#next']) {
         assert.ok(await isInView(selector), selector);
@@ -270,10 +238,10 @@ describe('console, list', { skip }, () => {
       }
     });
 
-    test(`console, list › a name of 255 characters at ${width} px › does not widen the page`, async () => {
-      await using own = await startWith(0);
-      await using opened = await openConsole(browser, own, { viewport: { width, height: 800 } });
-      const { page } = opened;
+    test(`console, list › a name of 255 characters at ${width} px › does not widen the page`, {
+      start: startEmpty,
+      view,
+    }, async (page) => {
       await addInPage(page, 'M'.repeat(255));
       await page.getByText('Page 1: 1 pet').waitFor();
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);

@@ -3,24 +3,24 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
-import type { Browser, Route } from 'playwright-core';
-import { launchBrowser, NO_BROWSER, openPage } from '../support/browser.ts';
+import type { Route } from 'playwright-core';
 import {
   addInPage,
   addPet,
   assertAccessible,
-  assertClean,
   assertFieldMessage,
+  enterKey,
   listPets,
-  openConsole,
+  lookUp,
   readColumn,
   readMarked,
+  submitPet,
   toFile,
   waitForMarked,
 } from '../support/console.ts';
+import { describePages } from '../support/page-tests.ts';
 import { startProxied } from '../support/path-proxy.ts';
-import { type RunningService, startService } from '../support/program.ts';
+import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -33,225 +33,163 @@ const UNAVAILABLE = {
   headers: { 'retry-after': '61' },
   json: { code: 'unavailable', message: 'try again later', status: 503 },
 };
-const skip = NO_BROWSER;
 
-const folder = createProcessFolder();
-let service: RunningService;
-let browser: Browser;
+/** A service whose next pet has an id that no double has. */
+async function start() {
+  const folder = createProcessFolder();
+  const service = await startService(['--rate-limit', '1000'], { cwd: folder });
+  using database = new DatabaseSync(join(folder, 'petstore.db'));
+  database.exec(`insert into sqlite_sequence values ('pets', ${LAST_ID})`);
+  return service;
+}
 
-describe('console', () => {
-  before(async () => {
-    const first = await startService([], { cwd: folder });
-    await first[Symbol.asyncDispose]();
-    const database = new DatabaseSync(join(folder, 'petstore.db'));
-    database.exec(`insert into sqlite_sequence values ('pets', ${LAST_ID})`);
-    database.close();
-    service = {
-      ...(await startService(['--rate-limit', '1000'], { cwd: folder })),
-      key: first.key,
-    };
-    if (!skip) browser = await launchBrowser();
+describePages('console', start, (test, stage) => {
+  test('start page › in a browser › leads to the console', { path: '/' }, async (page) => {
+    await page.getByRole('link', { name: 'Console' }).click();
+    await page.getByLabel('API key').waitFor();
+    assert.equal(await page.locator('a[href*="v1"]').count(), 0);
+    // Node would warn that stripping types is experimental.
+    assert.doesNotMatch(stage.service.output.stderr, /Warning/);
   });
 
-  after(async () => {
-    await browser?.close();
-    await service?.[Symbol.asyncDispose]();
-  });
-
-  describe('console', { skip }, () => {
-    test('start page › in a browser › leads to the console', async () => {
-      await using opened = await openPage(browser);
-      await opened.page.goto(service.url);
-      await opened.page.getByRole('link', { name: 'Console' }).click();
-      await opened.page.getByLabel('API key').waitFor();
-      assert.equal(await opened.page.locator('a[href*="v1"]').count(), 0);
-      // Node would warn that stripping types is experimental.
-      assert.doesNotMatch(service.output.stderr, /Warning/);
-      assert.deepEqual(opened.complaints, []);
-    });
-
-    test('console › a key that is refused, or is none › is told beside the field and not kept', async () => {
-      await using opened = await openPage(browser);
-      const { page } = opened;
-      await page.goto(`${service.url}/console/`);
-      assert.equal(await page.evaluate('document.activeElement.id'), 'key');
-      for (const [key, message] of [
-        ['petstore_stag_…', /^key must be the text that petstore keys create prints$/],
-        ['petstore_stag_x', /^key is not accepted: it may be mistyped/],
-      ] as const) {
-        await page.getByLabel('API key').fill(key);
-        await page.getByRole('button', { name: 'Open' }).click();
-        await assertFieldMessage(page, 'API key', message);
-        assert.equal(await page.evaluate('sessionStorage.length'), 0);
-      }
-      await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
-      await page.getByRole('button', { name: 'Open' }).click();
-      await page.getByText('try again later').waitFor();
+  test('console › a key that is refused, or is none › is told beside the field and not kept', {
+    path: '/console/',
+  }, async (page) => {
+    assert.equal(await page.evaluate('document.activeElement.id'), 'key');
+    for (const [key, message] of [
+      ['petstore_stag_…', /^key must be the text that petstore keys create prints$/],
+      ['petstore_stag_x', /^key is not accepted: it may be mistyped/],
+    ] as const) {
+      await enterKey(page, key);
+      await assertFieldMessage(page, 'API key', message);
       assert.equal(await page.evaluate('sessionStorage.length'), 0);
-    });
-
-    test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', async () => {
-      await using opened = await openPage(browser);
-      const { page } = opened;
-      await page.goto(`${service.url}/console/`);
-      const forget = page.getByRole('button', { name: 'Forget the key' });
-      assert.equal(await forget.isVisible(), false);
-      await page.getByLabel('API key').fill(` Bearer ${service.key}`);
-      await page.getByRole('button', { name: 'Open' }).click();
-      await page.getByText('Page 1:').waitFor();
-      assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), service.key);
-      await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
-      await page.reload();
-      await page.getByText('try again later').waitFor();
-      assert.equal(await page.evaluate('sessionStorage.length'), 1);
-      await forget.click();
-      await forget.waitFor({ state: 'hidden' });
-      await until(() => page.evaluate<boolean>('document.activeElement.id === "key"'));
-      const kept = `[sessionStorage.length, localStorage.length, document.cookie]`;
-      assert.deepEqual(await page.evaluate(kept), [0, 0, '']);
-      assert.ok(opened.requests.every((url) => !url.includes(service.key)));
-    });
-
-    test('console › a pet that is looked up › is shown exactly', async () => {
-      await addPet(service, { name: '<b>Rex</b>', categoryId: 3 });
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      await page.getByLabel('Id', { exact: true }).fill(`${LAST_ID + 1n}`);
-      await page.keyboard.press('Enter');
-      await page.getByText(`The pet with the id ${LAST_ID + 1n}`).waitFor();
-      assert.deepEqual(await readMarked(page), [`${LAST_ID + 1n}`, '<b>Rex</b>', '3', 'none']);
-      assertClean(opened, service.url);
-    });
-
-    test('console › a pet with wrong fields › is added once each is corrected', async () => {
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await assertFieldMessage(page, 'Name', /^name is required; categoryId is required$/);
-      await page.keyboard.type(' ');
-      await page.getByLabel('Category id').fill('1.5');
-      await page.keyboard.press('Enter');
-      await assertFieldMessage(
-        page,
-        'Category id',
-        /^categoryId must be a whole number from -9223/,
-      );
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.type(INT64_MAX);
-      await page.keyboard.press('Enter');
-      // As the service has it.
-      await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.type('<i>Mia</i>');
-      await page.keyboard.press('Enter');
-      await waitForMarked(page, '<i>Mia</i>');
-      const [, ...cells] = await readMarked(page);
-      assert.deepEqual(cells, ['<i>Mia</i>', INT64_MAX, 'none']);
-      assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
-      assertClean(opened, service.url, /status of 400/);
-    });
-
-    test('console › what is typed while a pet is added › stays, and is another pet', async () => {
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      const held: Route[] = [];
-      await page.route('**/v1/pets', (route) => held.push(route), { times: 1 });
-      await page.getByLabel('Name').fill('Slow');
-      await page.getByLabel('Category id').fill('3');
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await until(() => held.length === 1);
-      await page.getByLabel('Name').fill('Next');
-      await held[0]?.continue();
-      await waitForMarked(page, 'Slow');
-      assert.equal(await page.getByLabel('Name').inputValue(), 'Next');
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await waitForMarked(page, 'Next');
-      assert.equal(await page.getByLabel('Name').inputValue(), '');
-      assertClean(opened, service.url);
-    });
-
-    test('console › a pet whose answers are lost › is added once when it is sent again', async () => {
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      await page.route('**/v1/pets', async (route) => {
-        await route.fetch();
-        await route.abort();
-      });
-      const before = await listPets(service);
-      await page.getByLabel('Name').fill('Lost');
-      await page.getByLabel('Category id').fill('3');
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await page.getByText('no answer from').waitFor();
-      await page.unrouteAll();
-      await page.getByRole('button', { name: 'Add', exact: true }).click();
-      await waitForMarked(page, 'Lost');
-      assert.equal((await listPets(service)).length - before.length, 1);
-    });
-
-    test('console › what the service answered › has the request id, the time and the rate limit', async () => {
-      await using opened = await openConsole(browser, service);
-      const { page } = opened;
-      const answered = page.waitForResponse(/v1\/pets/);
-      await page.getByRole('button', { name: 'List' }).click();
-      const requestId = await (await answered).headerValue('x-request-id');
-      await page.getByText('What the service answered').click();
-      const answer = page.locator('#answers li', { hasText: `request ${requestId}` });
-      await answer.waitFor();
-      assert.match(
-        (await answer.textContent()) ?? '',
-        /^GET \/v1\/pets\?limit=20: 200 at .+, after \d+ ms, request [\w-]+, \d+ more requests now$/,
-      );
-    });
-
-    test('console › behind a proxy that serves it under a path › lists and adds there', async () => {
-      await using proxied = await startProxied('/petstore', false);
-      await using opened = await openConsole(browser, proxied);
-      const { page } = opened;
-      await addInPage(page, 'Rex');
-      assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
-      await page.getByRole('link', { name: 'Start' }).click();
-      await page.waitForURL(`${proxied.url}/`);
-      assertClean(opened, proxied.url);
-    });
-
-    for (const colorScheme of ['light', 'dark'] as const) {
-      for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
-        test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, async () => {
-          const viewport = { width, height: 800 };
-          await using opened = await openPage(browser, { colorScheme, viewport });
-          const { page } = opened;
-          await addPet(service, { name: 'Rex', categoryId: 3, status: 'available' });
-          await page.goto(`${service.url}/console/`);
-          await page.getByRole('button', { name: 'Open' }).click();
-          await assertFieldMessage(page, 'API key', /^key must be/);
-          await assertAccessible(page);
-          await page.getByLabel('API key').fill(service.key);
-          await page.getByRole('button', { name: 'Open' }).click();
-          await page.getByText('Page 1:').waitFor();
-          await page.getByLabel('Name').fill('Rex');
-          await page.getByLabel('Category id').fill('1.5');
-          await page.getByRole('button', { name: 'Add', exact: true }).click();
-          await assertFieldMessage(page, 'Category id', /^categoryId/);
-          await page
-            .getByLabel('CSV or JSON file')
-            .setInputFiles(toFile('name,categoryId\nRex,x\n'));
-          await page.getByText('line 2:').waitFor();
-          await page.getByText('What the service answered').click();
-          await assertAccessible(page);
-          assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
-          const right = (selector: string) =>
-            page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().right`);
-          assert.equal(await right('table'), await right('main'));
-          if (width > 1000) assert.equal(await right('#find-form button'), await right('main'));
-          const lines = await page.evaluate(`{
-            const range = document.createRange();
-            range.selectNodeContents(document.querySelector('td [data-value]'));
-            range.getClientRects().length;
-          }`);
-          assert.equal(lines, 1, 'a status is broken');
-          assertClean(opened, service.url);
-        });
-      }
     }
+    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByText('try again later').waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 0);
   });
+
+  test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', {
+    path: '/console/',
+  }, async (page) => {
+    const forget = page.getByRole('button', { name: 'Forget the key' });
+    assert.equal(await forget.isVisible(), false);
+    await enterKey(page, ` Bearer ${stage.service.key}`);
+    await page.getByText('Page 1:').waitFor();
+    assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), stage.service.key);
+    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await page.reload();
+    await page.getByText('try again later').waitFor();
+    assert.equal(await page.evaluate('sessionStorage.length'), 1);
+    await forget.click();
+    await forget.waitFor({ state: 'hidden' });
+    await until(() => page.evaluate<boolean>('document.activeElement.id === "key"'));
+    const kept = `[sessionStorage.length, localStorage.length, document.cookie]`;
+    assert.deepEqual(await page.evaluate(kept), [0, 0, '']);
+  });
+
+  test('console › a pet that is looked up › is shown exactly', async (page) => {
+    await addPet(stage.service, { name: '<b>Rex</b>', categoryId: 3 });
+    await lookUp(page, LAST_ID + 1n);
+    await page.getByText(`The pet with the id ${LAST_ID + 1n}`).waitFor();
+    assert.deepEqual(await readMarked(page), [`${LAST_ID + 1n}`, '<b>Rex</b>', '3', 'none']);
+  });
+
+  test('console › a pet with wrong fields › is added once each is corrected', async (page) => {
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await assertFieldMessage(page, 'Name', /^name is required; categoryId is required$/);
+    await submitPet(page, ' ', '1.5');
+    await assertFieldMessage(page, 'Category id', /^categoryId must be a whole number from -9223/);
+    await submitPet(page, ' ', INT64_MAX);
+    await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
+    await submitPet(page, '<i>Mia</i>', INT64_MAX);
+    await waitForMarked(page, '<i>Mia</i>');
+    const [, ...cells] = await readMarked(page);
+    assert.deepEqual(cells, ['<i>Mia</i>', INT64_MAX, 'none']);
+    assert.equal(await page.locator('[aria-invalid=true]').count(), 0);
+  });
+
+  test('console › what is typed while a pet is added › stays, and is another pet', async (page) => {
+    const held: Route[] = [];
+    await page.route('**/v1/pets', (route) => held.push(route), { times: 1 });
+    await submitPet(page, 'Slow');
+    await until(() => held.length === 1);
+    await page.getByLabel('Name').fill('Next');
+    await held[0]?.continue();
+    await waitForMarked(page, 'Slow');
+    assert.equal(await page.getByLabel('Name').inputValue(), 'Next');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await waitForMarked(page, 'Next');
+    assert.equal(await page.getByLabel('Name').inputValue(), '');
+  });
+
+  test('console › a pet whose answers are lost › is added once when it is sent again', async (page) => {
+    await page.route('**/v1/pets', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    const before = await listPets(stage.service);
+    await submitPet(page, 'Lost');
+    await page.getByText('no answer from').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await waitForMarked(page, 'Lost');
+    assert.equal((await listPets(stage.service)).length - before.length, 1);
+  });
+
+  test('console › what the service answered › has the request id, the time and the rate limit', async (page) => {
+    const answered = page.waitForResponse(/v1\/pets/);
+    await page.getByRole('button', { name: 'List' }).click();
+    const requestId = await (await answered).headerValue('x-request-id');
+    await page.getByText('What the service answered').click();
+    const answer = page.locator('#answers li', { hasText: `request ${requestId}` });
+    await answer.waitFor();
+    assert.match(
+      (await answer.textContent()) ?? '',
+      /^GET \/v1\/pets\?limit=20: 200 at .+, after \d+ ms, request [\w-]+, \d+ more requests now$/,
+    );
+  });
+
+  test('console › behind a proxy that serves it under a path › lists and adds there', {
+    start: () => startProxied(false),
+  }, async (page) => {
+    await addInPage(page, 'Rex');
+    assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
+    await page.getByRole('link', { name: 'Start' }).click();
+    await page.waitForURL(/\/petstore\/$/);
+  });
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
+      test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, {
+        path: '/console/',
+        view: { colorScheme, viewport: { width, height: 800 } },
+      }, async (page) => {
+        await addPet(stage.service, { name: 'Rex', categoryId: 3, status: 'available' });
+        await page.getByRole('button', { name: 'Open' }).click();
+        await assertFieldMessage(page, 'API key', /^key must be/);
+        await assertAccessible(page);
+        await enterKey(page, stage.service.key);
+        await page.getByText('Page 1:').waitFor();
+        await submitPet(page, 'Rex', '1.5');
+        await assertFieldMessage(page, 'Category id', /^categoryId/);
+        await page.getByLabel('CSV or JSON file').setInputFiles(toFile('name,categoryId\nRex,x\n'));
+        await page.getByText('line 2:').waitFor();
+        await page.getByText('What the service answered').click();
+        await assertAccessible(page);
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+        const right = (selector: string) =>
+          page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().right`);
+        assert.equal(await right('table'), await right('main'));
+        if (width > 1000) assert.equal(await right('#find-form button'), await right('main'));
+        const lines = await page.evaluate(`{
+          const range = document.createRange();
+          range.selectNodeContents(document.querySelector('td [data-value]'));
+          range.getClientRects().length;
+        }`);
+        assert.equal(lines, 1, 'a status is broken');
+      });
+    }
+  }
 });

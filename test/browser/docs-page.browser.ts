@@ -2,73 +2,61 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { launchBrowser, NO_BROWSER, openPage, type WatchedPage } from '../support/browser.ts';
+import type { Locator, Page } from 'playwright-core';
+import { openPage, type WatchedPage } from '../support/browser.ts';
+import { addPet } from '../support/console.ts';
+import { assertClean, describePages } from '../support/page-tests.ts';
 import { type ServiceTarget, startProxied } from '../support/path-proxy.ts';
-import { type RunningService, startService } from '../support/program.ts';
+import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
 
-const folder = createProcessFolder();
-let service: RunningService;
-let browser: Browser;
-const skip = NO_BROWSER;
+async function start() {
+  const service = await startService([], { cwd: createProcessFolder() });
+  await addPet(service, { name: 'Rex', categoryId: 3, status: 'available' });
+  return service;
+}
+const startElsewhere = () =>
+  startService(['--base-url', 'https://petstore.test/v1'], { cwd: createProcessFolder() });
 
-describe('pages without a key', () => {
-  before(async () => {
-    if (!skip) browser = await launchBrowser();
-    service = await startService([], { cwd: folder });
-    await addPet({ name: 'Rex', categoryId: 3, status: 'available' });
-  });
+describePages('pages without a key', start, (testPage, stage) => {
+  testPage(
+    'start page › without scripts › leads to the documentation',
+    { path: '/', view: { javaScriptEnabled: false } },
+    async (page) => {
+      assert.equal(await page.title(), 'Petstore');
+      await page.getByRole('link', { name: 'Documentation' }).click();
+      await page.waitForURL(`${stage.service.url}/docs/`);
+      await page.getByText('Without JavaScript, the OpenAPI document has them.').waitFor();
+      await page.locator('#reference').getByRole('link', { name: 'Python' }).click();
+      await page.getByText('A client of the petstore in Python').waitFor();
+    },
+  );
 
-  after(async () => {
-    await service?.[Symbol.asyncDispose]();
-    await browser?.close();
-  });
-
-  describe('start page', { skip }, () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      test(`start page › in ${colorScheme} mode and without scripts › leads to the documentation`, async () => {
-        await using opened = await openPage(browser, {
-          colorScheme,
-          javaScriptEnabled: false,
-        });
-        const { page, complaints } = opened;
-        await page.goto(service.url);
-        assert.equal(await page.title(), 'Petstore');
-        await page.getByRole('link', { name: 'Documentation' }).click();
-        await page.waitForURL(`${service.url}/docs/`);
-        await page.getByText('Without JavaScript, the OpenAPI document has them.').waitFor();
-        await page.locator('#reference').getByRole('link', { name: 'Python' }).click();
-        await page.getByText('A client of the petstore in Python').waitFor();
-        assert.deepEqual(complaints, []);
-      });
-    }
-
-    test('start page › in dark mode › is light on dark', async () => {
-      await using opened = await openPage(browser, { colorScheme: 'dark' });
-      const { page } = opened;
-      await page.goto(service.url);
+  testPage(
+    'start page › in dark mode › is light on dark',
+    { path: '/', view: { colorScheme: 'dark' } },
+    async (page) => {
       const colors = await page.evaluate(
         '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
       );
       assert.deepEqual(colors, ['rgb(221, 221, 221)', 'rgb(22, 22, 22)']);
-    });
-  });
+    },
+  );
 
-  describe('docs page', { skip }, () => {
+  describe('docs page', () => {
     /** One for all: its script of 4 MB takes seconds of CPU each time that it is loaded. */
     let opened: WatchedPage;
     before(async () => {
-      opened = await openPage(browser);
+      opened = await openPage(stage.browser);
     });
     after(() => opened[Symbol.asyncDispose]());
 
     test('docs page › read to its end › asks only this service and nothing is amiss', async () => {
-      const { page, requests, complaints } = opened;
-      await page.goto(`${service.url}/docs`);
+      const { page } = opened;
+      await page.goto(`${stage.service.url}/docs`);
       for (const name of [
         'Get a key',
         'Write a client',
@@ -85,8 +73,7 @@ describe('pages without a key', () => {
       // Scalar shows the largest petId as a double.
       assert.equal(await page.getByText('9223372036854776000').count(), 0);
       assert.equal(new URL(page.url()).pathname, '/docs/');
-      assertOwn(requests, service.url);
-      assert.deepEqual(complaints, []);
+      assertClean(opened, stage.service.url);
     });
 
     test('docs page › in a window of 380 px › has a bar that fits', async () => {
@@ -103,14 +90,14 @@ describe('pages without a key', () => {
       const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
       const keep = page.getByRole('checkbox', { name: 'Keep the key in this browser' });
       const countStored = () => page.evaluate<number>('localStorage.length');
-      await token.fill(service.key);
+      await token.fill(stage.service.key);
       assert.equal(await keep.isChecked(), false);
       await keep.check();
       await until(async () =>
-        (await page.evaluate<string>('JSON.stringify(localStorage)')).includes(service.key),
+        (await page.evaluate<string>('JSON.stringify(localStorage)')).includes(stage.service.key),
       );
       await page.reload();
-      await until(async () => (await token.inputValue()) === service.key);
+      await until(async () => (await token.inputValue()) === stage.service.key);
       assert.equal(await keep.isChecked(), true);
       const reloaded = page.waitForEvent('load');
       await keep.uncheck();
@@ -121,21 +108,20 @@ describe('pages without a key', () => {
     });
 
     test('docs page › List animals is tried with a key › shows 200 and the pet', async () => {
-      const { page, requests, complaints } = opened;
-      const client = await openClient(page, service, 'GET', 'List animals');
+      const { page, requests } = opened;
+      const client = await openClient(page, stage.service, 'GET', 'List animals');
       await sendForm(client, '200 OK');
       await client.getByText('"Rex"').waitFor();
       await close(page);
       // No optional parameter is sent that the reader has not chosen.
       const listed = requests.filter((url) => url.includes('/v1/'));
-      assert.deepEqual(listed, [`${service.url}/v1/pets`]);
-      assertOwn(requests, service.url);
-      assert.deepEqual(complaints, []);
+      assert.deepEqual(listed, [`${stage.service.url}/v1/pets`]);
+      assertClean(opened, stage.service.url);
     });
 
     test('docs page › the largest int64 is sent and answered › is not rounded', async () => {
       const { page } = opened;
-      const client = await openClient(page, service, 'POST', 'Add an animal');
+      const client = await openClient(page, stage.service, 'POST', 'Add an animal');
       const editor = client.getByRole('region', { name: 'Request Body' }).locator('.cm-content');
       await editor.fill(`{ "name": "Mia", "categoryId": ${INT64_MAX} }`);
       await sendForm(client, '201 Created');
@@ -147,41 +133,37 @@ describe('pages without a key', () => {
 
     test('docs page › a pet is tried without a key › shows 401 and why', async () => {
       const { page } = opened;
-      const client = await openClient(page, { url: service.url, key: '' }, 'GET', 'List animals');
+      const client = await openClient(
+        page,
+        { url: stage.service.url, key: '' },
+        'GET',
+        'List animals',
+      );
       await sendForm(client, '401 Unauthorized');
       assert.match(await readAnswer(client), /"code": "unauthorized"/);
     });
   });
 
-  test('docs page › at another address than --base-url says › tries the service at its own', {
-    skip,
-  }, async () => {
-    const args = ['--base-url', 'https://petstore.test/v1'];
-    await using elsewhere = await startService(args, { cwd: createProcessFolder() });
-    await using opened = await openPage(browser);
-    const { page, requests, complaints } = opened;
-    const client = await openClient(page, elsewhere, 'GET', 'List animals');
-    await sendForm(client, '200 OK');
-    assertOwn(requests, elsewhere.url);
-    assert.deepEqual(complaints, []);
-  });
+  testPage(
+    'docs page › at another address than --base-url says › tries the service at its own',
+    { path: '/docs/', start: startElsewhere },
+    async (page, { service }) => {
+      const client = await openClient(page, service, 'GET', 'List animals');
+      await sendForm(client, '200 OK');
+    },
+  );
 
   for (const isTold of [false, true]) {
-    test(`docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`, {
-      skip,
-    }, async () => {
-      await using proxied = await startProxied('/petstore', isTold);
-      await using opened = await openPage(browser);
-      const { page, requests, complaints } = opened;
-      await page.goto(`${proxied.url}/docs`);
-      await page.waitForURL(`${proxied.url}/docs/`);
-      await page.getByText(`${proxied.url}/v1`, { exact: true }).first().waitFor();
-      const client = await openClient(page, proxied, 'GET', 'List animals');
-      await sendForm(client, '200 OK');
-      assert.ok(requests.every((url) => /^(data|blob):/.test(url) || url.startsWith(proxied.url)));
-      assert.ok(requests.some((url) => url.startsWith(`${proxied.url}/v1/pets`)));
-      assert.deepEqual(complaints, []);
-    });
+    testPage(
+      `docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`,
+      { path: '/docs', start: () => startProxied(isTold) },
+      async (page, { service }) => {
+        await page.waitForURL(`${service.url}/docs/`);
+        await page.getByText(`${service.url}/v1`, { exact: true }).first().waitFor();
+        const client = await openClient(page, service, 'GET', 'List animals');
+        await sendForm(client, '200 OK');
+      },
+    );
   }
 });
 
@@ -221,18 +203,4 @@ async function readAnswer(client: Locator): Promise<string> {
   const lines = client.getByRole('region', { name: 'Response' }).locator('.cm-line');
   await lines.last().waitFor();
   return (await lines.allTextContents()).join(' ');
-}
-
-function assertOwn(urls: readonly string[], origin: string): void {
-  const foreign = urls.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(`${origin}/`));
-  assert.deepEqual(foreign, []);
-}
-
-async function addPet(pet: object): Promise<void> {
-  const response = await fetch(`${service.url}/v1/pets`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(pet),
-  });
-  assert.equal(response.status, 201);
 }

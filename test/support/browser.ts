@@ -9,6 +9,7 @@ import {
   type BrowserContextOptions,
   type ConsoleMessage,
   chromium,
+  type LaunchOptions,
   type Page,
   type Request,
 } from 'playwright-core';
@@ -23,57 +24,45 @@ const ARGUMENTS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** That of a new page. */
 const VIEWPORT = { width: 1280, height: 720 };
 
-/** Where packages and installers put Chromium and Chrome. */
-const INSTALLED: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  linux: ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'],
-  darwin: [
-    '/Applications/Chromium.app/Contents/MacOS/Chromium',
-    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-  ],
-  win32: [
-    'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
-    'C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe',
-  ],
-};
+/** Where packages and installers of Linux, macOS and Windows put Chromium and Chrome. */
+const INSTALLED = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+  'C:\\Program Files (x86)\\Google\\Chrome\\Application\\chrome.exe',
+];
 
 /** The package with a Chromium for Linux on x64, compressed. */
 const PACKAGE = new URL('..', import.meta.resolve('@sparticuz/chromium'));
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url));
 
-/** Run with TMPDIR set, since the package unpacks to the folder for temporary files alone. */
+/** Runs with TMPDIR set: the package unpacks only to the folder for temporary files. */
 const UNPACK = `
   import { inflate } from '@sparticuz/chromium';
   await Promise.all(process.argv.slice(1).map((file) => inflate(file)));
 `;
 
-export interface FoundBrowser {
-  readonly executablePath: string;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-}
-
-/**
- * The browser of the tests: the executable that TEST_CHROMIUM names, an installed one, or the
- * one from npm. Undefined when there is none and npm has none for this machine.
- */
-export function findBrowser(): FoundBrowser | undefined {
+/** The file that TEST_CHROMIUM names, or an installed browser, or the one from npm, if it has one. */
+function findBrowser(): LaunchOptions | undefined {
   const named = process.env.TEST_CHROMIUM;
-  const candidates = named ? [named] : (INSTALLED[process.platform] ?? []);
-  const executablePath = candidates.find(existsSync);
+  const executablePath = (named ? [named] : INSTALLED).find((path) => existsSync(path));
   if (executablePath !== undefined) return { executablePath };
   if (named) throw new Error(`there is no file ${named}, which TEST_CHROMIUM names`);
   return process.platform === 'linux' && process.arch === 'x64' ? unpackBrowser() : undefined;
 }
 
-/** Why the tests of pages cannot run; false when they can. For the option `skip` of a test. */
+/** The option `skip` of the tests of pages: the reason, or false if there is a browser. */
 export const NO_BROWSER =
   findBrowser() === undefined &&
   'there is no Chromium or Chrome here, and npm has none for this machine: install one, or name it with TEST_CHROMIUM';
 
-/** Unpacks it at the first call, which takes about 3 s. */
-function unpackBrowser(): FoundBrowser {
+/** The first call takes about 3 s. */
+function unpackBrowser(): LaunchOptions {
   const { version } = JSON.parse(readFileSync(new URL('package.json', PACKAGE), 'utf8'));
   const folder = join(CACHE, `chromium-${version}`);
   if (!existsSync(folder)) {
@@ -119,16 +108,16 @@ export async function launchBrowser(): Promise<Browser> {
 
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
-  /** The URL of every request so far, refused ones too. */
+  /** The URL of each request, also if it was refused. */
   readonly requests: readonly string[];
-  /** What the browser had to say against the page so far: errors, and violations of its policy. */
+  /** The errors and warnings of the browser, for example violations of the policy. */
   readonly complaints: readonly string[];
 }
 
-/** Pages that are used again, since a new one is a process of its own, which takes a second of CPU to start. */
+/** Pages to use again: a new page takes a second of the processor. */
 const idle = new WeakMap<Browser, Page[]>();
 
-/** A page without anything stored, of no other test meanwhile; `await using` ends what it does. */
+/** A page with nothing stored, for one test at a time. */
 export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -136,7 +125,7 @@ export async function openPage(
   const { colorScheme = 'light', viewport, ...others } = options;
   const pages = idle.get(browser) ?? [];
   idle.set(browser, pages);
-  // What a context has from its beginning stays.
+  // A page cannot lose other options.
   const isUsedAgain = Object.keys(others).length === 0;
   const page = (isUsedAgain && pages.pop()) || (await browser.newPage(others));
   await page.emulateMedia({ colorScheme });
@@ -146,7 +135,10 @@ export async function openPage(
   const onRequest = (request: Request) => requests.push(request.url());
   const onError = (error: Error) => complaints.push(error.message);
   const onConsole = (message: ConsoleMessage) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    // The browser reports each refused request. The page itself shows the refusals of the API.
+    const isRefusal = message.location().url.includes('/v1/');
+    const isComplaint = ['error', 'warning'].includes(message.type()) && !isRefusal;
+    if (isComplaint) complaints.push(message.text());
   };
   page.on('request', onRequest).on('pageerror', onError).on('console', onConsole);
   return {

@@ -1,7 +1,6 @@
 /** Where scenarios of the client run: the real service, and servers that misbehave. */
 
 import { createServer } from 'node:http';
-import { createServer as createTcpServer, type Socket } from 'node:net';
 import type { Place } from '../client/scenarios/check.ts';
 import { startTestApp } from './app.ts';
 import { getFreePort, listen } from './socket.ts';
@@ -21,28 +20,20 @@ export async function openPlace(): Promise<ServedPlace & AsyncDisposable> {
     }));
     response.end(method === 'OPTIONS' ? '' : JSON.stringify(pets));
   });
-  const echoPort = await listen(echo);
-  stack.defer(() => {
-    echo.closeAllConnections();
-    echo.close();
-  });
-
-  const sockets: Socket[] = [];
-  const silent = createTcpServer((socket) => sockets.push(socket.on('error', () => {})));
-  const silentPort = await listen(silent);
-  stack.defer(() => {
-    for (const socket of sockets) socket.destroy();
-    silent.close();
-  });
+  const silent = createServer(() => {});
+  for (const server of [echo, silent]) {
+    stack.use(server);
+    stack.defer(() => server.closeAllConnections());
+  }
 
   const toUrl = (port: number) => `http://127.0.0.1:${port}/v1`;
-  const opened = stack.move();
-  return {
+  const place = {
     baseUrl: toUrl(service.port),
     apiKey: service.key,
     closedUrl: toUrl(await getFreePort()),
-    silentUrl: toUrl(silentPort),
-    echoUrl: toUrl(echoPort),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    silentUrl: toUrl(await listen(silent)),
+    echoUrl: toUrl(await listen(echo)),
   };
+  const opened = stack.move();
+  return { ...place, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

@@ -6,24 +6,23 @@ import { listen } from './socket.ts';
 import { createProcessFolder } from './temporary-folder.ts';
 
 export interface ServiceTarget {
-  /** Up to and without `/v1`. */
+  /** The address without `/v1`. */
   readonly url: string;
   readonly key: string;
 }
 
+const PATH = '/petstore';
+
 /**
- * A service of its own behind a proxy that takes the path away, as one shop's site would have it.
+ * Starts a service behind a proxy that removes the path.
  *
  * @param isTold whether `--base-url` tells the service its path.
  */
-export async function startProxied(
-  path: string,
-  isTold: boolean,
-): Promise<ServiceTarget & AsyncDisposable> {
+export async function startProxied(isTold: boolean): Promise<ServiceTarget & AsyncDisposable> {
   let port = 0;
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '' } = incoming;
-    const target = { host: '127.0.0.1', port, method, headers, path: url.slice(path.length) };
+    const target = { host: '127.0.0.1', port, method, headers, path: url.slice(PATH.length) };
     const onward = request(target, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(outgoing);
@@ -33,7 +32,7 @@ export async function startProxied(
   await using stack = new AsyncDisposableStack();
   stack.use(proxy);
   stack.defer(() => proxy.closeAllConnections());
-  const url = `http://127.0.0.1:${await listen(proxy)}${path}`;
+  const url = `http://127.0.0.1:${await listen(proxy)}${PATH}`;
   const cwd = createProcessFolder();
   const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
   port = behind.port;

@@ -52,21 +52,6 @@ export const FAILURE_SCENARIOS: Scenarios = {
     equal(pet.replayed, true);
   },
 
-  'client › 503 with Retry-After › is sent again, and not sooner': async (place) => {
-    const { client, baseUrl, apiKey } = place;
-    const times: number[] = [];
-    const petstore = new client.PetstoreClient({
-      ...{ baseUrl, apiKey },
-      onRequest({ headers, tries }) {
-        times.push(performance.now());
-        if (tries === 1) headers.set('Prefer', 'status=503');
-      },
-    });
-    await petstore.listPage();
-    const [first = 0, second = 0] = times;
-    equal([times.length, second - first >= 1_000], [2, true]);
-  },
-
   'client › an answer of something else › throws invalid_answer with the status': async (place) => {
     for (const [status, body] of [
       [404, '<h1>Not Found</h1>'],

@@ -80,12 +80,6 @@ export const OPTION_SCENARIOS: Scenarios = {
     }
   },
 
-  'client › an address that ends in a slash › is the same address': async (place) => {
-    const { client, baseUrl, apiKey } = place;
-    const petstore = new client.PetstoreClient({ baseUrl: `${baseUrl}/`, apiKey });
-    equal((await petstore.listPage({ limit: 1 })).pets.length <= 1, true);
-  },
-
   'client › a key from a function › is asked for before each call': async (place) => {
     const { client, baseUrl, apiKey } = place;
     const keys = ['old', apiKey, '', 'new\n'];
@@ -117,6 +111,8 @@ export const OPTION_SCENARIOS: Scenarios = {
     const seen: unknown[] = [];
     let count = 0;
     const fields = await readFields(place, {
+      // Its last slash is not doubled.
+      baseUrl: `${place.echoUrl}/`,
       fetch: (...args: Parameters<typeof fetch>) => {
         count += 1;
         return count > 1 ? fetch(...args) : Promise.resolve(new Response(BUSY, { status: 503 }));
