@@ -69,6 +69,6 @@ export function createNoAnswer(
 
 export function createInvalidAnswer(response: Response): PetstoreClientError {
   const { status, url } = response;
-  const message = `${url} gave no answer of a petstore (status ${status})`;
+  const message = `the answer of ${url} is not from a petstore (status ${status}): check baseUrl`;
   return new PetstoreClientError('invalid_answer', message, response);
 }

@@ -75,7 +75,7 @@ export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void 
     throw new Error('petstore-client needs Node 20.3 or newer, or a browser of 2024 or newer');
   }
   if (!baseUrl) throw new TypeError(`baseUrl is missing: give the address of the API, ${EXAMPLE}`);
-  if (typeof baseUrl !== 'string' || !/^https?:/i.test(baseUrl)) {
+  if (typeof baseUrl !== 'string' || !/^https?:\/\/./i.test(baseUrl)) {
     throw new TypeError(
       `baseUrl must be a string that begins with http:// or https://, ${EXAMPLE}`,
     );
@@ -101,10 +101,10 @@ export function checkTimeoutMs(ms: number): number {
   throw new TypeError(`timeoutMs must be a whole number from 0 to ${TIMEOUT_MS_MAX}`);
 }
 
-/** @throws TypeError if the count is not a number from 0: a call would send without end. */
+/** @throws TypeError if the count is not 0 or more: a call would send without end. */
 export function checkRetries(count: number): number {
   if (typeof count === 'number' && count >= 0) return count;
-  throw new TypeError('retries must be a number from 0');
+  throw new TypeError('retries must be a number, 0 or more');
 }
 
 /** @throws TypeError without the key in its message. */

@@ -47,7 +47,7 @@ export class PetPages {
     const limit = Number(readField(this.#form, 'limit'));
     const count = PAGE_LIMIT_MAX / limit;
     for (let page = this.#last.id <= id ? this.#last.page : 1; ; page += count) {
-      say('shown', `Looking for its page, from page ${page} on`);
+      say('shown', `Looking for the page of the pet, from page ${page} on`);
       const { pets, next } = await readPages(page, count);
       const index = pets.findIndex((pet) => pet.id >= id);
       // Without an index, the pet was removed meanwhile.
