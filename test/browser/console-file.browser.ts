@@ -96,7 +96,7 @@ describePages('console, add many', start, (test, stage) => {
     assert.equal((await listPets(stage.service)).filter((pet) => pet.includes(second)).length, 3);
   });
 
-  test('console, add many › a JSON file, twice › is added once, exactly', async (page) => {
+  test('console, add many › a JSON file, twice › is added once, exactly', async (page, opened) => {
     const json = `\uFEFF[\n{"id":7,"name":"Json","categoryId":${INT64_MAX},"status":"sold"}\n]\n`;
     await chooseFile(page, json);
     await page.getByText('1 of 1 added.').waitFor();
@@ -109,6 +109,7 @@ describePages('console, add many', start, (test, stage) => {
       ...{ name: 'pets.JSON', mimeType: '', buffer: Buffer.from('name,categoryId\nRex,1\n') },
     });
     await page.getByText('not valid JSON').waitFor();
+    assert.deepEqual(opened.refusals, []);
   });
 
   test('console, add many › a file that is dropped before there is a key › is left alone', {

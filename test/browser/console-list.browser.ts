@@ -63,6 +63,7 @@ describePages('console, list', start, (test, stage) => {
     await nextPage.click();
     await page.getByText('Page 2: 20 pets').waitFor();
     assert.equal(opened.requests.length, length + 1);
+    assert.deepEqual(opened.refusals, []);
   });
 
   for (const [hash, shown] of [
@@ -83,6 +84,10 @@ describePages('console, list', start, (test, stage) => {
     await page.getByText('Page 1: 10 pets').waitFor();
     await page.getByLabel('Status').last().selectOption('sold');
     await page.getByText('Page 1: 10 pets').waitFor();
+    // The same list again is the same place in the history.
+    const listed = page.waitForResponse(/limit=10/);
+    await page.getByRole('button', { name: 'List' }).click();
+    await listed;
     for (const shown of ['Page 2: 10 pets', 'Page 3: 10 pets']) {
       await page.getByRole('button', { name: 'Next page' }).click();
       await page.getByText(shown).waitFor();

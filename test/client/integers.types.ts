@@ -8,16 +8,13 @@ const assertType = <Answer extends true>(_answer?: Answer) => {};
 
 const service = { baseUrl: 'http://127.0.0.1:8080/v1', apiKey: async () => 'key' };
 const plain = new PetstoreClient(service);
-const bigints = new PetstoreClient({ ...service, integers: 'bigint' });
 const numbers = new PetstoreClient({ ...service, integers: 'number' });
 const strings = new PetstoreClient({ ...service, integers: 'string' });
 
 const ofPlain = await plain.create({ name: 'Rex', categoryId: 3 });
-const ofBigints = await bigints.get(7n);
 const ofNumbers = await numbers.get(7);
 const ofStrings = await strings.get('7');
 assertType<Same<typeof ofPlain.id, bigint>>();
-assertType<Same<typeof ofBigints.id, bigint>>();
 assertType<Same<typeof ofNumbers.categoryId, number>>();
 assertType<Same<typeof ofStrings.id, string>>();
 assertType<Same<typeof ofStrings, Pet<'string'>>>();

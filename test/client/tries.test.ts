@@ -19,11 +19,14 @@ function createRefused(status: number, headers: Readonly<Record<string, string>>
   return { petstore, sent };
 }
 
-test('client › its user agent › has the version of the package', async () => {
+test('client › headers of a create › have the version of the package, and what the call replaces', async () => {
   const { petstore, sent } = createRefused(400);
-  await assert.rejects(petstore.listPage());
-  const agent = new Headers(sent[0]?.headers).get('user-agent');
-  assert.equal(agent, `${manifest.name}/${manifest.version}`);
+  const type = 'application/json; charset=utf-8';
+  const options = { headers: { 'Content-Type': type } };
+  await assert.rejects(petstore.create({ name: 'Rex', categoryId: 3 }, options));
+  const headers = new Headers(sent[0]?.headers);
+  assert.equal(headers.get('user-agent'), `${manifest.name}/${manifest.version}`);
+  assert.equal(headers.get('content-type'), type);
 });
 
 /** The pauses of a client from now on, which are over at once. */

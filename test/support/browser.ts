@@ -112,6 +112,8 @@ export interface WatchedPage extends AsyncDisposable {
   readonly requests: readonly string[];
   /** The errors and warnings of the browser, for example violations of the policy. */
   readonly complaints: readonly string[];
+  /** Its reports of requests that the API refused, or did not answer. */
+  readonly refusals: readonly string[];
 }
 
 /** Pages to use again: a new page takes a second of the processor. */
@@ -132,17 +134,17 @@ export async function openPage(
   await page.setViewportSize(viewport ?? VIEWPORT);
   const requests: string[] = [];
   const complaints: string[] = [];
+  const refusals: string[] = [];
   const onRequest = (request: Request) => requests.push(request.url());
   const onError = (error: Error) => complaints.push(error.message);
   const onConsole = (message: ConsoleMessage) => {
-    // The browser reports each refused request. The page itself shows the refusals of the API.
+    if (!['error', 'warning'].includes(message.type())) return;
     const isRefusal = message.location().url.includes('/v1/');
-    const isComplaint = ['error', 'warning'].includes(message.type()) && !isRefusal;
-    if (isComplaint) complaints.push(message.text());
+    (isRefusal ? refusals : complaints).push(message.text());
   };
   page.on('request', onRequest).on('pageerror', onError).on('console', onConsole);
   return {
-    ...{ page, requests, complaints },
+    ...{ page, requests, complaints, refusals },
     async [Symbol.asyncDispose]() {
       if (!isUsedAgain) return page.close();
       page.off('request', onRequest).off('pageerror', onError).off('console', onConsole);

@@ -25,10 +25,8 @@ export const OPTION_SCENARIOS: Scenarios = {
     for (const [options, message] of [
       [undefined, /^baseUrl is missing/],
       [{ apiKey }, /^baseUrl is missing: give the address of the API, such as http:/],
-      [{ baseUrl: '', apiKey }, /^baseUrl is missing/],
       [{ baseUrl: new URL(baseUrl), apiKey }, /^baseUrl must be a string that begins with http:../],
       [{ baseUrl: 'localhost:8080/v1', apiKey }, /^baseUrl must be a string that/],
-      [{ baseUrl: '127.0.0.1:8080', apiKey }, /^baseUrl must be a string that/],
       [{ baseUrl: 'http://256.0.0.1/v1', apiKey }, /^baseUrl must be an address/],
       [{ baseUrl: 'http://ann:secret@127.0.0.1/v1', apiKey }, /^baseUrl must be .* without user/],
       [{ baseUrl: 'http://127.0.0.1/v1?a=b', apiKey }, /^baseUrl must be .* query/],
@@ -110,7 +108,7 @@ export const OPTION_SCENARIOS: Scenarios = {
   'client › onRequest and onResponse › see each try, and may add a header': async (place) => {
     const seen: unknown[] = [];
     let count = 0;
-    const fields = await readFields(place, {
+    const options = {
       // Its last slash is not doubled.
       baseUrl: `${place.echoUrl}/`,
       fetch: (...args: Parameters<typeof fetch>) => {
@@ -124,7 +122,8 @@ export const OPTION_SCENARIOS: Scenarios = {
       onResponse({ request, status, headers, ms }: ClientResponse) {
         seen.push([request.tries, status, headers instanceof Headers, ms >= 0]);
       },
-    });
+    };
+    const fields = await readFields(place, options, { headers: { 'X-Trace': 'seven' } });
     const url = `${place.echoUrl}/pets?`;
     equal(seen, [
       ['GET', url, 1],
