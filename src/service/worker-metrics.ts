@@ -1,19 +1,18 @@
-/** The metrics of several workers: at a scrape the primary asks each worker, and aggregates the answers. */
+/** The metrics of several workers: at a scrape the primary asks each worker, and combines the answers. */
 
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { PetstoreError } from '../error.ts';
 import { LIMITS } from './limits.ts';
 
-/** In a worker: sends its metrics each time that the primary asks. */
+/** In a worker: sends its metrics whenever the primary asks. */
 export function answerPrimary(registry: Registry): void {
   process.on('message', async () => process.send?.(await registry.getMetricsAsJSON()));
 }
 
-/** In the primary: reads the metrics of the workers that answer in time. */
+/** In the primary: the metrics of the workers that answer in time. */
 export function createWorkerMetrics(): () => Promise<string> {
-  // Scrapes at the same time share a reading, so that a frozen worker collects few messages.
+  // Scrapes at the same time share a reading: messages to a frozen worker would pile up.
   let reading: Promise<string> | undefined;
   return () => {
     reading ??= readWorkers().finally(() => {
@@ -23,7 +22,7 @@ export function createWorkerMetrics(): () => Promise<string> {
   };
 }
 
-/** @throws PetstoreError `unavailable` when no worker answers. */
+/** @throws PetstoreError `unavailable` if no worker answers. */
 async function readWorkers(): Promise<string> {
   const workers = Object.values(cluster.workers ?? {})
     .filter((worker) => worker !== undefined)
@@ -38,11 +37,14 @@ async function readWorkers(): Promise<string> {
   return AggregatorRegistry.aggregate(metrics).metrics();
 }
 
-/** The answer may be to an earlier scrape, for which it came too late. */
+/** Resolves to the next answer, which may be a late answer to an earlier scrape. */
 async function ask(worker: Worker): Promise<object> {
-  const signal = AbortSignal.timeout(LIMITS.WORKER_ANSWER_MS_MAX);
-  const answer = once(worker, 'message', { signal });
+  const { promise, resolve, reject } = Promise.withResolvers<object>();
+  const timer = setTimeout(reject, LIMITS.WORKER_ANSWER_MS_MAX);
+  worker.once('message', resolve).once('disconnect', reject);
   worker.send('metrics');
-  const [metrics] = await answer;
-  return metrics;
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.off('message', resolve).off('disconnect', reject);
+  });
 }

@@ -1,18 +1,19 @@
-/** `serve --workers N`: N processes on one port; one that ends is replaced. */
+/** `serve --workers N`: N processes on one port. A worker that ends is replaced. */
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
+import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { Service } from './service.ts';
 
-/** A worker that ends sooner is replaced after this time, so that one that always fails does not take the processor. */
+/** The least time between two starts of a worker, so that a worker that always fails does not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
 
-/** A signal to all processes, as that of Ctrl-C, may reach the primary so much later than a worker has ended by it. */
+/** A signal to all processes, such as a Ctrl-C, may end a worker so long before it reaches the primary. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
 export class Workers {
@@ -24,29 +25,28 @@ export class Workers {
   }
 
   /**
-   * Starts that many processes with the arguments of this one; resolves when all of them listen.
+   * Starts the workers with the arguments of this process. Resolves when all of them listen.
    *
-   * @throws PetstoreError `unavailable` when one ends before it listens; it has printed why.
+   * @throws PetstoreError `unavailable` if a worker ends before it listens; the worker has printed why.
    */
   async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
-    // Each worker accepts its connections itself. The primary could pass one to a worker that has just
-    // died, and that connection would hang.
+    // Each worker accepts its connections itself. A connection that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // All workers listen on the same port; of two --port options the last one counts.
+    // All workers listen on the same port. The second --port option overrides the first.
     const port = wanted === 0 ? await getFreePort(host) : wanted;
     cluster.setupPrimary({
-      // Without -- Node itself would look for the file of --env-file, which may be gone by now.
+      // Without -- Node itself would read the file of --env-file, which may be gone by now.
       execArgv: [...process.execArgv, '--'],
       args: [...process.argv.slice(2), '--port', String(port)],
     });
-    // A message to a worker that has just ended fails; without a listener that would end this process too.
+    // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) => {
         if (this.#isStopping) return;
         this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
       }),
     );
-    // The first one alone: what is wrong with the port is wrong for all, and is printed once.
+    // First one worker: an error of the port is then printed only once.
     await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const service = { port, stop: () => this.stop() };
@@ -55,16 +55,20 @@ export class Workers {
     return { ...service, readMetrics: createWorkerMetrics() };
   }
 
-  /** Ends all workers, those that start too; resolves when they have ended, at once when there are none. */
+  /** Ends all workers, also those that start. Resolves when they have ended. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    // A dead worker may still be listed, and emits no `exit` any more.
+    // A dead worker may still be listed, but emits no `exit` any more.
     const running = Object.values(cluster.workers ?? {})
       .filter((worker) => worker !== undefined)
       .filter((worker) => !worker.isDead());
     const ended = running.map((worker) => once(worker, 'exit'));
-    for (const worker of running) worker.process.kill('SIGTERM');
+    const kill = (signal: NodeJS.Signals) => running.map(({ process }) => process.kill(signal));
+    kill('SIGTERM');
+    // A frozen worker gets no SIGTERM.
+    const timer = setTimeout(kill, LIMITS.WORKER_STOP_MS_MAX, 'SIGKILL');
     await Promise.all(ended);
+    clearTimeout(timer);
   }
 
   async #startOne(): Promise<void> {
@@ -80,7 +84,7 @@ export class Workers {
       if (this.#isStopping) return;
       const fields = { worker: worker.process.pid, status, signal };
       this.#log.error(fields, 'a worker ended and is replaced');
-      await setTimeout(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
+      await wait(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
       if (!this.#isStopping) this.#replaceOnExit(cluster.fork());
     });
   }
@@ -89,9 +93,9 @@ export class Workers {
 async function listening(worker: Worker): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = async (status: number | null, signal: string | null) => {
-    // A worker that failed by itself has printed why, so the primary prints nothing.
+    // A worker that failed by itself has printed why: the primary prints nothing.
     if (status) process.exitCode = 1;
-    else await setTimeout(SIGNAL_DELAY_MS_MAX);
+    else await wait(SIGNAL_DELAY_MS_MAX);
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
