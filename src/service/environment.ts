@@ -1,4 +1,4 @@
-/** The environment of a store: its first key decides it, since no key is ever removed. */
+/** The environment of a store: its first key decides it, because no key is ever removed. */
 
 import { PetstoreError } from '../error.ts';
 import { describeAddress } from '../storage/address.ts';
@@ -11,9 +11,9 @@ import type { ServeOptions } from './serve-options.ts';
 type Use = Pick<ServeOptions, 'database' | 'environment'>;
 
 /**
- * Resolves to whether the store has keys of both environments, as older releases could make them.
+ * Resolves to whether the store has keys of both environments: older releases could make both.
  *
- * @throws PetstoreError `bad_request` when it has only keys of the other environment.
+ * @throws PetstoreError `bad_request` if it has only keys of the other environment.
  */
 export async function checkEnvironment(
   { keys }: Store,
@@ -24,14 +24,14 @@ export async function checkEnvironment(
   const [other] = found;
   throw new PetstoreError(
     'bad_request',
-    `the store ${describeAddress(database)} is of ${other}, not of ${environment}: name another store with --database, or give --environment ${other}; petstore copy --environment ${environment} makes a store of ${environment} with its pets`,
+    `the store ${describeAddress(database)} is of ${other}, not of ${environment}: give --environment ${other}, or another --database, which petstore copy --environment ${environment} can make`,
   );
 }
 
 /**
- * Opens the store of a service, and migrates it unless it is of the other environment.
+ * Opens the store of a service. Migrates it, unless the store is of the other environment.
  *
- * @throws PetstoreError as openStore and checkEnvironment do.
+ * @throws PetstoreError see {@link openStore} and {@link checkEnvironment}.
  */
 export async function openOwnStore(
   use: Use,

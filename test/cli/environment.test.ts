@@ -32,7 +32,7 @@ async function openPlace(kind: string, environments: readonly Environment[]) {
 }
 
 const toRefusal = (address: string, own: Environment, other: Environment) =>
-  `the store ${describeAddress(address)} is of ${own}, not of ${other}: name another store with --database, or give --environment ${own}; petstore copy --environment ${other} makes a store of ${other} with its pets`;
+  `the store ${describeAddress(address)} is of ${own}, not of ${other}: give --environment ${own}, or another --database, which petstore copy --environment ${other} can make`;
 
 const createKey = (environment: Environment) => [
   ...['keys', 'create', '--name', 'ci', '--environment', environment],
