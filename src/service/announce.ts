@@ -3,16 +3,13 @@
 import type { OpenLog } from './open-log.ts';
 
 export interface Announcement {
-  /** Each is one line of the log; its text may have several. */
+  /** Each note is one line of the log. */
   readonly notes: readonly string[];
-  /** A text with a key, which the log must not have. */
+  /** A text with a key: the log must not have it. */
   readonly secret?: string;
 }
 
-/**
- * Announces it as text on standard output. When programs read both streams, as those of a container, the
- * notes are lines of the log, so that standard error has all of them, as JSON.
- */
+/** Writes all to standard output. If programs read the log, such as in a container, the log has the notes. */
 export function announce({ notes, secret }: Announcement, { log, hasJsonInfo }: OpenLog): void {
   const isLogged = hasJsonInfo && !process.stdout.isTTY;
   const texts = [...(isLogged ? [] : notes), ...(secret === undefined ? [] : [secret])];

@@ -1,27 +1,25 @@
-/** What is counted with each request and read at a scrape: a count by prom-client itself takes 2 µs of each request. */
+/** Counts requests. prom-client reads the counts only at a scrape: its own counting takes 2 µs of a request. */
 
 import type { Metric } from 'prom-client';
 import { LIMITS } from './limits.ts';
 
-/** Upper bounds: a get takes about 0.0003 s, a create with its sync of the disk 0.001 to 0.01 s. */
+/** The upper bounds of the buckets. A get takes about 0.0003 s, a create 0.001 to 0.01 s. */
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** The labels of all that is counted above LABELS_MAX, so that labels cannot fill the memory. */
+/** The label of all that is counted above LABELS_MAX: labels must not fill the memory. */
 const OTHERS = 'others';
 
-/** The value of these labels in the map; one of `others` for further labels once the map is full. */
+/** The value of these labels. If the map is full, new labels share the value of OTHERS. */
 function getOrAdd<Value>(
   map: Map<string, Value>,
   labels: readonly string[],
   create: (labels: readonly string[]) => Value,
 ): Value {
-  const name = labels.join(' ');
-  const found = map.get(name);
+  const found = map.get(labels.join(' '));
   if (found !== undefined) return found;
-  const others = labels.map(() => OTHERS);
-  if (map.size >= LIMITS.LABELS_MAX && name !== others.join(' '))
-    return getOrAdd(map, others, create);
-  const value = create(labels);
+  const kept = map.size < LIMITS.LABELS_MAX ? labels : labels.map(() => OTHERS);
+  const name = kept.join(' ');
+  const value = map.get(name) ?? create(kept);
   map.set(name, value);
   return value;
 }
@@ -45,7 +43,7 @@ export class Tally {
 
 interface Series {
   readonly labels: { method: string; route: string; status: string };
-  /** How many took at most each of LATENCY_SECONDS, and longer than the one before it; the last are above all. */
+  /** Counts requests up to each of LATENCY_SECONDS, but above the one before. The last bucket has no bound. */
   readonly buckets: number[];
   sum: number;
 }
@@ -61,7 +59,7 @@ export class Durations {
     series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
   }
 
-  /** The histogram as a registry of prom-client reads it. */
+  /** A histogram for a registry of prom-client. */
   toMetric(name: string, help: string): Metric {
     const get = async () => ({
       name,

@@ -1,4 +1,4 @@
-/** The first key: made at the start in staging; otherwise the start says how to make one. */
+/** The first key. In staging the first start makes it; otherwise the start says how to make a key. */
 
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress, parseAddress } from '../storage/address.ts';
@@ -7,7 +7,7 @@ import type { Announcement } from './announce.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { toReachableUrl } from './service.ts';
 
-/** What the start says of it. In staging the first start makes a key; in production no key is ever printed. */
+/** Resolves to what the start says about keys. In production no key is ever printed. */
 export async function ensureFirstKey(
   { environment, host, database }: ServeOptions,
   port: number,
@@ -27,7 +27,7 @@ export async function ensureFirstKey(
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
-  // Of several processes that start at once each has made one: ids are visible in their order, so the least is seen by all.
+  // Several processes that start at once each make a key. All of them see the key with the least id, and keep it.
   const [first = { id }] = await listKeys().catch(() => []);
   if (first.id !== id) {
     await store.keys.revoke(id, now);
@@ -40,7 +40,7 @@ export async function ensureFirstKey(
   };
 }
 
-/** What a shell must be given to run this program again. */
+/** How a shell runs this program again. */
 function describeCommand(): string {
   const [, path = ''] = process.argv;
   return path.endsWith('.ts') ? 'npm run -s petstore --' : quote(path);

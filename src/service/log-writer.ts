@@ -1,4 +1,4 @@
-/** Writes the lines of the log to a file descriptor in the background, many at a time. */
+/** Writes the lines of the log to a file descriptor, in the background and many at a time. */
 
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { LIMITS } from './limits.ts';
 
 const write = promisify(fs.write);
 
-/** A write begins at this many buffered UTF-16 units, or this long after the first of them. */
+/** A write begins when so many UTF-16 units are buffered, or so long after the first line. */
 const BUFFERED_UNITS = 32 * 1024;
 const BUFFERED_MS_MAX = 200;
 /** The pause before the next write to a pipe that is full. */
@@ -22,7 +22,7 @@ export class LogWriter {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
-  /** @param describe the line that tells how many lines were dropped before it. */
+  /** @param describe gives the line that says how many lines were dropped before it. */
   constructor(fd: number, describe: (dropped: number) => string) {
     this.#fd = fd;
     this.#describe = describe;
@@ -32,9 +32,9 @@ export class LogWriter {
     return this.#droppedBefore + this.#dropped;
   }
 
-  /** Buffers a line, which includes its line end. Lines are written in their order. */
+  /** Buffers a line, which ends with its line end. */
   write(line: string): void {
-    // Once one is dropped, so are those behind it, until the line that counts them has its place.
+    // After a dropped line all lines are dropped, until the line that counts them is written.
     if (this.#dropped > 0 || this.#buffer.length + line.length > LIMITS.LOG_UNITS_MAX) {
       this.#dropped += 1;
       return;
@@ -44,7 +44,7 @@ export class LogWriter {
     if (this.#buffer.length >= BUFFERED_UNITS && this.#writing === undefined) this.#send();
   }
 
-  /** Resolves once the buffer is written, or dropped because it cannot be. */
+  /** Resolves when the buffer is written, or dropped because its reader is gone. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -57,7 +57,7 @@ export class LogWriter {
     try {
       fs.writeSync(this.#fd, this.#take());
     } catch {
-      // The reader has closed its end.
+      // The reader is gone.
     }
   }
 
@@ -82,7 +82,7 @@ export class LogWriter {
       try {
         written += (await write(this.#fd, bytes, written)).bytesWritten;
       } catch (error) {
-        // The reader has closed its end, or the disk is full: the service goes on without its log.
+        // The reader is gone, or the disk is full: the service goes on without its log.
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
         await sleep(FULL_PIPE_MS);
       }

@@ -1,4 +1,4 @@
-/** The metrics of the service, with the naming of Prometheus: the kind of each, and how it is read. */
+/** The metrics of the service: the name, kind and help of each, and how it is read. */
 
 import type { StoreStatistics } from '../store.ts';
 import type { Counted, Durations, Tally } from './counts.ts';
@@ -17,7 +17,7 @@ export interface Sources {
   droppedLogLines(): number;
 }
 
-/** The sources, and what is counted of each request. */
+/** The sources, and what is counted for each request. */
 export interface Readings extends Sources {
   readonly keyRequests: Tally;
   readonly refusals: Tally;
@@ -30,7 +30,7 @@ type Read = (from: Readings) => number | Promise<number> | Iterable<Counted>;
 interface MetricHead {
   readonly help: string;
   readonly labels: readonly string[];
-  /** What several workers make of their values; by default the sum. */
+  /** How the values of several workers become one; by default by their sum. */
   readonly aggregator?: 'min' | 'max';
   readonly isOfPostgres?: boolean;
 }

@@ -1,4 +1,4 @@
-/** The log: JSON lines on standard error, readable text when that is a terminal. */
+/** The log: JSON lines on standard error, or readable text if standard error is a terminal. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
@@ -12,7 +12,7 @@ function isOn(lineLevel: LogLevel, logLevel: LogLevel): boolean {
   return logLevel !== 'silent' && LOG_LEVELS.indexOf(lineLevel) <= LOG_LEVELS.indexOf(logLevel);
 }
 
-/** A log of the lines of that level and above; `write` gets each with its line end. */
+/** A log of the lines of this level and above. `write` gets each line with its line end. */
 export function createLog(
   level: LogLevel,
   write: (line: string) => void,
@@ -38,11 +38,11 @@ export function createLog(
 
 export interface OpenLog {
   readonly log: Log;
-  /** Whether programs read it: its info lines are on, and are JSON. */
+  /** Whether programs read info lines of the log. */
   readonly hasJsonInfo: boolean;
-  /** The lines that were dropped so far, since nobody read them. */
+  /** The lines that were dropped so far, because nobody read them. */
   countDropped(): number;
-  /** Writes the last lines; resolves to false when they cannot be written in time. */
+  /** Writes the last lines. Resolves to false if they cannot be written in time. */
   close(): Promise<boolean>;
 }
 
@@ -66,7 +66,6 @@ export function openLog(level: LogLevel): OpenLog {
     if (isOpen) writer.write(line);
   };
   const close = () => {
-    // Later lines would be lost anyway.
     isOpen = false;
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };

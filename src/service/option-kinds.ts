@@ -1,21 +1,21 @@
-/** The kinds of options: how a value is named in the help, and how its text is parsed. */
+/** The kinds of options: the name of a value in the help, and the parser of its text. */
 
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { PetstoreError } from '../error.ts';
 import { parseAddress } from '../storage/address.ts';
 
-/** An option, whose flag and variable are made of its name. Its kind is all but its description and default. */
+/** An option. Its flag and its variable are made from its name. */
 export interface OptionRow {
   readonly description: string;
-  /** Without one the option may be absent. */
+  /** Without a default the option may be absent. */
   readonly default?: unknown;
-  /** The name of the value; in brackets when the flag may stand alone, which means `true`. */
+  /** The name of the value. In brackets if the flag may come without a value, which means `true`. */
   readonly value: string;
   readonly choices?: readonly string[];
-  /** @throws PetstoreError `bad_request`; the name of the option belongs in front of its message. */
+  /** @throws PetstoreError `bad_request`; its message begins with `must be`, without the name of the option. */
   readonly parse?: (text: string) => unknown;
-  /** Whether the value holds a password, which no message may repeat. */
+  /** Whether the value may hold a password, which no message may repeat. */
   readonly isSecret?: boolean;
 }
 

@@ -1,18 +1,23 @@
-/** The rate limit of each key, which this process counts for itself, also when it is one of several workers. */
+/** The rate limit of each key. Each process counts for itself, each of several workers too. */
 
 import type { RateLimiter } from '../http/hooks/rate-limit.ts';
 import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** A token bucket for each key: it fills at the rate, up to the burst, and each request takes a token. */
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** A token bucket for each key. It fills at the rate, up to the burst; each request takes a token. */
 export class TokenBuckets implements RateLimiter {
   readonly perSecond: number;
   readonly burst: number;
   readonly #now: () => number;
-  readonly #buckets = new Map<number, { tokens: number; at: number }>();
+  readonly #buckets = new Map<number, Bucket>();
   #forgetAt = LIMITS.BUCKETS_MIN;
 
-  /** @param now the time in milliseconds, by a clock that is never set back. */
+  /** @param now the time in milliseconds, by a clock that never goes back. */
   constructor(perSecond: number, burst: number, now: () => number) {
     this.perSecond = perSecond;
     this.burst = burst;
@@ -31,24 +36,27 @@ export class TokenBuckets implements RateLimiter {
       bucket = { tokens: this.burst, at: now };
       this.#buckets.set(keyId, bucket);
     }
-    const filled = bucket.tokens + ((now - bucket.at) * this.perSecond) / 1_000;
-    bucket.tokens = Math.min(this.burst, filled);
+    bucket.tokens = this.#countTokens(bucket, now);
     bucket.at = now;
     if (bucket.tokens < 1) return -1;
     bucket.tokens -= 1;
     return Math.floor(bucket.tokens);
   }
 
-  /** A full bucket is the same as a new one. The next search is when their number has doubled. */
+  /** A full bucket is like a new one. The next search comes when there are twice as many buckets. */
   #forgetFull(now: number): void {
-    for (const [keyId, { tokens, at }] of this.#buckets) {
-      if (tokens + ((now - at) * this.perSecond) / 1_000 >= this.burst) this.#buckets.delete(keyId);
+    for (const [keyId, bucket] of this.#buckets) {
+      if (this.#countTokens(bucket, now) === this.burst) this.#buckets.delete(keyId);
     }
     this.#forgetAt = Math.max(LIMITS.BUCKETS_MIN, 2 * this.#buckets.size);
   }
+
+  #countTokens({ tokens, at }: Bucket, now: number): number {
+    return Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
+  }
 }
 
-/** Undefined when requests are not limited. */
+/** Undefined if requests are not limited. */
 export function createRateLimiter(
   { rateLimit, rateLimitBurst = rateLimit }: Pick<ServeOptions, 'rateLimit' | 'rateLimitBurst'>,
   now = () => performance.now(),

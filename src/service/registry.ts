@@ -8,7 +8,7 @@ import { Durations, Tally } from './counts.ts';
 import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
 import { answerPrimary } from './worker-metrics.ts';
 
-/** Starts to count in this process. The primary of several workers asks each for its metrics. */
+/** Starts to count in this process. */
 export function createMetrics(sources: Sources) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -39,7 +39,7 @@ function register(registry: Registry, name: string, row: MetricRow, readings: Re
     async collect() {
       const values = await row.read(readings);
       const counted = typeof values === 'number' ? [{ labels: [], count: values }] : values;
-      // Nothing is awaited from here on: two scrapes at the same time would count twice.
+      // No await from here on: two scrapes at the same time would count twice.
       this.reset();
       for (const { labels, count } of counted) this.labels(...labels).inc(count);
     },
@@ -48,7 +48,7 @@ function register(registry: Registry, name: string, row: MetricRow, readings: Re
 
 function countRequest({ durations, keyRequests, refusals }: Readings, line: RequestLine): void {
   const { method = '', route = 'none', status, ms, keyId, refusal } = line;
-  // The parser refused the others before their time was taken.
+  // A request that the parser refused has no time.
   if (ms !== undefined) durations.observe(toLabel(method), route, status, ms / 1_000);
   if (keyId !== null) keyRequests.count(String(keyId));
   if (refusal === undefined) return;
@@ -57,7 +57,7 @@ function countRequest({ durations, keyRequests, refusals }: Readings, line: Requ
   refusals.count(code, isOfFew ? reason : '');
 }
 
-/** Node parses 35 methods: with a series for each, anyone could use up all labels. */
+/** Node parses 35 methods. With a series for each, any client could use up all labels. */
 function toLabel(method: string): string {
   return SERVED_METHODS.some((served) => served === method) ? method : 'other';
 }

@@ -1,4 +1,4 @@
-/** The options of `serve`: how each is described and parsed, and its value when it is not given. */
+/** The options of `serve`: the description, parser and default of each. */
 
 import { ENVIRONMENTS } from '../api-key.ts';
 import { LOG_LEVELS } from '../log.ts';
@@ -17,7 +17,7 @@ import {
   WORKERS,
 } from './option-kinds.ts';
 
-/** Larger stores are for `pets import`: these pets are added while the service does not listen yet. */
+/** Sample pets are added before the service listens. For more pets there is `pets import`. */
 const SEED_MAX = 10_000;
 
 /** In the order of the help. */

@@ -1,4 +1,4 @@
-/** Starts a service: opens its log and its store, listens, says so, and stops on a signal. */
+/** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
 import { PetstoreError } from '../error.ts';
@@ -18,10 +18,10 @@ import { stopOnSignal } from './signals.ts';
 import { VERSION } from './version.ts';
 import { Workers } from './workers.ts';
 
-/** Loads Fastify, which takes half of the time and memory of a start; the primary of several workers needs none. */
+/** Loads Fastify, which takes half of the time and memory of a start. The primary of workers does not need it. */
 const loadListener = () => import('./listener.ts');
 
-/** What a stop has to end, as far as the start has come. */
+/** What a stop ends: what the start has opened so far. */
 interface Running {
   readonly workers: Workers;
   store?: Store;
@@ -30,7 +30,7 @@ interface Running {
   isStopping: boolean;
 }
 
-/** Resolves once the service listens; it then runs until a signal stops it. */
+/** Resolves when the service listens. The service runs until a signal stops it. */
 export async function serve(options: ServeOptions): Promise<void> {
   const openedLog = openLog(options.logLevel);
   const running: Running = { workers: new Workers(openedLog.log), isStopping: false };
@@ -39,7 +39,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     stopped ??= stopAll(running);
     return stopped;
   };
-  // Before it starts: a process that ended here without its workers would leave them behind.
+  // Before the start: a signal during the start must also end the workers.
   stopOnSignal(async () => {
     running.isStopping = true;
     openedLog.log.info('stopping');
@@ -49,10 +49,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   try {
     await start(options, running, openedLog);
   } catch (error) {
-    // A signal's stop takes away what the start still needs, and a signal may come while a failed start is undone.
+    // The stop by a signal makes the start fail. A signal may also come while a failed start is undone.
     if (!running.isStopping) await stop();
     if (running.isStopping) return;
-    // The channel to the primary process would keep this worker alive.
+    // The channel to the primary would keep this worker alive.
     cluster.worker?.disconnect();
     throw error;
   }
@@ -73,7 +73,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const service = await listen(options, running.workers, store, openedLog);
   running.service = service;
   const { readMetrics } = service;
-  // Of several processes the primary has the admin listener.
+  // The primary has the admin listener for all workers.
   if (readMetrics && cluster.isPrimary) {
     const { startAdmin } = await loadListener();
     const isStopping = () => running.isStopping;
@@ -92,7 +92,7 @@ async function openServed(options: ServeOptions, log: Log): Promise<Store> {
     const message = 'sqlite::memory: is for one process: --workers must be 1';
     throw new PetstoreError('bad_request', message);
   }
-  // Of several workers the primary purges, which serves no request.
+  // The primary purges for all workers, because it serves no request.
   const clock = cluster.isWorker ? {} : { serviceClock: Date.now };
   return openOwnStore(options, { ...options, ...clock, warn: log.warn });
 }

@@ -1,9 +1,9 @@
-/** SIGTERM and SIGINT: the first one stops the service in order, a later one at once. */
+/** SIGTERM and SIGINT: the first signal stops the service in order, a later signal at once. */
 
-/** Signals within this time of the first count as the same: a Ctrl-C comes from the terminal, and again from runtime/node.cjs. */
+/** Signals within this time count as one: a Ctrl-C comes from the terminal, and again from runtime/node.cjs. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** @param stop stops the service; resolves to false when the process cannot exit by itself. */
+/** @param stop stops the service; resolves to false if the process cannot exit by itself. */
 export function stopOnSignal(stop: () => Promise<boolean>): void {
   let stoppingAt: number | undefined;
   const onSignal = async () => {
