@@ -25,7 +25,7 @@ export function limitConnections(
   if (cluster.isWorker) return room;
   log.warn(
     { openFiles, maxConnections },
-    `only ${room} connections: more open files are not allowed (ulimit -n, LimitNOFILE), or choose a smaller --max-connections`,
+    `the limit of open files leaves only ${room} connections: raise it (ulimit -n, LimitNOFILE), or choose a smaller --max-connections`,
   );
   return room;
 }

@@ -104,7 +104,7 @@ async function checkStore(store: Store, options: ServeOptions, log: Log): Promis
   }
   if (cluster.isPrimary && (await checkEnvironment(store, options))) {
     log.warn(
-      `the store has keys of both environments: petstore copy --environment ${options.environment} makes one without the others`,
+      `the store has keys of both environments: petstore copy --environment ${options.environment} makes a store without the other keys`,
     );
   }
 }

@@ -59,7 +59,7 @@ for (const kind of ['sqlite', 'postgresql']) {
     test(`the environment of a store on ${kind} › with keys of both › is warned about at each start, until a copy leaves some out`, async () => {
       await using place = await openPlace(kind, ENVIRONMENTS);
       const warning = (environment: Environment) =>
-        `the store has keys of both environments: petstore copy --environment ${environment} makes one without the others`;
+        `the store has keys of both environments: petstore copy --environment ${environment} makes a store without the other keys`;
       for (const environment of ENVIRONMENTS) {
         const args = ['--environment', environment, '--workers', '2'];
         await using service = await startService(args, place);
