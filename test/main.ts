@@ -18,109 +18,62 @@ const PGLITE_CONCURRENCY = 2;
 
 interface Suite {
   readonly files: readonly string[];
-  /** How many files run at the same time. */
-  readonly concurrency: number;
-  readonly testSecondsMax: number;
-  readonly runMinutesMax: number;
+  /** For each test. */
+  readonly secondsMax: number;
+  /** For the run. */
+  readonly minutesMax: number;
+  /** How many files run at the same time; by default one. */
+  readonly concurrency?: number;
   /** Whether one PostgreSQL server is started for all files. */
-  readonly hasServer: boolean;
+  readonly hasServer?: boolean;
 }
 
+const UNIT = [
+  'test/!(http-on-postgresql).test.ts',
+  'test/service/rate-limiter.test.ts',
+  'test/storage/{address,group-commit,page-cache}.test.ts',
+];
+
 const SUITES: Readonly<Record<string, Suite>> = {
+  // Some of its files wait.
   all: {
     files: ['test/**/*.test.ts'],
-    // Some of them wait.
+    secondsMax: 60,
+    minutesMax: 25,
     concurrency: 5,
-    testSecondsMax: 60,
-    runMinutesMax: 25,
     hasServer: true,
   },
-  unit: {
-    files: [
-      'test/!(http-on-postgresql).test.ts',
-      'test/service/rate-limiter.test.ts',
-      'test/storage/{address,group-commit,page-cache}.test.ts',
-    ],
-    concurrency: 3,
-    testSecondsMax: 10,
-    runMinutesMax: 1,
-    hasServer: false,
-  },
-  browser: {
-    files: ['test/browser/*.browser.ts'],
-    concurrency: 2,
-    testSecondsMax: 60,
-    runMinutesMax: 10,
-    hasServer: false,
-  },
+  unit: { files: UNIT, secondsMax: 10, minutesMax: 1, concurrency: 3 },
+  browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, minutesMax: 10, concurrency: 2 },
   outages: {
     files: ['test/outages/*.outage.ts'],
-    concurrency: 1,
-    testSecondsMax: 300,
-    runMinutesMax: 30,
+    secondsMax: 300,
+    minutesMax: 30,
     hasServer: true,
   },
-  abuse: {
-    files: ['test/abuse/*.abuse.ts'],
-    concurrency: 1,
-    testSecondsMax: 180,
-    runMinutesMax: 30,
-    hasServer: false,
-  },
+  abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180, minutesMax: 30 },
   monitoring: {
     files: ['test/monitoring/*.monitoring.ts'],
-    concurrency: 1,
-    testSecondsMax: 120,
-    runMinutesMax: 5,
+    secondsMax: 120,
+    minutesMax: 5,
     hasServer: true,
   },
   pooler: {
     files: ['test/pooler/*.pooler.ts'],
+    secondsMax: 60,
+    minutesMax: 25,
     concurrency: 2,
-    testSecondsMax: 60,
-    runMinutesMax: 25,
     hasServer: true,
   },
-  litestream: {
-    files: ['test/litestream/*.litestream.ts'],
-    concurrency: 1,
-    testSecondsMax: 180,
-    runMinutesMax: 30,
-    hasServer: false,
-  },
-  recipes: {
-    files: ['test/recipes/*.recipe.ts'],
-    concurrency: 1,
-    testSecondsMax: 120,
-    runMinutesMax: 5,
-    hasServer: false,
-  },
-  runtimes: {
-    files: ['test/client/*.runtime.ts'],
-    concurrency: 1,
-    testSecondsMax: 120,
-    runMinutesMax: 15,
-    hasServer: false,
-  },
-  fuzz: {
-    files: ['test/fuzz/*.fuzz.ts'],
-    concurrency: 1,
-    testSecondsMax: 3_600,
-    runMinutesMax: 65,
-    hasServer: false,
-  },
-  soak: {
-    files: ['test/fuzz/*.soak.ts'],
-    concurrency: 1,
-    testSecondsMax: 7_200,
-    runMinutesMax: 125,
-    hasServer: false,
-  },
+  litestream: { files: ['test/litestream/*.litestream.ts'], secondsMax: 180, minutesMax: 30 },
+  recipes: { files: ['test/recipes/*.recipe.ts'], secondsMax: 120, minutesMax: 5 },
+  runtimes: { files: ['test/client/*.runtime.ts'], secondsMax: 120, minutesMax: 15 },
+  fuzz: { files: ['test/fuzz/*.fuzz.ts'], secondsMax: 3_600, minutesMax: 65 },
+  soak: { files: ['test/fuzz/*.soak.ts'], secondsMax: 7_200, minutesMax: 125 },
   crash: {
     files: ['test/durability/*.durability.ts'],
-    concurrency: 1,
-    testSecondsMax: 600,
-    runMinutesMax: 30,
+    secondsMax: 600,
+    minutesMax: 30,
     hasServer: true,
   },
 };
@@ -135,13 +88,16 @@ if (suite === undefined) {
 process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
-async function run(suite: Suite, files: readonly string[]): Promise<number> {
+async function run(
+  { secondsMax, minutesMax, concurrency = 1, hasServer = false }: Suite,
+  files: readonly string[],
+): Promise<number> {
   const args = [
     '--test',
-    ...(suite.hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
+    ...(hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
-    `--test-concurrency=${findPostgresBin() ? suite.concurrency : PGLITE_CONCURRENCY}`,
-    `--test-timeout=${suite.testSecondsMax * 1_000}`,
+    `--test-concurrency=${findPostgresBin() ? concurrency : PGLITE_CONCURRENCY}`,
+    `--test-timeout=${secondsMax * 1_000}`,
     ...files,
   ];
   // A process group of its own, which all that it starts belongs to, and which is ended as one.
@@ -156,11 +112,9 @@ async function run(suite: Suite, files: readonly string[]): Promise<number> {
     }
   };
   const timer = setTimeout(() => {
-    process.stderr.write(
-      `The run took longer than ${suite.runMinutesMax} minutes and was ended.\n`,
-    );
+    process.stderr.write(`The run took longer than ${minutesMax} minutes and was ended.\n`);
     endAll('SIGKILL');
-  }, suite.runMinutesMax * 60_000);
+  }, minutesMax * 60_000);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => endAll(signal));
   }

@@ -84,8 +84,8 @@ function checkPage(page: Page, all: readonly Known[]): string[] {
   violations.push(...checkAscent([after, ...shown], what));
   const last = shown.at(-1) ?? after;
   const seen = new Set(shown);
-  for (let at = toIndexAfter(all, after); at < all.length; at += 1) {
-    const pet = all[at] as Known;
+  for (const pet of all) {
+    if (pet.id <= after) continue;
     if (pet.id > last && hasNext) break;
     if (seen.has(pet.id)) {
       if (status !== undefined && pet.status !== status) {
@@ -139,18 +139,6 @@ function checkOrder(all: readonly Known[]): string[] {
     }
   }
   return violations;
-}
-
-/** The index of the first pet with a greater id. */
-function toIndexAfter(all: readonly Known[], id: number): number {
-  let low = 0;
-  let high = all.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((all[middle] as Known).id > id) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 function describe({ id, name }: StoredPet): string {

@@ -94,7 +94,7 @@ const ANY = [200, 201, 204, 400, 401, 404, 405, 413, 415, 422, 431];
 export function createConversation(dice: Dice, key: string, name: string): Conversation {
   const isBroken = !dice.onceIn(3);
   const length = isBroken ? dice.below(4) : 1 + dice.below(PIPELINED_MAX);
-  const requests = Array.from({ length }, (_, at) => createFramed(dice, key, `${name}.${at}`));
+  const requests = Array.from({ length }, (_, at) => dice.pick(KINDS)(dice, key, `${name}.${at}`));
   const bytes = Buffer.concat(requests.map((request) => request.bytes));
   return { parts: split(dice, isBroken ? mutate(dice, bytes) : bytes), requests, isBroken };
 }
@@ -130,10 +130,6 @@ const KINDS: readonly Create[] = [
     return frame(dice.pick(METHODS), path, { id, key, ...(body && { body }) }, ANY);
   },
 ];
-
-function createFramed(dice: Dice, key: string, id: string): Framed {
-  return dice.pick(KINDS)(dice, key, id);
-}
 
 function createPost(dice: Dice, key: string, id: string): Framed {
   const body = createBody(dice);

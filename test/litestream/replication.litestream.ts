@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listAll } from '../outages/petstore.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { createFolder } from '../support/temporary-folder.ts';
@@ -37,14 +38,14 @@ const start = (cwd: string, file: string) =>
   startService(['--log-level', 'silent', '--database', `sqlite:${file}`], { cwd });
 
 /** Starts clients that add pets until the service is gone or they are stopped. */
-function startCreates({ port }: RunningService, authorization: string) {
+function startCreates({ port }: RunningService, key: string) {
   const created = new Map<number, Created>();
   let isStopping = false;
   const clients = Array.from({ length: CLIENTS }, async (_, client) => {
     for (let count = 0; !isStopping; count += 1) {
       const name = `${client}/${count}/${performance.now()}`;
       const answer = await send(port, {
-        ...{ method: 'POST', path: '/v1/pets', headers: { authorization } },
+        ...{ method: 'POST', path: '/v1/pets', headers: { authorization: `Bearer ${key}` } },
         body: JSON.stringify({ name, categoryId: 1 }),
       }).catch(() => undefined);
       if (answer === undefined) return;
@@ -64,20 +65,9 @@ function startCreates({ port }: RunningService, authorization: string) {
   };
 }
 
-/** The names of all pets by id, as a client of the service reads them. */
-async function listNames(service: RunningService, authorization: string) {
-  const names = new Map<number, string>();
-  for (let path: string | undefined = '/v1/pets?limit=100'; path !== undefined; ) {
-    const { status, headers, body } = await send(service.port, {
-      path,
-      headers: { authorization },
-    });
-    assert.equal(status, 200, body);
-    for (const { id, name } of JSON.parse(body)) names.set(id, name);
-    path = /^<(.+)>; rel="next"$/.exec(headers.link ?? '')?.[1];
-  }
-  return names;
-}
+/** The names of all pets by id, from the service. */
+const listNames = async (service: RunningService, key: string) =>
+  new Map(await listAll(service, key));
 
 /** Those that the store has not, or has otherwise. */
 function findLost(created: ReadonlyMap<number, Created>, names: ReadonlyMap<number, string>) {
@@ -89,13 +79,13 @@ for (const how of ['killed', 'stopped'] as const) {
     await using folder = await createFolder();
     const cwd = folder.path;
     const steps = await readSteps(cwd, bin);
-    let authorization = '';
+    let key = '';
     for (let round = 1; round <= ROUNDS; round += 1) {
       await using service = await start(cwd, 'petstore.db');
-      if (round === 1) authorization = `Bearer ${service.key}`;
-      const earlier = await listNames(service, authorization);
+      if (round === 1) key = service.key;
+      const earlier = await listNames(service, key);
       await using litestream = await steps.replicate();
-      const { created, stop } = startCreates(service, authorization);
+      const { created, stop } = startCreates(service, key);
       await sleep(CREATES_MS);
       if (how === 'stopped') await stop();
       const endedAt = performance.now();
@@ -108,10 +98,10 @@ for (const how of ['killed', 'stopped'] as const) {
       await steps.restore();
       {
         await using original = await start(cwd, 'lost/petstore.db');
-        assert.deepEqual(findLost(created, await listNames(original, authorization)), []);
+        assert.deepEqual(findLost(created, await listNames(original, key)), []);
       }
       await using restored = await start(cwd, 'petstore.db');
-      const names = await listNames(restored, authorization);
+      const names = await listNames(restored, key);
       const lost = findLost(created, names);
       const oldest = Math.max(0, ...lost.map(({ acknowledgedAt }) => endedAt - acknowledgedAt));
       t.diagnostic(

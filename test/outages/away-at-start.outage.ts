@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { Cluster } from '../support/postgres-cluster.ts';
+import { type Cluster, queryOnce } from '../support/postgres-cluster.ts';
 import {
   assertRefused,
   type RunningProgram,
@@ -25,6 +25,7 @@ let address: string;
 
 before(async () => {
   cluster = await petstore.startDatabase();
+  await queryOnce(cluster.url(), 'create role rex login');
   address = petstore.toAddress([petstore.toHost(cluster)]);
 });
 
@@ -78,6 +79,12 @@ for (const [what, from, to, line] of [
   ['no password', `:${petstore.PASSWORD}`, '', 'asks for a password: the address has none'],
   ['a role that is not known', '//petstore', '//tom', 'refuses this user'],
   ['a database that is not there', /$/, 's', 'is not there: make it with createdb'],
+  [
+    'a role that may not make tables',
+    /\/petstore:.*@(.*)\/petstore$/,
+    '/rex@$1/postgres',
+    'does not let this user do what is needed: see the rights in docs/postgresql.md',
+  ],
   ['a server without TLS', /$/, '?sslmode=require', 'does not offer TLS, which sslmode requires'],
 ] as const) {
   test(`start › ${what} › is not waited for, and ends with 1 and one line`, async () => {

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { listChildren } from '../support/children.ts';
+import { holdInSession } from '../support/empty-database.ts';
 import { type Cluster, queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
 import { endure, type Outage, type OutageCase } from './endure.ts';
 import { ALL_REFUSED, type Expected } from './load.ts';
@@ -90,10 +91,8 @@ async function fillConnections() {
 /** Another session holds the lock that this statement takes. */
 function lockWith(statement: string): Outage {
   return async () => {
-    const other = new pg.Client({ connectionString: cluster.url('petstore') });
-    await other.connect();
-    await other.query(`begin; ${statement}`);
-    return () => other.end();
+    const other = await holdInSession({ address: cluster.url('petstore') }, statement);
+    return () => other.end('rollback');
   };
 }
 

@@ -122,53 +122,6 @@ async function isOpen(port: number): Promise<boolean> {
   }
 }
 
-export interface PetJson {
-  readonly id: number;
-  readonly name: string;
-}
-
-/** Each request on a connection of its own: nginx may close one that is idle just when it is used again. */
-export class PetClient {
-  readonly #url: string;
-  readonly #headers: Readonly<Record<string, string>>;
-
-  constructor(url: string, key: string) {
-    this.#url = url;
-    this.#headers = {
-      authorization: `Bearer ${key}`,
-      connection: 'close',
-      'content-type': 'application/json',
-    };
-  }
-
-  get(path: string): Promise<Response> {
-    return fetch(this.#url + path, { headers: this.#headers });
-  }
-
-  post(body: string): Promise<Response> {
-    return fetch(`${this.#url}/v1/pets`, { method: 'POST', headers: this.#headers, body });
-  }
-
-  async add(name: string): Promise<PetJson> {
-    const answer = await this.post(JSON.stringify({ name, categoryId: 1 }));
-    assert.equal(answer.status, 201);
-    return (await answer.json()) as PetJson;
-  }
-
-  /** All pets, by the pages that the service serves. */
-  async list(): Promise<PetJson[]> {
-    const pets: PetJson[] = [];
-    let path: string | undefined = '/v1/pets?limit=100';
-    while (path !== undefined) {
-      const answer = await this.get(path);
-      assert.equal(answer.status, 200);
-      pets.push(...((await answer.json()) as PetJson[]));
-      path = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
-    }
-    return pets;
-  }
-}
-
 /** Asserts an error that nginx itself answers. */
 export function assertOwnError(
   { status, headers, body }: Answer,

@@ -15,6 +15,8 @@ export type Outage = () => Promise<() => Promise<unknown>>;
 
 export interface OutageCase {
   readonly name: string;
+  /** Clients of each operation, on each replica. */
+  readonly clients?: number;
   readonly outage: Outage;
   /** How long it lasts; 0 for one that ends as soon as it has begun. */
   readonly awayMs?: number;
@@ -30,13 +32,14 @@ export async function endure(
   replicas: Replicas,
   {
     name,
+    clients = 1,
     outage,
     awayMs = AWAY_MS,
     expected = ALL_REFUSED,
     expectedOfSecond = expected,
   }: OutageCase,
 ): Promise<void> {
-  const load = startLoad(replicas, { prefix: name });
+  const load = startLoad(replicas, name, clients);
   let end: (() => Promise<unknown>) | undefined;
   try {
     await sleep(BEFORE_MS);

@@ -2,12 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { queryOnce } from '../support/postgres-cluster.ts';
-import { startLoad } from './load.ts';
+import { endure } from './endure.ts';
 import * as petstore from './petstore.ts';
-
-const DEAD_MS = 1_000;
 
 test('failover › a standby becomes the primary › replicas find it and no create is lost', async (t) => {
   await using primary = await petstore.startDatabase();
@@ -22,23 +19,9 @@ test('failover › a standby becomes the primary › replicas find it and no cre
   ]);
   const { rows } = await queryOnce(primary.url(), 'select sync_state from pg_stat_replication');
   assert.deepEqual(rows, [{ sync_state: 'sync' }]);
-
-  const load = startLoad(replicas, { prefix: 'failover', clients: 3 });
-  try {
-    await sleep(DEAD_MS);
+  const outage = async () => {
     await primary.stop('SIGKILL');
-    await sleep(DEAD_MS);
-    const promotedAt = performance.now();
-    await standby.promote();
-    const returnMs = await load.waitForReturn(promotedAt);
-    await load.stop();
-    const unanswered = await petstore.assertKept(replicas);
-    t.diagnostic(
-      `${replicas.created.size} creates acknowledged and kept, ${unanswered} kept without a 201, slowest answer ${load.slowestMs} ms, back ${returnMs} ms after the order to promote`,
-    );
-    assert.deepEqual(load.violations, []);
-    petstore.assertAliveAndSecret(replicas);
-  } finally {
-    await load.stop();
-  }
+    return () => standby.promote();
+  };
+  await endure(t, replicas, { name: 'failover', outage, clients: 3 });
 });

@@ -6,7 +6,8 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { send } from '../support/request.ts';
 import { exchange, getFreePort, listen, parseAnswer } from '../support/socket.ts';
-import { assertOwnError, PetClient, RATE, startBalancer } from './balancer.ts';
+import { assertOwnError, RATE, startBalancer } from './balancer.ts';
+import * as petstore from './petstore.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** Of nginx.conf, for each address: requests at once, and connections with a request. */
@@ -32,10 +33,9 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     const one = await listenInVain();
     const two = await listenInVain();
     await using balancer = await startBalancer([one.port, two.port]);
-    const client = new PetClient(balancer.url, 'x');
-    assert.equal((await client.post('{}')).status, 503);
+    assert.equal((await petstore.post(balancer, 'x', '{}')).status, 503);
     assert.equal(one.count() + two.count(), 1);
-    assert.equal((await client.get('/v1/pets')).status, 503);
+    assert.equal((await petstore.get(balancer, 'x', '/v1/pets')).status, 503);
     assert.equal(one.count() + two.count(), 3);
     one.close();
     two.close();

@@ -13,13 +13,8 @@ import { type RunningService, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { exchange, getFreePort, openConnection, parseAnswer } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import {
-  assertOwnError,
-  type Balancer,
-  PetClient,
-  type PetJson,
-  startBalancer,
-} from './balancer.ts';
+import { assertOwnError, type Balancer, startBalancer } from './balancer.ts';
+import * as petstore from './petstore.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
 /** The longest delay of a log line. */
@@ -39,8 +34,8 @@ describe('load balancer', () => {
   const cwd = createProcessFolder();
   let cluster: Cluster | undefined;
   const replicas: RunningService[] = [];
-  let balancer: Balancer | undefined;
-  let client: PetClient;
+  let balancer: Balancer;
+  let key: string;
   let env: { PETSTORE_DATABASE: string };
 
   before(async () => {
@@ -53,7 +48,7 @@ describe('load balancer', () => {
     replicas.push(await startService(args, { cwd, env }), await startService(args, { cwd, env }));
     const [one, two] = replicas as [RunningService, RunningService];
     balancer = await startBalancer([one.port, two.port]);
-    client = new PetClient(balancer.url, one.key);
+    key = one.key;
   });
   after(async () => {
     await balancer?.[Symbol.asyncDispose]();
@@ -64,16 +59,19 @@ describe('load balancer', () => {
   test('load balancer › creates, lists and gets › reach both replicas, which are as one', async () => {
     const ids = new Set<number>();
     for (let count = 0; count < 20; count += 1) {
-      const pet = await client.add(`one by one ${count}`);
+      const name = `one by one ${count}`;
+      const id = await petstore.create(balancer, key, name);
       // Each of the three mostly reaches the other replica than the one before it.
-      assert.deepEqual((await client.list()).at(-1), pet);
-      assert.deepEqual(await (await client.get(`/v1/pets/${pet.id}`)).json(), pet);
-      ids.add(pet.id);
+      assert.deepEqual((await petstore.listAll(balancer, key)).at(-1), [id, name]);
+      const answer = await petstore.get(balancer, key, `/v1/pets/${id}`);
+      assert.deepEqual(await answer.json(), { id, name, categoryId: 1 });
+      ids.add(id);
     }
     const names = Array.from({ length: 60 }, (_, count) => `at once ${count}`);
-    for (const { id } of await Promise.all(names.map((name) => client.add(name)))) ids.add(id);
+    const creates = names.map((name) => petstore.create(balancer, key, name));
+    for (const id of await Promise.all(creates)) ids.add(id);
     assert.equal(ids.size, 80);
-    const listed = (await client.list()).map(({ id }) => id);
+    const listed = (await petstore.listAll(balancer, key)).map(([id]) => id);
     assert.deepEqual(
       listed,
       [...ids].sort((a, b) => a - b),
@@ -86,7 +84,7 @@ describe('load balancer', () => {
   });
 
   test('load balancer › a client that names another address › is logged with its own', async () => {
-    const options = { port: balancer?.port, path: '/nothing', localAddress: '127.0.0.2' };
+    const options = { port: balancer.port, path: '/nothing', localAddress: '127.0.0.2' };
     const sent = request({ ...options, headers: { 'x-forwarded-for': '198.51.100.9' } }).end();
     const [response] = await once(sent, 'response');
     assert.equal(response.resume().statusCode, 404);
@@ -97,7 +95,7 @@ describe('load balancer', () => {
   });
 
   test('load balancer › an address with 1,100 connections that send a byte each › keeps no other client out', async () => {
-    const port = balancer?.port ?? 0;
+    const { port } = balancer;
     using opened = new DisposableStack();
     for (let count = 0; count < ATTACKERS; count += 1) {
       const { socket } = opened.use(openConnection(port));
@@ -105,7 +103,7 @@ describe('load balancer', () => {
       await once(socket, 'connect');
       await new Promise((resolve) => socket.write('G', resolve));
     }
-    const headers = { authorization: `Bearer ${replicas[0]?.key}`, connection: 'close' };
+    const headers = { authorization: `Bearer ${key}`, connection: 'close' };
     const request = { path: '/v1/pets?limit=1', localAddress: '127.0.0.2', headers };
     for (let count = 0; count < 100; count += 1) {
       assert.equal((await send(port, request)).status, 200);
@@ -118,7 +116,7 @@ describe('load balancer', () => {
     await using balancer = await startBalancer(ports, { tlsPort });
     const ca = await readFile(join(balancer.folder, 'tls.crt'));
     const ask = async (path: string, options = {}): Promise<IncomingMessage> => {
-      const headers = { authorization: `Bearer ${replicas[0]?.key}`, connection: 'close' };
+      const headers = { authorization: `Bearer ${key}`, connection: 'close' };
       const place = { host: '127.0.0.1', port: tlsPort, path, headers };
       const sent = requestByTls({ ...place, ca, servername: 'petstore.test', ...options }).end();
       const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -145,11 +143,15 @@ describe('load balancer', () => {
 
   test('load balancer › a body of 64 KiB › passes', async () => {
     const body = '{"name":"Rex","categoryId":1}'.padEnd(BODY_BYTES_MAX);
-    assert.equal((await client.post(body)).status, 201);
+    assert.equal((await petstore.post(balancer, key, body)).status, 201);
   });
 
   /** The result of clients that add and list pets while a replica is stopped. */
-  async function loadWhile(t: TestContext, go: () => Promise<void>): Promise<string[]> {
+  async function loadWhile(
+    t: TestContext,
+    balancer: Balancer,
+    go: () => Promise<void>,
+  ): Promise<string[]> {
     const added = new Map<number, string>();
     const unsure: string[] = [];
     let reads = 0;
@@ -157,8 +159,9 @@ describe('load balancer', () => {
     const create = async (prefix: string) => {
       for (let count = 0; !isOver; count += 1) {
         const name = `${prefix} ${count}`;
-        const answer = await client.post(JSON.stringify({ name, categoryId: 1 }));
-        const body = (await answer.json()) as PetJson & { code?: string };
+        const sent = JSON.stringify({ name, categoryId: 1 });
+        const answer = await petstore.post(balancer, key, sent);
+        const body = (await answer.json()) as { id: number; code?: string };
         if (answer.status === 201) {
           assert.ok(!added.has(body.id));
           added.set(body.id, name);
@@ -170,7 +173,8 @@ describe('load balancer', () => {
     };
     const read = async () => {
       for (; !isOver; reads += 1) {
-        assert.equal((await client.get('/v1/pets?limit=1')).status, 200);
+        const answer = await petstore.get(balancer, key, '/v1/pets?limit=1');
+        assert.equal(answer.status, 200);
       }
     };
     const clients = Array.from({ length: CLIENTS }, (_, at) => [create(`${t.name} ${at}`), read()]);
@@ -179,10 +183,9 @@ describe('load balancer', () => {
     await setTimeout(500);
     isOver = true;
     await Promise.all(clients.flat());
-    const kept = await client.list();
-    const names = new Map(kept.map(({ id, name }) => [id, name]));
+    const names = new Map(await petstore.listAll(balancer, key));
     for (const [id, name] of added) assert.equal(names.get(id), name);
-    const ours = kept.map(({ name }) => name).filter((name) => name.startsWith(t.name));
+    const ours = [...names.values()].filter((name) => name.startsWith(t.name));
     assert.equal(new Set(ours).size, ours.length, 'a pet is there twice');
     t.diagnostic(`${added.size} creates, ${unsure.length} of them unsure, ${reads} lists`);
     return unsure;
@@ -197,8 +200,7 @@ describe('load balancer', () => {
     const replica = await startService([], { cwd, env });
     replicas.push(replica);
     await using balancer = await startBalancer([replicas[0]?.port ?? 0, replica.port]);
-    client = new PetClient(balancer.url, replicas[0]?.key ?? '');
-    const unsure = await loadWhile(t, async () => {
+    const unsure = await loadWhile(t, balancer, async () => {
       await balancer.takeOut(replica.port);
       await stop(replica);
     });
@@ -206,8 +208,7 @@ describe('load balancer', () => {
   });
 
   test('load balancer › a replica is stopped under load › no more fails than was on its way', async (t: TestContext) => {
-    client = new PetClient(balancer?.url ?? '', replicas[0]?.key ?? '');
-    const unsure = await loadWhile(t, () => stop(replicas[1]));
+    const unsure = await loadWhile(t, balancer, () => stop(replicas[1]));
     assert.ok(unsure.length <= CLIENTS, `${unsure.length} creates were refused`);
   });
 });

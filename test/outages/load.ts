@@ -33,18 +33,8 @@ export const ALL_REFUSED: Expected = {
   ready: 'refused',
 };
 
-export interface LoadOptions {
-  /** The beginning of each pet's name. */
-  readonly prefix: string;
-  /** Clients of each operation, on each replica. */
-  readonly clients?: number;
-}
-
-/** Starts one client or more for each operation on each replica. */
-export function startLoad(
-  { services, key, created }: Replicas,
-  { prefix, clients = 1 }: LoadOptions,
-) {
+/** Starts so many clients for each operation on each replica; the names of their pets begin with the prefix. */
+export function startLoad({ services, key, created }: Replicas, prefix: string, clients: number) {
   const answers: RecordedAnswer[] = [];
   const violations: string[] = [];
   const ids = [...created.keys()];
@@ -180,8 +170,6 @@ export function startLoad(
     },
   };
 }
-
-export type RunningLoad = ReturnType<typeof startLoad>;
 
 /** What is wrong with a 503. */
 function findWrong(answer: Response, text: string): string | undefined {

@@ -27,50 +27,28 @@ after(async () => {
   network?.[Symbol.dispose]();
 });
 
-const mend = async () => network.mend();
-
-test('network › all packets are lost for a while › requests get 503 in time, and it is over soon', (t) =>
-  endure(t, replicas, {
-    name: 'all lost',
-    async outage() {
-      network.cut('all');
-      return mend;
-    },
-  }));
-
-test('network › the answers are lost › no create that was done is acknowledged or done again', (t) =>
-  endure(t, replicas, {
-    name: 'answers lost',
-    async outage() {
-      network.cut('answers');
-      return mend;
-    },
-  }));
-
-test('network › the connections stay dead › others take their place', (t) =>
-  endure(t, replicas, {
-    name: 'dead connections',
-    async outage() {
-      network.cut('all');
-      return async () => {
-        network.move();
-        network.mend();
-      };
-    },
-  }));
-
-test('network › the service has no network › requests get 503 in time, and it is over soon', (t) =>
-  endure(t, replicas, {
-    name: 'no network',
-    async outage() {
-      network.unplug();
-      return async () => network.plug();
-    },
-  }));
+for (const [what, expected, begin, end = () => undefined] of [
+  ['all packets are lost for a while', 'are 503 in time', () => network.cut('all')],
+  ['the answers are lost', 'add no pet twice', () => network.cut('answers')],
+  ['the connections stay dead', 'get others', () => network.cut('all'), () => network.move()],
+  ['the service has no network', 'are 503 in time', () => network.unplug(), () => network.plug()],
+] as const) {
+  test(`network › ${what} › requests ${expected}, and it is over soon`, (t) =>
+    endure(t, replicas, {
+      name: what,
+      async outage() {
+        begin();
+        return async () => {
+          end();
+          network.mend();
+        };
+      },
+    }));
+}
 
 test('network › the connections die while nobody asks › a lone client is answered in time', async (t) => {
   // So that the pool is full.
-  const load = startLoad(replicas, { prefix: 'before the silence', clients: 4 });
+  const load = startLoad(replicas, 'before the silence', 4);
   await sleep(1_000);
   await load.stop();
   network.move();
@@ -91,7 +69,7 @@ test('network › the service is told to stop while all packets are lost › it 
   const {
     services: [service],
   } = replicas;
-  const load = startLoad(replicas, { prefix: 'before the stop', clients: 4 });
+  const load = startLoad(replicas, 'before the stop', 4);
   await sleep(1_000);
   await load.stop();
   network.cut('all');

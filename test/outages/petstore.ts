@@ -52,25 +52,19 @@ export async function startReplicas(
   args: readonly string[] = [],
   options: Partial<RunOptions> = {},
 ): Promise<Replicas & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack();
   const services: RunningService[] = [];
-  const dispose = async () => {
-    for (const service of services) await service[Symbol.asyncDispose]();
-  };
-  try {
-    for (const address of addresses) services.push(await startReplica(address, args, options));
-    const [first, ...others] = services;
-    assert.ok(first !== undefined);
-    const created = new Map([[await create(first, first.key, 'first'), 'first']]);
-    return {
-      services: [first, ...others],
-      key: first.key,
-      created,
-      [Symbol.asyncDispose]: dispose,
-    };
-  } catch (error) {
-    await dispose();
-    throw error;
+  for (const address of addresses) {
+    services.push(stack.use(await startReplica(address, args, options)));
   }
+  const [first, ...others] = services;
+  assert.ok(first !== undefined);
+  const created = new Map([[await create(first, first.key, 'first'), 'first']]);
+  const started = stack.move();
+  return {
+    ...{ services: [first, ...others], key: first.key, created },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
 }
 
 export function startReplica(
@@ -81,12 +75,24 @@ export function startReplica(
   return startService(args, { cwd: tmpdir(), ...options, env: { PETSTORE_DATABASE: address } });
 }
 
-export async function create({ url }: RunningService, key: string, name: string): Promise<number> {
-  const answer = await fetch(`${url}/v1/pets`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name, categoryId: 1 }),
-  });
+/** For a connection of its own: nginx may close an idle one just when it is used again. */
+const toHeaders = (key: string) => ({ authorization: `Bearer ${key}`, connection: 'close' });
+
+/** Where a service is, or the load balancer before it. */
+interface Target {
+  readonly url: string;
+}
+
+export const get = ({ url }: Target, key: string, path: string): Promise<Response> =>
+  fetch(url + path, { headers: toHeaders(key) });
+
+export function post({ url }: Target, key: string, body: string): Promise<Response> {
+  const headers = { ...toHeaders(key), 'content-type': 'application/json' };
+  return fetch(`${url}/v1/pets`, { method: 'POST', headers, body });
+}
+
+export async function create(service: Target, key: string, name: string): Promise<number> {
+  const answer = await post(service, key, JSON.stringify({ name, categoryId: 1 }));
   const text = await answer.text();
   assert.equal(answer.status, 201, text);
   return JSON.parse(text).id;
@@ -98,8 +104,8 @@ export interface ListPage {
   readonly next: string | undefined;
 }
 
-export async function readPage({ url }: RunningService, key: string, path: string) {
-  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+export async function readPage(service: Target, key: string, path: string) {
+  const answer = await get(service, key, path);
   const text = await answer.text();
   assert.equal(answer.status, 200, text);
   const next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
@@ -107,10 +113,7 @@ export async function readPage({ url }: RunningService, key: string, path: strin
 }
 
 /** All pets, by the pages that the service serves. */
-export async function listAll(
-  service: RunningService,
-  key: string,
-): Promise<[id: number, name: string][]> {
+export async function listAll(service: Target, key: string): Promise<[id: number, name: string][]> {
   const rows: [number, string][] = [];
   let path: string | undefined = '/v1/pets?limit=100';
   while (path !== undefined) {

@@ -39,7 +39,7 @@ async function startAll(t: TestContext): Promise<void> {
     const [key = ''] = keys;
     const created = new Map([[await petstore.create(first, key, 'first'), 'first']]);
     const replicas = { services: [first, ...others] as const, key, created };
-    const load = startLoad(replicas, { prefix: 'ten' });
+    const load = startLoad(replicas, 'ten', 1);
     // Ten cold processes that connect at once may refuse requests at first.
     await load.waitForReturn(performance.now());
     await load.stop();

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
 import { startTestApp } from '../support/app.ts';
 import { disposable } from '../support/disposable.ts';
+import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
@@ -66,7 +66,7 @@ test('pgbouncer=true › an import while another client takes sessions › adds 
   async function* listPets() {
     for (let count = 0; count < 1_500; count += 1) yield REX;
     // The first 1,000 are staged: between two transactions this one would get their session.
-    stack.use(disposable(await hold(pooled, 'select 1')));
+    stack.use(await holdInSession({ address: pooled }, 'select 1'));
     for (let count = 0; count < 1_500; count += 1) yield REX;
   }
   assert.equal((await store.pets.addAll(listPets())).count, 3_000);
@@ -75,7 +75,10 @@ test('pgbouncer=true › an import while another client takes sessions › adds 
 test('pgbouncer=true › pets that another session locks › are unavailable, and nothing goes on in the server', async (t) => {
   const { direct, pooled } = await createPlace(t);
   await using store = await open(`${pooled}?pgbouncer=true`);
-  await using other = disposable(await hold(direct, 'lock table pets in access exclusive mode'));
+  await using other = await holdInSession(
+    { address: direct },
+    'lock table pets in access exclusive mode',
+  );
   await Promise.all([
     assert.rejects(store.pets.add(REX), UNAVAILABLE),
     assert.rejects(store.pets.find(1n), UNAVAILABLE),
@@ -83,7 +86,7 @@ test('pgbouncer=true › pets that another session locks › are unavailable, an
   const active = `select 1 from pg_stat_activity where datname = current_database()
     and state = 'active' and pid <> pg_backend_pid()`;
   await until(async () => (await queryOnce(direct, active)).rows.length === 0);
-  await other.close();
+  await other.end('commit');
   assert.equal((await store.pets.add(REX)).name, 'Rex');
 });
 
@@ -102,12 +105,12 @@ test('pgbouncer=true › a database whose default is serializable › takes a cr
       $$ begin perform nextval('tries'); return null; end $$;
     create trigger count before update on counters execute function count_try()`,
   );
-  await using other = disposable(await hold(direct, 'update counters set value = 7'));
+  await using other = await holdInSession({ address: direct }, 'update counters set value = 7');
   const adding = store.pets.add(REX);
   const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock'
     and datname = current_database()`;
   await until(async () => (await queryOnce(direct, waiting)).rows.length === 1);
-  await other.close();
+  await other.end('commit');
   assert.equal((await adding).id, 8n);
   const { rows } = await queryOnce(direct, 'select last_value::int as tries from tries');
   assert.deepEqual(rows, [{ tries: 2 }]);
@@ -138,10 +141,10 @@ test('a pooler that the address does not tell of › session mode without a seco
     ...IGNORE,
     ...{ pool_mode: 'session', default_pool_size: '2', query_wait_timeout: '2' },
   });
-  await using other = disposable(await hold(pooled, 'select 1'));
+  await using other = await holdInSession({ address: pooled }, 'select 1');
   await using store = await open(pooled);
   const { id } = await store.pets.add(REX);
-  await other.close();
+  await other.end('commit');
   assert.equal((await store.pets.find(id))?.name, 'Rex');
 });
 
@@ -162,17 +165,4 @@ for (const [server_round_robin, order] of ['the last one', 'the first one'].entr
     assertError(answer, 'unavailable', /cannot answer now/);
     assert.ok(app.log.some(({ reason }) => reason === FORGETS));
   });
-}
-
-/** A transaction of another session, which `close` commits. */
-async function hold(address: string, sql: string): Promise<{ close(): Promise<void> }> {
-  const client = new pg.Client({ connectionString: address });
-  await client.connect();
-  await client.query(`begin; ${sql}`);
-  return {
-    async close() {
-      await client.query('commit');
-      await client.end();
-    },
-  };
 }

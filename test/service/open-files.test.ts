@@ -22,7 +22,9 @@ for (const [soft, maxConnections, expected] of [
     assert.equal(limitConnections(options, log), expected);
     assert.deepEqual(
       warnings.map((text) => text.split(':')[0]),
-      expected < maxConnections ? [`the limit of open files leaves only ${expected} connections`] : [],
+      expected < maxConnections
+        ? [`the limit of open files leaves only ${expected} connections`]
+        : [],
     );
   });
 }

@@ -31,7 +31,7 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
 }
 
 /** Runs SQL in the transaction of another session; `await using` rolls it back unless it has ended. */
-export async function holdInSession({ address }: EmptyDatabase, sql: string) {
+export async function holdInSession({ address }: { readonly address: string }, sql: string) {
   const client = new pg.Client({ connectionString: address });
   let ending: Promise<void> | undefined;
   const end = (how: 'commit' | 'rollback') => {
