@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sent, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 import type { Create, History, Page, Walk } from './history.ts';
-import type { Random } from './random.ts';
+import type { Random } from './subject.ts';
 
 const PAUSE_MS = 20;
 /** A service that runs answers sooner, and one that was killed breaks the connection. */

@@ -3,7 +3,7 @@
 import { test } from 'node:test';
 import { createRandom } from '../../src/sample.ts';
 import { crash } from './crash.ts';
-import { SEED } from './random.ts';
+import { SEED } from './subject.ts';
 import { startOnPostgres } from './subject-postgres.ts';
 import { startOnSqlite } from './subject-sqlite.ts';
 

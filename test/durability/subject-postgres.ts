@@ -6,8 +6,14 @@ import { join } from 'node:path';
 import * as petstore from '../outages/petstore.ts';
 import { listChildren } from '../support/children.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
-import type { Random } from './random.ts';
-import { killAll, SERVE, type Subject, toStoredPet, waitUntilReady } from './subject.ts';
+import {
+  killAll,
+  type Random,
+  SERVE,
+  type Subject,
+  toStoredPet,
+  waitUntilReady,
+} from './subject.ts';
 
 /** Services on a durable server; the server is killed or, of several services, one of them. */
 export async function startOnPostgres(replicas: number, random: Random): Promise<Subject> {

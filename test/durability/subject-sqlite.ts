@@ -8,8 +8,14 @@ import { listChildren } from '../support/children.ts';
 import { type RunningProgram, startProgram, startService } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import type { StoredPet } from './history.ts';
-import type { Random } from './random.ts';
-import { killAll, SERVE, type Subject, toStoredPet, waitUntilReady } from './subject.ts';
+import {
+  killAll,
+  type Random,
+  SERVE,
+  type Subject,
+  toStoredPet,
+  waitUntilReady,
+} from './subject.ts';
 
 /** So often a start is killed too, within this time. */
 const KILLED_STARTS = 1 / 8;

@@ -1,14 +1,20 @@
 /** What the crash tests need of a service: where it is, how to kill it, and what it has stored. */
 
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { createRandom } from '../../src/sample.ts';
 import { exchange } from '../support/socket.ts';
 import type { StoredPet } from './history.ts';
-import type { Random } from './random.ts';
 
 const READY_MS_MAX = 30_000;
 const POLL_MS = 2;
 const READY = 'GET /readyz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n';
+
+/** Printed, so that a run can be repeated, without the timing of the machine. */
+export const SEED = Number(process.env.TEST_CRASH_SEED ?? randomInt(2 ** 31));
+
+export type Random = ReturnType<typeof createRandom>;
 
 /** The options of every service. */
 export const SERVE = ['--log-level', 'silent'];

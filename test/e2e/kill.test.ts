@@ -3,7 +3,7 @@
 import { test } from 'node:test';
 import { createRandom } from '../../src/sample.ts';
 import { crash } from '../durability/crash.ts';
-import { SEED } from '../durability/random.ts';
+import { SEED } from '../durability/subject.ts';
 import { startOnSqlite } from '../durability/subject-sqlite.ts';
 
 const KILLS = 3;

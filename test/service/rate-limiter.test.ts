@@ -45,17 +45,6 @@ test('TokenBuckets › any course of requests › each answer is what the key ma
   );
 });
 
-test('TokenBuckets › a full burst at once › passes to the last token, whatever the rate', () => {
-  const anyTime = fc.double({ min: 0, max: 1e9, noNaN: true });
-  fc.assert(
-    fc.property(perSecond, fc.integer({ min: 1, max: 200 }), anyTime, (rate, burst, now) => {
-      const buckets = new TokenBuckets(rate, burst, () => now);
-      for (let left = burst - 1; left >= 0; left -= 1) assert.equal(buckets.take(1), left);
-      assert.equal(buckets.take(1), -1);
-    }),
-  );
-});
-
 test('TokenBuckets › 100,000 keys, one after the other › are forgotten when their buckets are full again', () => {
   let now = 0;
   const buckets = new TokenBuckets(1, 2, () => now);
