@@ -66,7 +66,7 @@ async function run(comparison: Comparison, { datasets, pace }: Bench) {
   return await takeTurns(contenders, pace);
 }
 
-/** The dataset of such a server; undefined when it keeps its pets in memory. */
+/** The dataset of a server; undefined if the server keeps its pets in memory. */
 async function createDataset(
   kind: Kind,
   pets: number,
@@ -87,7 +87,7 @@ async function startKind(
   return kind === 'naive' ? startNaive(dataset) : startPetstore(dataset);
 }
 
-/** Starts a baseline that sends the bytes with which a service of that many pets answers the workloads. */
+/** Starts a baseline: it sends the bytes that a service with so many pets answers. */
 export async function startBaselineOf(
   workloads: readonly Workload[],
   pets: number,
@@ -113,7 +113,7 @@ interface Asked {
   readonly datasets: Datasets;
 }
 
-/** The sample of a turn. For creates also checks that the dataset has the pets afterwards. */
+/** The sample of a turn. After creates it checks that the dataset has the pets. */
 async function ask(
   workload: Workload,
   { server, dataset, clients, datasets }: Asked,
@@ -124,7 +124,7 @@ async function ask(
   const { requests, sample } = await load(server, asked, seconds);
   if (dataset !== undefined && before !== undefined) {
     const added = (await dataset.countPets()) - before;
-    // wrk stops without waiting for the last answers, of this turn and of the one before.
+    // wrk does not wait for the last answers of this turn and of the turn before.
     const isRight = added >= requests && added <= requests + 2 * clients;
     assert(isRight, `${server.url} added ${added} pets in ${requests} requests`);
   }

@@ -41,7 +41,7 @@ export class Datasets implements AsyncDisposable {
   #cluster: Cluster | undefined;
   #count = 0;
 
-  /** A new file with that many pets, whose ids count from 1. */
+  /** A new file with so many pets. Their ids count from 1. */
   async create(pets: number): Promise<Dataset> {
     let original = this.#originals.get(pets);
     if (original === undefined) {
@@ -55,7 +55,7 @@ export class Datasets implements AsyncDisposable {
     return toSqlite(copy, original.key);
   }
 
-  /** The same in a new database of PostgreSQL, which syncs its commits to the disk. */
+  /** The same pets in a new database of PostgreSQL, which syncs its commits to the disk. */
   async createInPostgres(pets: number): Promise<Dataset> {
     this.#cluster ??= await startCluster({ durable: true });
     this.#count += 1;
@@ -122,7 +122,7 @@ async function writeCsv(file: string, pets: number): Promise<void> {
   }
 }
 
-/** A JSON file with that many pets, for a server that keeps them in memory. */
+/** A JSON file with so many pets, for a server that keeps them in memory. */
 export function writePets(folder: string, count: number): string {
   const file = join(folder, `${count}.json`);
   const pets = Array.from({ length: count }, (_, n) => createPet(n + 1));

@@ -17,8 +17,8 @@ export interface Growth {
   readonly many: number;
   readonly toWorkload: (pets: number) => Workload;
   /**
-   * Whether another process keeps committing to both files. The page cache holds all pages of few
-   * pets, and all pets, so without it a cached one would be compared with one that is read.
+   * Whether another process keeps committing to both files. Otherwise the page cache holds all pages of few
+   * pets: a cached page would be compared with a page that is read.
    */
   readonly isWritten?: boolean;
 }

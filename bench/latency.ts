@@ -10,8 +10,8 @@ import { create, listFirst, toLoad } from './workloads.ts';
 const PETS = 20;
 const CREATORS = 64;
 /**
- * Between two creates of a client: 64 clients then send about 3,000 a second. Without it creates would
- * use the whole core, and lists would wait for the core and not for the disk.
+ * The pause between two creates of a client: 64 clients send about 3,000 a second. Without the pause creates
+ * use the whole core, and lists wait for the core and not for the disk.
  */
 const PAUSE_MS = 20;
 /** The creates start before the lists and end after them. */

@@ -11,25 +11,25 @@ const THREADS = 1;
 const TIMEOUT_SECONDS = 10;
 
 export interface LoadOptions {
-  /** The number of connections; each sends its next request once the one before is answered. */
+  /** The number of connections. Each sends its next request after the answer to its last request. */
   readonly clients: number;
   /** The path after the server's address; left out with a script that sets it. */
   readonly path?: string;
   /** A file in wrk/, and its arguments. */
   readonly script?: readonly [name: string, ...args: string[]];
-  /** Whether requests may be refused, even all of them; those do not count. */
+  /** Whether requests may be refused. Refused requests do not count. */
   readonly mayRefuse?: boolean;
 }
 
 export interface LoadResult {
   readonly requests: number;
-  /** Its CPU time is of all that the server did meanwhile. */
+  /** The CPU time of all that the server did meanwhile. */
   readonly sample: Sample;
   /** The 99th percentile of the latency. */
   readonly p99Ms: number;
 }
 
-/** @throws Error when a request failed: no answer or, unless it may be refused, a status of 400 or more. */
+/** @throws Error if a request has no answer, or a status of 400 or more that is not allowed. */
 export async function load(
   server: Server,
   load: LoadOptions,

@@ -29,7 +29,7 @@ export interface Contender {
 /** The samples of each contender, in the order of the rounds. */
 export type Figures = Readonly<Record<string, readonly Sample[]>>;
 
-/** Measures each contender in each round; every second round is in reverse order, since the machine's speed drifts. */
+/** Measures each contender in each round. Every second round is in reverse order: the machine's speed drifts. */
 export async function takeTurns(
   contenders: readonly Contender[],
   { rounds, seconds, warmSeconds }: Pace,
@@ -66,7 +66,7 @@ export function spread(figures: readonly number[]): number {
   return (Math.max(...figures) - Math.min(...figures)) / median(figures);
 }
 
-/** The median of the ratios of each round; the two figures of a round were measured close together. */
+/** The median of the ratios of each round: the two figures of a round were measured close together. */
 export function ratio(figures: readonly number[], beside: readonly number[]): number {
   return median(figures.map((figure, round) => figure / (beside[round] ?? Number.NaN)));
 }

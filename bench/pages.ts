@@ -1,4 +1,4 @@
-/** How long the pages take in a browser that is far away, at the first and the second visit, and the CPU time of their threads, which others on the machine hardly change. */
+/** The time and the CPU time of the pages in a browser that is far away, at the first and the second visit. */
 
 import type { Browser, BrowserContext } from 'playwright-core';
 import { launchBrowser } from '../test/support/browser.ts';
@@ -9,7 +9,7 @@ const RUNS = 5;
 const MEGABITS_A_SECOND = 4;
 const LATENCY_MS = 40;
 
-/** When the first text was drawn, which may be told after the page can be used. */
+/** When the first text was drawn. The browser may tell it after the page can be used. */
 const FIRST_TEXT = `new Promise((resolve) => {
   const observer = new PerformanceObserver((list) => {
     const [paint] = list.getEntriesByName('first-contentful-paint');
@@ -18,7 +18,7 @@ const FIRST_TEXT = `new Promise((resolve) => {
   observer.observe({ type: 'paint', buffered: true });
 })`;
 
-/** The pages, and what of each must be there before it can be used. */
+/** The pages, and the part of each that must be there before the page can be used. */
 const PAGES = [
   ['/', 'a[href="docs/"]'],
   ['/docs/', 'a:has-text("List animals")'],
@@ -49,7 +49,7 @@ interface Visit {
   readonly cpuSeconds: number;
 }
 
-/** Two visits of a browser that has nothing of the page yet. */
+/** Two visits of a browser that has no part of the page yet. */
 async function measure(browser: Browser, path: string, sign: string): Promise<readonly Visit[]> {
   await using context = await browser.newContext();
   return [await visit(context, path, sign), await visit(context, path, sign)];

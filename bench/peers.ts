@@ -17,7 +17,7 @@ export type Peer = (typeof PEERS)[number];
 
 let isInstalled = false;
 
-/** Installs the peers apart from the dependencies, which only the bench needs. */
+/** Installs the peers, apart from the dependencies: only the bench needs them. */
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;

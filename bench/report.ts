@@ -39,7 +39,7 @@ export function toMarkdown({ name, title, unit, figures, thresholds }: Result): 
       contender,
       round(median(own)),
       `${Math.round(100 * spread(own))} %`,
-      // What costs twice as much as the first one has 0.5 of it.
+      // A contender that costs twice as much as the first has 0.5 of it.
       round(unit === 'requests/s' ? ratio(own, judged) : ratio(judged, own)),
       ...others.map((other) => round(median(pick(samples, other)))),
     ];

@@ -12,7 +12,7 @@ import { keyedCreates, listsBesideCreates, replicas } from './writes.ts';
 const SOME = 10_000;
 const SERVICES = ['baseline', 'petstore', 'petstore on PostgreSQL', 'naive'] as const;
 
-/** What the other server's requests cost must be at least that share of what they cost here. */
+/** The cost of the other server's requests must be at least this share of the cost here. */
 const costOf = (other: Kind, atLeast: number) => ({ of: other, beside: 'petstore', atLeast });
 
 const COMPARISONS: readonly Comparison[] = [
@@ -29,10 +29,9 @@ const COMPARISONS: readonly Comparison[] = [
       costOf('json-server', 5),
     ],
   },
-  // No page is in the cache: each request is for another page than the 499 before it, and another
-  // process commits about once per answer, after which SQLite's own page cache is stale too. Writes
-  // through the service instead would measure creates. The baseline gets the same requests, while
-  // the other process takes its share of the load's core.
+  // No page is in the cache: each request is for another page than the 499 before it. Another process
+  // commits about once for each answer, so that SQLite's own page cache is stale too. Writes through the
+  // service would measure creates. The baseline gets the same requests beside the same process.
   {
     name: 'list-after-write',
     title: 'List of 20 right after a write',

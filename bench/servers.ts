@@ -9,7 +9,7 @@ import { MAIN } from '../test/support/program.ts';
 import { type Answer, getFreePort } from '../test/support/socket.ts';
 import type { Dataset } from './datasets.ts';
 
-/** For the server and all its threads; the load, PostgreSQL and this process share the other core. */
+/** The core of the server. The load, PostgreSQL and this process share the other core. */
 export const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
@@ -30,7 +30,7 @@ export interface Server extends AsyncDisposable {
 interface Program {
   /** The arguments of Node. */
   readonly args: (port: string) => readonly string[];
-  /** A path that it answers with a status below 500 once it is ready. */
+  /** The server answers this path with a status below 500 when it is ready. */
   readonly readyPath?: string;
   /** The path before `/pets`. */
   readonly prefix?: string;
@@ -99,7 +99,7 @@ export async function start(options: Program): Promise<Server> {
   return { url: url + prefix, key, pid, startMs, startMiB, ...stopping(child) };
 }
 
-/** Starts a program on the core of the load; if it ends by itself, so does the bench. */
+/** Starts a program on the core of the load. If the program ends by itself, the bench ends too. */
 export function startBesideLoad(args: readonly string[]): AsyncDisposable {
   const child = spawnNode(LOAD_CORE, args, 'inherit');
   const onExit = () => {
@@ -122,7 +122,7 @@ const TICK_MICROS = 10_000;
 export function readCpuMicros({ pid }: Pick<Server, 'pid'>): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // Behind the name of the program, which may have spaces, come 11 fields, then utime and stime.
+  // After the name of the program, which may have spaces, come 11 fields, then utime and stime.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const own = TICK_MICROS * (Number(fields[11]) + Number(fields[12]));
   const started = children.split(' ').filter((child) => child !== '');

@@ -19,7 +19,7 @@ export interface Workload {
   readonly method: 'GET' | 'POST';
   /** In the order in which they are requested, over and over. */
   readonly paths: readonly string[];
-  /** The right answer to the path of that index; the answer to a create has an id too. */
+  /** The right answer to the path with this index. The answer to a create also has an id. */
   toExpected(index: number): unknown;
 }
 
@@ -132,7 +132,7 @@ async function request(server: Server, method: string, path: string): Promise<An
   return { status: answer.status, headers, body: await answer.text() };
 }
 
-/** Follows the links of a list to its end, and fails unless it had each pet once. */
+/** Follows the links of a list to its end. Fails if the list does not have each pet once. */
 export async function walk(server: Server, pets: number): Promise<void> {
   let met = 0;
   let path: string | undefined = '/pets';

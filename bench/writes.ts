@@ -1,4 +1,4 @@
-/** Scenarios of creates with an Idempotency-Key: beside those without one, with lists beside them, and on many replicas. */
+/** Scenarios of creates with an Idempotency-Key: beside plain creates, beside lists, and on many replicas. */
 
 import { randomUUID } from 'node:crypto';
 import { startProxy } from '../test/support/proxy.ts';
@@ -30,7 +30,7 @@ const POSTGRES = {
   [`petstore on PostgreSQL, ${FAR_MS} ms away`]: FAR_MS,
 };
 
-/** A service whose database is so far away; it has opened its connections. */
+/** A service with open connections to a database that is so far away. */
 async function startOnPostgres(dataset: Dataset, delayMs: number) {
   await using stack = new AsyncDisposableStack();
   const { address } = delayMs > 0 ? stack.use(await startProxy(dataset.address, delayMs)) : dataset;
@@ -97,7 +97,7 @@ function toListsBesideCreates(name: string, where: string, delayMs: number): Sce
 async function runLists({ datasets, pace }: Bench, delayMs: number) {
   await using server = await startOnPostgres(await datasets.createInPostgres(PETS), delayMs);
   await check(listFirst, server);
-  // Where the database is starved, some wait for a new connection for too long.
+  // If the database gets little of the processor, some requests wait too long for a connection.
   const lists = { ...toLoad(listFirst, server, LISTERS, datasets.folder), mayRefuse: true };
   const measure = async (seconds: number, toScript?: (typeof CREATES)[string]) => {
     const creates = toScript && { ...toCreates(toScript), mayRefuse: true };

@@ -1,4 +1,4 @@
-/** `client/interface.ts`: fields, filters and codes of the service, since the client imports no `src/`. */
+/** Writes `client/interface.ts`: the fields, filters and codes of the service. The client may not import `src/`. */
 
 import { ERRORS } from '../src/error.ts';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../src/pet.ts';

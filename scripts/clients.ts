@@ -1,6 +1,6 @@
 /**
- * Generates clients in TypeScript, Python and Go from the document that the service serves, compiles them
- * and runs a scenario with each, each on 250 pets of its own.
+ * Generates clients in TypeScript, Python and Go from the document that the service serves. Compiles each
+ * client, and runs a scenario with it on a service with 250 pets.
  *
  * Usage: npm run conformance, or npm run node -- scripts/clients.ts for this part of it
  */
@@ -22,7 +22,7 @@ export async function checkClients(): Promise<void> {
   await checkGo(document);
 }
 
-/** Saves the document that a service serves into that folder; its path. */
+/** Saves the document that a service serves, and resolves to its path. */
 async function saveDocument(folder: string): Promise<string> {
   const path = join(folder, 'openapi.json');
   await using service = await startService([], { cwd: folder });
@@ -45,7 +45,7 @@ async function checkTypeScript(document: string): Promise<void> {
   await runScenario(node, ['generated/js/hey-api.js'], cwd);
 }
 
-/** Installs the generator of Python, mypy and openapi-spec-validator; the path of their commands. */
+/** Installs the generator of Python, mypy and openapi-spec-validator. Resolves to the path of their commands. */
 export function installPythonTools(): Promise<string> {
   return installPython('clients-python', join(CLIENTS, 'python/requirements.txt'));
 }

@@ -4,7 +4,7 @@ import type { Command, Option } from 'commander';
 import { createProgram } from '../src/cli/run.ts';
 import { toCode, toPlain } from './markdown.ts';
 
-/** A line for each option: its flag, its variable, its default if that is not false, and what it is. */
+/** A line for each option: its flag, its variable, its default unless it is false, its description. */
 export function listOptions(options: readonly Option[]): string {
   return options
     .map((option) => {
@@ -18,13 +18,13 @@ export function listOptions(options: readonly Option[]): string {
     .join('\n');
 }
 
-/** A section for each command but `serve`, whose options have a table of their own. */
+/** A section for each command except `serve`: the options of `serve` have a list of their own. */
 export function describeCommands(): string {
   const isDescribed = ({ name }: Leaf) => name !== 'petstore serve';
   return findLeaves(createProgram()).filter(isDescribed).map(describe).join('\n\n');
 }
 
-/** Options of many commands: their description stands in the page once. */
+/** Options of many commands. The page describes them once. */
 const SHARED = ['--database', '--json'];
 
 interface Leaf {

@@ -1,7 +1,7 @@
 /**
- * Checks the document, the committed one and the served one, with Redocly, Spectral (its rules for OpenAPI
- * and those of OWASP), swagger-parser and openapi-spec-validator; the running service against the document
- * with Schemathesis, on both databases; and the clients that are generated from it (clients.ts).
+ * Checks the committed and the served document with Redocly, Spectral (rules for OpenAPI and of OWASP),
+ * swagger-parser and openapi-spec-validator. Checks the running service against the document with
+ * Schemathesis, on both databases. Then runs the generated clients (clients.ts).
  *
  * Usage: npm run conformance [-- SEED]
  */

@@ -1,4 +1,4 @@
-/** `npm run generate`: writes what is made of the tables of `src/`. */
+/** `npm run generate`: writes the texts that come from the tables of `src/`. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

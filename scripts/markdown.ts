@@ -5,6 +5,6 @@ export function toTable(head: readonly string[], rows: readonly (readonly string
   return [toLine(head), `|${'---|'.repeat(head.length)}`, ...rows.map(toLine)].join('\n');
 }
 
-/** Without what Markdown would take as a tag, emphasis or a cell. */
+/** Escapes what Markdown would take as a tag, emphasis or a cell. */
 export const toPlain = (text: string) => text.replace(/[<*|]/g, '\\$&');
 export const toCode = (text: string) => (text === '' ? '' : `\`${text}\``);

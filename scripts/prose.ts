@@ -1,4 +1,4 @@
-/** What a program can check of prose: how long a sentence is, and words that are easy to misread. */
+/** Finds long sentences, and words that are easy to misread. */
 
 export interface Fault {
   readonly line: number;
@@ -22,7 +22,7 @@ const MISREAD: readonly (readonly [pattern: RegExp, reason: string])[] = [
 
 const FENCE = /^\s*```/;
 const CELLS = /^\s*\|(.*)\|$/;
-/** What has no prose: an empty line, the rule of a table, a comment. */
+/** A line without prose: an empty line, the rule of a table, a comment. */
 const GAP = /^\s*($|\|[\s|:-]*$|<!--)/;
 const START = /^\s*(?:[-*+]|\d+\.)\s+/;
 const SENTENCE = /\S[\s\S]*?(?:[.!?][)"'*`]*(?=\s|$)|$)/g;

@@ -19,7 +19,7 @@ export async function run(
   if (status !== 0) throw new Error(`${command} ended with status ${status}`);
 }
 
-/** Installs the packages of that file in an environment of their own; the path of its commands. */
+/** Installs the packages of a requirements file in their own environment. Resolves to the path of its commands. */
 export async function installPython(name: string, requirements: string): Promise<string> {
   const environment = join(ROOT, '.cache', name);
   const bin = join(environment, 'bin');
@@ -30,7 +30,7 @@ export async function installPython(name: string, requirements: string): Promise
   return bin;
 }
 
-/** Installs the packages of that folder, apart from the dependencies. */
+/** Installs the packages of a folder, apart from the dependencies. */
 export async function installNode(folder: string): Promise<void> {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   await run('npm', args, { cwd: folder });

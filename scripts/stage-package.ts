@@ -40,7 +40,7 @@ const compiled = join(ROOT, '.cache/compiled');
 
 for (const path of [folder, client, compiled]) rmSync(path, { recursive: true, force: true });
 for (const path of [folder, client]) mkdirSync(path, { recursive: true });
-// The last one writes the files of the client over those of the console, for older runtimes.
+// The last project compiles the client again, for older runtimes than the console has.
 for (const project of ['tsconfig.build.json', 'tsconfig.console.json', 'client']) {
   await run(process.execPath, ['node_modules/typescript/bin/tsc', '--project', project]);
 }
@@ -48,18 +48,18 @@ renameSync(join(compiled, 'src'), join(folder, 'dist'));
 chmodSync(join(folder, 'dist/cli/bin.js'), 0o755);
 cpSync(join(compiled, 'client'), join(folder, 'client'), { recursive: true });
 renameSync(join(compiled, 'client'), join(client, 'dist'));
-// Passwords and keys of whoever builds, which the documentation puts beside the examples.
+// Passwords and keys of the person who builds: the docs put them beside the examples.
 const SECRET = /^\.env|\.(?:key|crt|pem)$/;
 const filter = (path: string) => !SECRET.test(basename(path));
 for (const name of COPIED)
   cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter });
 for (const name of ['LICENSE', 'client/README.md'])
   cpSync(join(ROOT, name), join(client, basename(name)));
-// Of the sources, what is served as it is.
+// The sources that are served as they are.
 for (const name of globSync('{console,http/routes}/*.{html,css}', { cwd: join(ROOT, 'src') }))
   cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
-// `private` keeps the checkout itself, which has neither the sources compiled nor the lock, from being published.
+// `private` keeps the checkout from being published: it has no compiled sources and no lock of its own.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');
 write(join(folder, 'package.json'), manifest);
 const { private: __, ...clientManifest } = read('client/package.json');
@@ -72,7 +72,7 @@ write(join(folder, 'npm-shrinkwrap.json'), {
   packages: { '': entry, ...selectRuntime(packages) },
 });
 
-/** Leaves of a link to what only the checkout has its words. */
+/** Replaces links to files that only the checkout has by their words. */
 function unlinkStrangers(file: string): void {
   const text = readFileSync(file, 'utf8').replaceAll(
     /\[([^\]]+)\]\(([^)#:]+)(#[^)]*)?\)/g,
@@ -81,7 +81,7 @@ function unlinkStrangers(file: string): void {
   writeFileSync(file, text);
 }
 
-/** What the package needs to run: neither tools nor the workspaces and the Nodes of `runtime`. */
+/** The packages that a service needs to run: no tools, no workspaces, no Node of `runtime`. */
 function selectRuntime(packages: Readonly<Record<string, Locked>>): Record<string, Locked> {
   const nodes = Object.keys(packages.runtime?.optionalDependencies ?? {});
   const strangers = ['', 'runtime', 'client', ...nodes.map((name) => `node_modules/${name}`)];

@@ -1,4 +1,4 @@
-/** What is made of the tables of `src/`: openapi.json, a file of the client, tables in `docs/`, parts of `deploy/nginx.conf`. */
+/** The texts that come from the tables of `src/`: openapi.json, a file of the client, parts of `docs/` and `deploy/nginx.conf`. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -99,7 +99,7 @@ function listErrors(): string {
 
 const ALLOW = SERVED_METHODS.join(', ');
 
-/** By status, what nginx itself refuses; some messages are of nginx and not of a replica. */
+/** The errors that nginx itself answers. A message is given if it differs from the message of a replica. */
 const NGINX_ANSWERS: readonly (readonly [code: ErrorCode, message?: string])[] = [
   ['bad_request'],
   ['not_found', NOTHING_HERE.message],

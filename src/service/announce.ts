@@ -9,7 +9,7 @@ export interface Announcement {
   readonly secret?: string;
 }
 
-/** Writes all to standard output. If programs read the log, such as in a container, the log has the notes. */
+/** Writes to standard output. If programs read the log, the notes are lines of the log instead. */
 export function announce({ notes, secret }: Announcement, { log, hasJsonInfo }: OpenLog): void {
   const isLogged = hasJsonInfo && !process.stdout.isTTY;
   const texts = [...(isLogged ? [] : notes), ...(secret === undefined ? [] : [secret])];

@@ -27,7 +27,7 @@ export async function ensureFirstKey(
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
-  // Several processes that start at once each make a key. All of them see the key with the least id, and keep it.
+  // Processes that start at once each make a key. They all see the key with the least id: it stays.
   const [first = { id }] = await listKeys().catch(() => []);
   if (first.id !== id) {
     await store.keys.revoke(id, now);

@@ -13,7 +13,7 @@ export interface OptionRow {
   /** The name of the value. In brackets if the flag may come without a value, which means `true`. */
   readonly value: string;
   readonly choices?: readonly string[];
-  /** @throws PetstoreError `bad_request`; its message begins with `must be`, without the name of the option. */
+  /** @throws PetstoreError `bad_request`; the message lacks the name of the option. */
   readonly parse?: (text: string) => unknown;
   /** Whether the value may hold a password, which no message may repeat. */
   readonly isSecret?: boolean;

@@ -18,7 +18,7 @@ import { stopOnSignal } from './signals.ts';
 import { VERSION } from './version.ts';
 import { Workers } from './workers.ts';
 
-/** Loads Fastify, which takes half of the time and memory of a start. The primary of workers does not need it. */
+/** Loads Fastify: half of the time and memory of a start. The primary of workers needs no Fastify. */
 const loadListener = () => import('./listener.ts');
 
 /** What a stop ends: what the start has opened so far. */

@@ -1,6 +1,6 @@
 /** SIGTERM and SIGINT: the first signal stops the service in order, a later signal at once. */
 
-/** Signals within this time count as one: a Ctrl-C comes from the terminal, and again from runtime/node.cjs. */
+/** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 1_000;
 
 /** @param stop stops the service; resolves to false if the process cannot exit by itself. */

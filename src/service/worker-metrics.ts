@@ -1,4 +1,4 @@
-/** The metrics of several workers: at a scrape the primary asks each worker, and combines the answers. */
+/** The metrics of several workers: at a scrape the primary asks each, and combines the answers. */
 
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, type Registry } from 'prom-client';

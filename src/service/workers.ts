@@ -10,10 +10,10 @@ import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { Service } from './service.ts';
 
-/** The least time between two starts of a worker, so that a worker that always fails does not take the processor. */
+/** The least time between two starts: a worker that always fails must not take the processor. */
 const LIFETIME_MS_MIN = 1_000;
 
-/** A signal to all processes, such as a Ctrl-C, may end a worker so long before it reaches the primary. */
+/** A signal to all processes, such as Ctrl-C, may reach the primary so long after a worker. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
 export class Workers {
@@ -27,10 +27,10 @@ export class Workers {
   /**
    * Starts the workers with the arguments of this process. Resolves when all of them listen.
    *
-   * @throws PetstoreError `unavailable` if a worker ends before it listens; the worker has printed why.
+   * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens.
    */
   async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
-    // Each worker accepts its connections itself. A connection that the primary passes to a dead worker would hang.
+    // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     // All workers listen on the same port. The second --port option overrides the first.
     const port = wanted === 0 ? await getFreePort(host) : wanted;
