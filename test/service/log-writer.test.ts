@@ -63,6 +63,21 @@ describe('LogWriter', () => {
     }
   }
 
+  /** What is in the pipe until the writer is flushed. */
+  async function readAll(reader: number, writer: LogWriter): Promise<string> {
+    const parts: Buffer[] = [];
+    let isFlushed = false;
+    void writer.flush().then(() => {
+      isFlushed = true;
+    });
+    while (!isFlushed) {
+      await sleep(1);
+      for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
+    }
+    parts.push(readPipe(reader));
+    return Buffer.concat(parts).toString();
+  }
+
   test('write › many lines to a file › are there whole and in order once flushed', async (t) => {
     const { path, writer } = openFile(t, 'lines');
     for (let number = 0; number < MANY; number += 1) {
@@ -97,18 +112,7 @@ describe('LogWriter', () => {
   test('write › a full pipe that is read later › gets all lines in order', async (t) => {
     const { reader, writer } = openPipe(t);
     for (let number = 0; number < MANY; number += 1) writer.write(line(number));
-    const flushed = writer.flush();
-    const parts: Buffer[] = [];
-    let isFlushed = false;
-    flushed.then(() => {
-      isFlushed = true;
-    });
-    while (!isFlushed) {
-      await sleep(5);
-      parts.push(readPipe(reader));
-    }
-    parts.push(readPipe(reader));
-    assert.equal(Buffer.concat(parts).toString(), MANY_LINES);
+    assert.equal(await readAll(reader, writer), MANY_LINES);
   });
 
   test('write › nobody reads › keeps 8 MiB, drops the newest lines and counts them', async (t) => {
@@ -120,17 +124,7 @@ describe('LogWriter', () => {
     for (let number = 0; number < early; number += 1) writer.write(long(number));
     await sleep(1);
     for (let number = early; number < sent; number += 1) writer.write(long(number));
-    let isFlushed = false;
-    writer.flush().then(() => {
-      isFlushed = true;
-    });
-    const parts: Buffer[] = [];
-    while (!isFlushed) {
-      await sleep(1);
-      for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
-    }
-    parts.push(readPipe(reader));
-    const lines = Buffer.concat(parts).toString().trimEnd().split('\n');
+    const lines = (await readAll(reader, writer)).trimEnd().split('\n');
     // The last line counts those that are missing.
     const [, dropped] = /^(\d+) dropped$/.exec(lines.pop() ?? '') ?? [];
     assert.equal(lines.length + Number(dropped), sent);

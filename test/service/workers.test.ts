@@ -1,4 +1,4 @@
-/** Real worker processes that freeze, or end while the primary waits for them. */
+/** Real worker processes that differ, freeze, or end while the primary waits for them. */
 
 import assert from 'node:assert/strict';
 import cluster from 'node:cluster';
@@ -9,30 +9,64 @@ import { type TestContext, test } from 'node:test';
 import { createLog } from '../../src/service/open-log.ts';
 import { createWorkerMetrics } from '../../src/service/worker-metrics.ts';
 import { Workers } from '../../src/service/workers.ts';
+import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
-const WORKER = join(createProcessFolder(), 'worker.mjs');
-writeFileSync(WORKER, "process.on('message', () => process.exit());");
-cluster.setupPrimary({ exec: WORKER, execArgv: [] });
+const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
+/** Only the worker with the READY of 1 is ready. */
+const MEASURED = `
+  import { createMetrics } from '${REGISTRY}';
+  createMetrics({
+    connections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
+    store: () => ({
+      ...{ commits: 0, committedWrites: 0, commitSeconds: 0, waitingWrites: 0 },
+      ...{ cachedPages: 0, readPages: 0 },
+    }),
+    isReady: async () => process.env.READY === '1',
+    workers: 2,
+    droppedLogLines: () => 0,
+  });
+  process.send('started');`;
+const ENDS_WHEN_ASKED = `
+  process.on('message', () => process.exit());
+  process.send('started');`;
 
-/** A worker that ends when it is asked. From now on no timer runs by itself. */
-async function startWorker(t: TestContext) {
-  const worker = cluster.fork();
-  t.after(() => worker.process.kill('SIGKILL'));
-  await once(worker, 'online');
-  t.mock.timers.enable({ apis: ['setTimeout'] });
+const folder = createProcessFolder();
+
+/** A worker that runs this program, and has started. */
+async function startWorker(t: TestContext, program: string, env = {}) {
+  const exec = join(folder, 'worker.mjs');
+  writeFileSync(exec, program);
+  cluster.setupPrimary({ exec, execArgv: [] });
+  const worker = cluster.fork(env);
+  t.after(async () => {
+    worker.process.kill('SIGKILL');
+    if (!worker.isDead()) await once(worker, 'exit');
+  });
+  await once(worker, 'message');
   return worker;
 }
 
+test('workers › one of two is not ready › petstore_ready is 0, and their connections are added', async (t) => {
+  await startWorker(t, MEASURED, { READY: '0' });
+  await startWorker(t, MEASURED, { READY: '1' });
+  const metrics = await createWorkerMetrics()();
+  assert.equal(sum(metrics, 'petstore_ready'), 0);
+  assert.equal(sum(metrics, 'petstore_workers'), 2);
+  assert.equal(sum(metrics, 'petstore_http_connections'), 10);
+});
+
 test('workers › one ends while it is asked for its metrics › holds no scrape up', async (t) => {
-  await startWorker(t);
+  await startWorker(t, ENDS_WHEN_ASKED);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const message = 'no worker gave its metrics in time';
   await assert.rejects(createWorkerMetrics()(), { code: 'unavailable', message });
 });
 
 test('workers › one is frozen when all stop › is killed after 13 s', async (t) => {
-  const worker = await startWorker(t);
+  const worker = await startWorker(t, ENDS_WHEN_ASKED);
   worker.process.kill('SIGSTOP');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const stopped = new Workers(createLog('silent', () => undefined)).stop();
   t.mock.timers.tick(13_000);
   await stopped;

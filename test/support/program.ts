@@ -25,8 +25,6 @@ export interface RunOptions {
   readonly within?: readonly string[];
   /** Where the program starts, when it is not MAIN. */
   readonly main?: string;
-  /** The limit for a service to listen, when it is another one than that of all. */
-  readonly startMsMax?: number;
 }
 
 export interface Finished {
@@ -134,7 +132,7 @@ export async function startService(
   options: RunOptions,
 ): Promise<RunningService> {
   const program = startProgram(['serve', '--port', '0', ...args], options);
-  const url = await waitFor(program, /listens on (http:\S+) /, options).catch((error) => {
+  const url = await waitFor(program, /listens on (http:\S+) /).catch((error) => {
     program.process.kill('SIGKILL');
     throw error;
   });
@@ -154,23 +152,21 @@ export function readStart({ output: { stdout, stderr } }: RunningProgram): strin
   return [...messages, stdout].join('\n');
 }
 
-async function waitFor(
-  program: RunningProgram,
-  pattern: RegExp,
-  { startMsMax = START_MS_MAX }: RunOptions,
-): Promise<string> {
+async function waitFor(program: RunningProgram, pattern: RegExp): Promise<string> {
   let isFinished = false;
   void program.finished.then(() => {
     isFinished = true;
   });
-  const deadline = performance.now() + startMsMax;
+  const deadline = performance.now() + START_MS_MAX;
   for (;;) {
     const { stdout, stderr } = program.output;
     const found = pattern.exec(stdout + stderr)?.[1];
     if (found !== undefined) return found;
     if (isFinished) throw new Error(`the program ended early: ${program.output.stderr}`);
     if (performance.now() > deadline) {
-      throw new Error(`the program says nothing after ${startMsMax} ms: ${program.output.stderr}`);
+      throw new Error(
+        `the program says nothing after ${START_MS_MAX} ms: ${program.output.stderr}`,
+      );
     }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
