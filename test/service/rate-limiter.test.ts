@@ -51,13 +51,17 @@ test('TokenBuckets › 100,000 keys, one after the other › are forgotten when 
   let largest = 0;
   for (let key = 1; key <= 100_000; key += 1) {
     now = key;
+    const { size } = buckets;
     buckets.take(key);
     buckets.take(key);
     largest = Math.max(largest, buckets.size);
+    // Some were just forgotten, but not this one, which has a token and a half.
+    if (buckets.size < size)
+      assert.deepEqual(
+        [1, 2].map(() => buckets.take(key - 1_500)),
+        [0, -1],
+      );
   }
   // 2,000 buckets are not full at a time.
   assert.ok(largest <= 2 * 2_000 + 1_000, `${largest} buckets`);
-  // A bucket that is not full again is not forgotten.
-  assert.deepEqual([buckets.take(98_500), buckets.take(98_500)], [0, -1]);
-  assert.equal(buckets.take(99_500), -1);
 });

@@ -30,6 +30,9 @@ const MEASURED = `
 const ENDS_WHEN_ASKED = `
   process.on('message', () => process.exit());
   process.send('started');`;
+const ENDS = `
+  process.send('started', () => process.disconnect());
+  setInterval(() => undefined, 1_000);`;
 
 const folder = createProcessFolder();
 
@@ -56,8 +59,10 @@ test('workers › one of two is not ready › petstore_ready is 0, and their con
   assert.equal(sum(metrics, 'petstore_http_connections'), 10);
 });
 
-test('workers › one ends while it is asked for its metrics › holds no scrape up', async (t) => {
+test('workers › one ends while it is asked for its metrics, another is about to end › hold no scrape up', async (t) => {
   await startWorker(t, ENDS_WHEN_ASKED);
+  const worker = await startWorker(t, ENDS);
+  if (worker.isConnected()) await once(worker, 'disconnect');
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const message = 'no worker gave its metrics in time';
   await assert.rejects(createWorkerMetrics()(), { code: 'unavailable', message });
