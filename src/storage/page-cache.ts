@@ -1,7 +1,7 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
 import { toFilterQuery } from '../pet.ts';
-import { type JsonPage, type PetQuery, Statistics } from '../store.ts';
+import type { PetQuery } from '../store.ts';
 import { LIMITS } from './limits.ts';
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
@@ -12,18 +12,18 @@ interface Reading<Query, Result> {
   toName(query: Query): string | bigint;
   /** The UTF-16 units of the result's text; undefined when it is not to be cached. */
   toUnits(result: Result): number | undefined;
-  onAnswer?(isCached: boolean): void;
+  onCached?(): void;
 }
 
 /**
  * A function that reads each result at most once between two commits. A result is never older than a
- * write that was acknowledged before it was asked for.
+ * write that was acknowledged before the call.
  *
  * @param readCommitCounter a number that changes with every commit, of any process. NaN, which
  *   equals nothing, when it cannot be read: then nothing is cached.
  */
 export function createCache<Query, Result>(
-  { read, toName, toUnits, onAnswer }: Reading<Query, Result>,
+  { read, toName, toUnits, onCached }: Reading<Query, Result>,
   readCommitCounter: () => number,
 ): (query: Query) => Promise<Result> {
   const results = new Map<string | bigint, Result>();
@@ -38,7 +38,7 @@ export function createCache<Query, Result>(
   async function readAndCache(query: Query, name: string | bigint, askedAt: number) {
     const result = await read(query);
     const textUnits = toUnits(result);
-    // After a commit meanwhile, the result is right for this reader, and too old for any later one.
+    // After a commit meanwhile, the result is right for this call, and too old for any later call.
     if (askedAt === counter && textUnits !== undefined) {
       const cost = RESULT_UNITS + textUnits;
       if (units + cost > LIMITS.CACHED_UNITS_MAX) clear();
@@ -56,31 +56,13 @@ export function createCache<Query, Result>(
     }
     const name = toName(query);
     const cached = results.get(name);
-    onAnswer?.(cached !== undefined);
-    return cached ?? readAndCache(query, name, askedAt);
+    if (cached === undefined) return readAndCache(query, name, askedAt);
+    onCached?.();
+    return cached;
   };
 }
 
 /** A text that no two different queries share. */
 export function toPageName(query: PetQuery): string {
   return `${query.limit} ${query.after}${toFilterQuery(query)}`;
-}
-
-export function createPageCache(
-  readPage: (query: PetQuery) => Promise<JsonPage>,
-  readCommitCounter: () => number,
-  statistics = new Statistics(),
-): (query: PetQuery) => Promise<JsonPage> {
-  return createCache(
-    {
-      read: readPage,
-      toName: toPageName,
-      toUnits: ({ json }) => json.length,
-      onAnswer(isCached) {
-        if (isCached) statistics.cachedPages += 1;
-        else statistics.readPages += 1;
-      },
-    },
-    readCommitCounter,
-  );
 }

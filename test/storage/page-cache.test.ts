@@ -1,24 +1,39 @@
 /** When a page is read, when it is cached and when it is dropped. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
-import { createCache, createPageCache } from '../../src/storage/page-cache.ts';
-import type { JsonPage } from '../../src/store.ts';
+import { createCache } from '../../src/storage/page-cache.ts';
 
 const UNITS_MAX = 8 * 1024 * 1024;
-/** A cached page costs at least this many bytes, its name included. */
-const SMALL_PAGES_MAX = UNITS_MAX / 64;
+/** What each page costs beside its text. */
+const PAGE_UNITS = 128;
+
+type Read = (name: bigint) => Promise<string | undefined>;
+
+/** A cache of texts by their numbers. */
+function create(read: Read, readCommitCounter = () => 1) {
+  const toUnits = (text: string | undefined) => text?.length;
+  return createCache({ read, toName: (name: bigint) => name, toUnits }, readCommitCounter);
+}
+
+test('createCache › a read that fails, then one that finds nothing › are not cached', async () => {
+  const answers = [Promise.reject(new Error('the disk is gone')), undefined, 'Rex'];
+  const find = create(async () => answers.shift());
+  await assert.rejects(find(1n), { message: 'the disk is gone' });
+  assert.equal(await find(1n), undefined);
+  for (let times = 0; times < 2; times += 1) assert.equal(await find(1n), 'Rex');
+});
 
 /** Reads that end on demand; each returns the commit counter of its start. */
 class SlowStore {
   commits = 1;
-  readonly #reading: (() => void)[] = [];
-  readonly list = createPageCache(
+  readonly reading: (() => void)[] = [];
+  readonly find = create(
     () => {
-      const { promise, resolve } = Promise.withResolvers<JsonPage>();
-      const page = { json: String(this.commits) };
-      this.#reading.push(() => resolve(page));
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const text = String(this.commits);
+      this.reading.push(() => resolve(text));
       return promise;
     },
     () => this.commits,
@@ -26,107 +41,55 @@ class SlowStore {
 
   /** Ends the first or the last of the reads under way, and lets its reader continue. */
   async end(which: 'first' | 'last'): Promise<void> {
-    (which === 'first' ? this.#reading.shift() : this.#reading.pop())?.();
+    (which === 'first' ? this.reading.shift() : this.reading.pop())?.();
     await new Promise(setImmediate);
-  }
-
-  get reading(): number {
-    return this.#reading.length;
   }
 }
 
-describe('createPageCache', () => {
-  test('createPageCache › a read that fails › is not cached', async () => {
-    let reads = 0;
-    const list = createPageCache(
-      async () => {
-        reads += 1;
-        if (reads === 1) throw new Error('the disk is gone');
-        return { json: '[]' };
-      },
-      () => 1,
-    );
-    await assert.rejects(async () => list({ limit: 1 }), { message: 'the disk is gone' });
-    assert.deepEqual(await list({ limit: 1 }), { json: '[]' });
-  });
-});
-
-describe('createPageCache, written to while a page is read', () => {
-  test('createPageCache › any order of requests, commits and ends › no page is older than its request', async () => {
-    const step = fc.oneof(
-      fc.record({ limit: fc.constantFrom(1, 2) }),
-      fc.constantFrom('write' as const, 'first' as const, 'last' as const),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-        const store = new SlowStore();
-        const answers: Promise<void>[] = [];
-        for (const one of steps) {
-          if (one === 'write') store.commits += 1;
-          else if (typeof one === 'string') await store.end(one);
-          else {
-            const asked = store.commits;
-            const page = Promise.resolve(store.list(one));
-            answers.push(page.then(({ json }) => assert.ok(Number(json) >= asked, json)));
-          }
+test('createCache › any order of requests, commits and ends › no page is older than its request', async () => {
+  const step = fc.constantFrom(1n, 2n, 'write' as const, 'first' as const, 'last' as const);
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const store = new SlowStore();
+      const answers: Promise<void>[] = [];
+      for (const one of steps) {
+        if (one === 'write') store.commits += 1;
+        else if (typeof one === 'string') await store.end(one);
+        else {
+          const asked = store.commits;
+          answers.push(store.find(one).then((text) => assert.ok(Number(text) >= asked)));
         }
-        while (store.reading > 0) await store.end('first');
-        await Promise.all(answers);
-      }),
-    );
-  });
+      }
+      while (store.reading.length > 0) await store.end('first');
+      await Promise.all(answers);
+    }),
+  );
 });
 
-describe('createPageCache, many pages', () => {
-  /** How many of the pages that were read are cached: the last ones, since all are dropped at once. */
-  async function countCached(json: string, pages: number): Promise<number> {
-    let reads = 0;
-    const list = createPageCache(
-      async () => {
-        reads += 1;
-        return { json };
-      },
-      () => 1,
-    );
-    const ask = (after: number) => list({ limit: 100, after: BigInt(after) });
-    for (let after = 1; after <= pages; after += 1) await ask(after);
-    let cached = 0;
-    while (cached < pages) {
-      await ask(pages - cached);
-      if (reads > pages) break;
-      cached += 1;
-    }
-    return cached;
+/** How many of the pages that were read are cached: the last ones, since all are dropped at once. */
+async function countCached(text: string, pages: number): Promise<number> {
+  let reads = 0;
+  const find = create(async () => {
+    reads += 1;
+    return text;
+  });
+  for (let name = 1; name <= pages; name += 1) await find(BigInt(name));
+  let cached = 0;
+  for (; cached < pages; cached += 1) {
+    await find(BigInt(pages - cached));
+    if (reads > pages) break;
   }
+  return cached;
+}
 
-  test('createPageCache › pages that take the limit to the unit › are all cached', async () => {
-    // Each page costs 128 units beside its text.
-    const half = 'x'.repeat(UNITS_MAX / 2 - 128);
-    assert.deepEqual([await countCached(half, 2), await countCached(`${half}x`, 2)], [2, 1]);
+const HALF = 'x'.repeat(UNITS_MAX / 2 - PAGE_UNITS);
+for (const [what, text, pages, cached] of [
+  ['that take the limit to the unit', HALF, 2, 2],
+  ['that take one unit more', `${HALF}x`, 2, 1],
+  ['without any text', '', UNITS_MAX / PAGE_UNITS, UNITS_MAX / PAGE_UNITS],
+  ['without any text, and one more', '', UNITS_MAX / PAGE_UNITS + 1, 1],
+] as const) {
+  test(`createCache › ${pages} pages ${what} › caches ${cached}`, async () => {
+    assert.equal(await countCached(text, pages), cached);
   });
-
-  test('createPageCache › many empty pages › caches some, and counts the cost of each', async () => {
-    const cached = await countCached('[]', SMALL_PAGES_MAX + 1);
-    assert.ok(cached > 1 && cached <= SMALL_PAGES_MAX, `${cached} pages`);
-  });
-});
-
-describe('createCache', () => {
-  test('createCache › a result without units › leaves the limit as it is', async () => {
-    const asked: bigint[] = [];
-    const half = 'x'.repeat(UNITS_MAX / 2);
-    const find = createCache(
-      {
-        read: async (id: bigint) => {
-          asked.push(id);
-          return id === 1n ? undefined : half;
-        },
-        toName: (id) => id,
-        toUnits: (text) => text?.length,
-      },
-      () => 1,
-    );
-    for (const id of [1n, 2n, 3n, 2n]) await find(id);
-    assert.deepEqual(asked, [1n, 2n, 3n, 2n]);
-  });
-});
+}

@@ -18,6 +18,7 @@ import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
+import { Statistics } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
 import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile } from '../support/sqlite.ts';
@@ -97,7 +98,7 @@ describe('query plans', () => {
     return steps;
   }
 
-  const createQueries = (read: Engine['read']) => createPetQueries(read, () => 1);
+  const createQueries = (read: Engine['read']) => createPetQueries(read, () => 1, new Statistics());
 
   for (const [what, work, plan] of [
     [

@@ -1,9 +1,9 @@
 /** How pets are read from SQLite: SQLite itself makes the JSON text of a page, which is cached until the next commit. */
 
 import { type Pet, toPetJson } from '../../pet.ts';
-import { type JsonPage, type PetQuery, Statistics } from '../../store.ts';
+import type { JsonPage, PetQuery, Statistics } from '../../store.ts';
 import type { Engine, PetQueries, SqlValue } from '../engine.ts';
-import { createCache, createPageCache } from '../page-cache.ts';
+import { createCache, toPageName } from '../page-cache.ts';
 import { FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
@@ -15,11 +15,11 @@ const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // `+ 0`: SQLite's planner depends on the value of a bare `limit ?`, so it would plan at every call.
 const PAGE = 'id > ? order by id limit ? + 0';
 
-/** @param readCommitCounter see createPageCache. */
+/** @param readCommitCounter see createCache. */
 export function createPetQueries(
   read: Engine['read'],
   readCommitCounter: () => number,
-  statistics = new Statistics(),
+  statistics: Statistics,
 ): PetQueries {
   return {
     find: createCache<bigint, Pet | undefined>(
@@ -42,10 +42,19 @@ export function createPetQueries(
       return toPage(await read(list, ...values, after, limit + 1), limit);
     },
 
-    listAsJson: createPageCache(
-      (query) => readJsonPage(read, query),
+    listAsJson: createCache<PetQuery, JsonPage>(
+      {
+        read(query) {
+          statistics.readPages += 1;
+          return readJsonPage(read, query);
+        },
+        toName: toPageName,
+        toUnits: ({ json }) => json.length,
+        onCached() {
+          statistics.cachedPages += 1;
+        },
+      },
       readCommitCounter,
-      statistics,
     ),
   };
 }
