@@ -80,10 +80,9 @@ export interface Engine {
 
   /**
    * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
-   * They are staged in a temporary table with the columns of `table`, and `place`, a text.
+   * They are staged in a temporary table with the columns of `pets`, and `place`, a text.
    */
   load<T>(
-    table: string,
     columns: readonly string[],
     batches: AsyncIterable<readonly Row[]>,
     work: (transaction: Transaction, staged: string) => Promise<T>,

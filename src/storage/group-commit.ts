@@ -1,19 +1,18 @@
 /** Group commit: writes that come together share one transaction and one sync of the disk. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
-import { Statistics } from '../store.ts';
+import type { Statistics } from '../store.ts';
 import type { Row } from './engine.ts';
 import { LIMITS } from './limits.ts';
 
 /**
- * Commits without a pause would take the processor, here and in the database, from the reads. So when this process
- * was busy and read something during a commit, a pause follows that commit. The pause lasts PAUSE_FACTOR times as
- * long as the commit, and at most PAUSE_MS_MAX.
+ * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a
+ * commit if this process was busy and read something during it. The pause lasts PAUSE_FACTOR times as long as the commit.
  */
 const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
-/** The part of the time since the last commit ended in which the event loop had work. */
+/** A process is busy when its event loop has work for more than this part of the time. */
 const BUSY_MIN = 0.5;
 
 interface Waiting<Write, Result> {
@@ -26,45 +25,41 @@ interface Waiting<Write, Result> {
 
 export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
 
-type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>;
-
 /**
- * A function that collects writes during a turn of the event loop, and for as long as a commit is
- * under way, and commits them in groups of `GROUP_MAX` at most, one after the other. Each write gets its
- * own outcome, after its whole group is on the disk.
- *
- * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
- * @param toBytes about how much memory a write takes while it waits.
- * @param waitMsMax how long a write may wait until its commit begins.
- * @throws PetstoreError `unavailable` at once when too many writes wait, or later when the write has waited
- *   for too long.
+ * Collects writes during a turn of the event loop, and while a commit is under way. Commits them in
+ * groups of at most `GROUP_MAX`, one group after the other.
  */
-export function groupCommit<Write, Result>(
-  commit: Commit<Write, Result>,
-  toBytes: (write: Write) => number,
-  statistics = new Statistics(),
-  waitMsMax = Infinity,
-): (write: Write) => Promise<Result> {
-  const queue = new Queue(commit, statistics, waitMsMax);
-  return (write) => queue.add(write, toBytes(write));
-}
-
-class Queue<Write, Result> {
-  readonly #commit: Commit<Write, Result>;
+export class GroupCommit<Write, Result> {
+  readonly #commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>;
   readonly #statistics: Statistics;
   readonly #waitMsMax: number;
   readonly #waiting: Waiting<Write, Result>[] = [];
   #bytes = 0;
-  #isCommitting = false;
+  #committing: Promise<void> | undefined;
   #loop = performance.eventLoopUtilization();
   #reads = 0;
 
-  constructor(commit: Commit<Write, Result>, statistics: Statistics, waitMsMax: number) {
+  /**
+   * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
+   * @param waitMsMax how long a write may wait until its commit begins.
+   */
+  constructor(
+    commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
+    statistics: Statistics,
+    waitMsMax = Infinity,
+  ) {
     this.#commit = commit;
     this.#statistics = statistics;
     this.#waitMsMax = waitMsMax;
   }
 
+  /**
+   * Settles with the write's own outcome, once its whole group is on the disk.
+   *
+   * @param bytes about how much memory the write takes while it waits.
+   * @throws PetstoreError `unavailable` at once when too many writes wait, or later when this write has
+   *   waited for too long.
+   */
   add(write: Write, bytes: number): Promise<Result> {
     if (
       this.#waiting.length >= LIMITS.WAITING_WRITES_MAX ||
@@ -76,13 +71,17 @@ class Queue<Write, Result> {
     this.#statistics.waitingWrites += 1;
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, bytes, since: performance.now(), resolve, reject });
-      if (this.#isCommitting) return;
-      this.#isCommitting = true;
-      setImmediate(() => this.#commitAll());
+      this.#committing ??= this.#commitAll();
     });
   }
 
+  /** Resolves when no write waits and no commit is under way. */
+  async drain(): Promise<void> {
+    await this.#committing;
+  }
+
   async #commitAll(): Promise<void> {
+    await endOfTurn();
     do {
       const group = this.#take(LIMITS.GROUP_MAX);
       const startedAt = performance.now();
@@ -95,7 +94,7 @@ class Queue<Write, Result> {
       this.#rejectLate(pauseMs);
       if (pauseMs > 0) await sleep(pauseMs);
     } while (this.#waiting.length > 0);
-    this.#isCommitting = false;
+    this.#committing = undefined;
   }
 
   async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<void> {
@@ -107,7 +106,7 @@ class Queue<Write, Result> {
         else resolve(outcome.result);
       }
     } catch (error) {
-      // The commit of what gathered meanwhile would most likely fail too, one time limit later.
+      // The writes that gathered meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...this.#take(LIMITS.WAITING_WRITES_MAX)]) reject(error);
     }
   }
@@ -127,7 +126,7 @@ class Queue<Write, Result> {
     }
   }
 
-  /** Whether this process was busy and read something since this was last asked. */
+  /** Whether this process was busy and read something since the last call. */
   #isTakingFromReads(): boolean {
     const [loop, reads] = [this.#loop, this.#reads];
     this.#loop = performance.eventLoopUtilization();

@@ -20,7 +20,7 @@ const toExists = (condition = 'true') =>
 
 export function addAll(engine: Engine, newPets: AsyncIterable<NewPet>): Promise<AddedPets> {
   const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
-  return engine.load('pets', ['id', ...COLUMNS], rows, async (transaction, staged) =>
+  return engine.load(['id', ...COLUMNS], rows, async (transaction, staged) =>
     move(transaction, staged, await transaction.readLastId('pets')),
   );
 }
@@ -32,7 +32,7 @@ export function addAllWithIds(
 ): Promise<AddedPets> {
   const columns = ['id', ...COLUMNS, 'place'];
   const rows = toBatches(pets, ({ pet, place }) => [pet.id, ...toRow(pet), place]);
-  return engine.load('pets', columns, rows, async (transaction, staged) => {
+  return engine.load(columns, rows, async (transaction, staged) => {
     await refuseRepeated(transaction, staged);
     await refuseExisting(transaction, staged, skipSame);
     if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);

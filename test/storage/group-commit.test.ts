@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { groupCommit, type Outcome } from '../../src/storage/group-commit.ts';
+import { GroupCommit, type Outcome } from '../../src/storage/group-commit.ts';
 import { Statistics } from '../../src/store.ts';
 import { until } from '../support/until.ts';
 
@@ -27,29 +27,26 @@ interface Commit {
 }
 
 /** Writes of numbers, whose result is the double; each commit is under way until it is ended. */
-function create(toBytes: (write: number) => number = () => 1, waitMsMax?: number) {
+function create(bytes = 1, waitMsMax?: number) {
   const commits: Commit[] = [];
   const statistics = new Statistics();
-  const write = groupCommit<number, number>(
-    (writes) => {
-      const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
-      commits.push({
-        writes,
-        async end() {
-          resolve(writes.map((one) => ({ result: 2 * one })));
-          await nextTurn();
-        },
-        async fail(error) {
-          reject(error);
-          await nextTurn();
-        },
-      });
-      return promise;
-    },
-    toBytes,
-    statistics,
-    waitMsMax,
-  );
+  const commit = (writes: readonly number[]) => {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
+    commits.push({
+      writes,
+      async end() {
+        resolve(writes.map((one) => ({ result: 2 * one })));
+        await nextTurn();
+      },
+      async fail(error) {
+        reject(error);
+        await nextTurn();
+      },
+    });
+    return promise;
+  };
+  const writes = new GroupCommit<number, number>(commit, statistics, waitMsMax);
+  const write = (number: number) => writes.add(number, bytes);
   return { write, commits, statistics };
 }
 
@@ -69,7 +66,7 @@ function watch(writing: readonly Promise<number>[]): (number | string)[] {
   return seen;
 }
 
-test('groupCommit › writes of one turn, in several steps › are one commit in their order, and settle after its end', async () => {
+test('GroupCommit › writes of one turn, in several steps › are one commit in their order, and settle after its end', async () => {
   const { write, commits } = create();
   const seen = watch([write(3), write(1), write(3), Promise.resolve().then(() => write(2))]);
   assert.equal(commits.length, 0);
@@ -84,7 +81,7 @@ test('groupCommit › writes of one turn, in several steps › are one commit in
   assert.deepEqual(seen, [6, 2, 6, 4]);
 });
 
-test('groupCommit › writes while a commit is under way › are the next commit together, and an empty one is never begun', async () => {
+test('GroupCommit › writes while a commit is under way › are the next commit together, and an empty one is never begun', async () => {
   const { write, commits } = create();
   const seen = watch([write(1)]);
   await nextTurn();
@@ -116,7 +113,7 @@ for (const [what, reads, use, isAtOnce] of [
   ['reads beside a commit', 1, () => sleep(IDLE_MS), true],
   ['a busy event loop beside a commit', 0, () => work(WORK_MS), true],
 ] as const) {
-  test(`groupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'after a pause'}`, async () => {
+  test(`GroupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'after a pause'}`, async () => {
     const { write, commits, statistics } = create();
     const writing = [write(1)];
     await nextTurn();
@@ -131,8 +128,8 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
-test('groupCommit › a queue that was full when its commit failed › has room again', async () => {
-  const { write, commits } = create(() => WAITING_BYTES_MAX);
+test('GroupCommit › a queue that was full when its commit failed › has room again', async () => {
+  const { write, commits } = create(WAITING_BYTES_MAX);
   const seen = watch([write(1)]);
   await nextTurn();
   const waiting = watch([write(2), write(3)]);
@@ -157,7 +154,7 @@ function createClock(t: TestContext): { pass(ms: number): void } {
   };
 }
 
-test('groupCommit › two commits of a second each › are counted, their writes too, and those that wait', async (t) => {
+test('GroupCommit › two commits of a second each › are counted, their writes too, and those that wait', async (t) => {
   const clock = createClock(t);
   const { write, commits, statistics } = create();
   clock.pass(5_000);
@@ -174,9 +171,9 @@ test('groupCommit › two commits of a second each › are counted, their writes
   assert.deepEqual({ ...statistics }, { ...none, ...counted });
 });
 
-test('groupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {
+test('GroupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {
   const clock = createClock(t);
-  const { write, commits } = create(() => 1, WAIT_MS_MAX);
+  const { write, commits } = create(1, WAIT_MS_MAX);
   watch([write(1)]);
   await nextTurn();
   const late = write(2);

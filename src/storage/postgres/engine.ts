@@ -105,19 +105,17 @@ class PostgresEngine implements Engine {
   }
 
   write(...statements: readonly Statement[]): Promise<Row[][]> {
-    const [only, ...others] = statements;
-    // A single statement is a transaction by itself.
-    const work =
-      only !== undefined && others.length === 0
-        ? async (connection: Connection) => [await connection.run(only.sql, only.values)]
-        : (connection: Connection) =>
-            connection.transact('read committed', () => runAll(connection, statements));
+    const work = (connection: Connection) => {
+      const run = () => runAll(connection, statements);
+      // A single statement is a transaction by itself.
+      return statements.length === 1 ? run() : connection.transact('read committed', run);
+    };
     return retryConflicts(() => this.#pools.writes.run(work));
   }
 
-  readonly load: Engine['load'] = (table, columns, batches, work) =>
+  readonly load: Engine['load'] = (columns, batches, work) =>
     this.#pools.long.run((connection) =>
-      connection.inSession(() => stageRows(connection, table, columns, batches, work)),
+      connection.inSession(() => stageRows(connection, columns, batches, work)),
     );
 
   transact<T>(

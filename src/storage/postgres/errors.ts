@@ -60,25 +60,26 @@ const SETTING_REASONS: readonly (readonly [RegExp, string])[] = [
 
 /** Whether the database rolled the transaction back because of another one, so that it may be retried. */
 export function isConflict(error: unknown): boolean {
-  const code = findCause(error)?.code;
-  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(code ?? '');
+  const state = findState(error) ?? '';
+  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(state);
 }
 
 export function isReadOnly(error: unknown): boolean {
-  return findCause(error)?.code === READ_ONLY;
+  return findState(error) === READ_ONLY;
 }
 
 /** Whether a lock was not free within `lock_timeout`. */
 export function isLocked(error: unknown): boolean {
-  return findCause(error)?.code === LOCK_NOT_AVAILABLE;
+  return findState(error) === LOCK_NOT_AVAILABLE;
 }
 
 export function isForbidden(error: unknown): boolean {
-  return findCause(error)?.code === INSUFFICIENT_PRIVILEGE;
+  return findState(error) === INSUFFICIENT_PRIVILEGE;
 }
 
+/** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
 export function isBroken(error: unknown): boolean {
-  const cause = error instanceof PetstoreError ? error.cause : error;
+  const cause = toCause(error);
   if (!(cause instanceof pg.DatabaseError)) return cause !== undefined;
   return /^(?:08|57P)/.test(cause.code ?? '');
 }
@@ -90,7 +91,7 @@ export function isBroken(error: unknown): boolean {
  */
 export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
   if (!(error instanceof PetstoreError)) return false;
-  const state = findCause(error)?.code;
+  const state = findState(error);
   if (state === TOO_MANY_CONNECTIONS || (mustWrite && state === READ_ONLY)) return true;
   const isSetting = findConnectionReason(error.cause, SETTING_REASONS) !== undefined;
   return isBroken(error) && state !== PROTOCOL_VIOLATION && !isSetting;
@@ -109,17 +110,21 @@ export function createReadOnlyError(): unknown {
  */
 export function explain(error: unknown, poolerHint = ''): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
-  const state = findCause(error)?.code;
+  const state = findState(error);
   const reason = state === undefined ? describeConnection(error) : findReason(state);
   if (reason === undefined) return error;
   const hint = state === PROTOCOL_VIOLATION ? poolerHint : '';
   return new PetstoreError('unavailable', `the database ${reason}${hint}`, { cause: error });
 }
 
-/** The error of the server, also when it is the cause of an explained one. */
-function findCause(error: unknown): pg.DatabaseError | undefined {
-  const cause = error instanceof PetstoreError ? error.cause : error;
-  return cause instanceof pg.DatabaseError ? cause : undefined;
+/** The SQLSTATE of an error, also of an explained one; undefined when the error is not the server's. */
+function findState(error: unknown): string | undefined {
+  const cause = toCause(error);
+  return cause instanceof pg.DatabaseError ? cause.code : undefined;
+}
+
+function toCause(error: unknown): unknown {
+  return error instanceof PetstoreError ? error.cause : error;
 }
 
 function findReason(state: string): string | undefined {

@@ -4,7 +4,7 @@ import { PetstoreError } from '../../error.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest, type Statistics } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
-import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
 import { recordsOf, toRecords } from './records.ts';
 
@@ -76,22 +76,20 @@ export function createPetInsert(
     return inserts.map((_, index) => ({ result: ids.get(index) }));
   }
 
-  const insert = groupCommit(
-    async (inserts: readonly Insert[]) => {
-      try {
-        return await insertAll(inserts);
-      } catch (error) {
-        if (error instanceof PetstoreError) throw error;
-        // The database refuses one of the pets: inserted each by itself, the others succeed.
-        const each = inserts.map((one) => insertAll([one]).catch((error) => [{ error }]));
-        return (await Promise.all(each)).flat();
-      }
-    },
-    ({ row, request }) => toRowBytes(row) + toRowBytes([request?.key ?? null]),
-    statistics,
-    waitMsMax,
-  );
-  return (row, request) => insert({ row, request });
+  async function commit(inserts: readonly Insert[]) {
+    try {
+      return await insertAll(inserts);
+    } catch (error) {
+      if (error instanceof PetstoreError) throw error;
+      // The database refuses one of the pets: inserted each by itself, the others succeed.
+      const each = inserts.map((one) => insertAll([one]).catch((error) => [{ error }]));
+      return (await Promise.all(each)).flat();
+    }
+  }
+
+  const inserts = new GroupCommit(commit, statistics, waitMsMax);
+  return (row, request) =>
+    inserts.add({ row, request }, toRowBytes([...row, request?.key ?? null]));
 }
 
 export function createFindAdded(read: Engine['read']): Engine['findAdded'] {

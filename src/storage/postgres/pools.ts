@@ -47,15 +47,14 @@ export class Pools {
   }
 
   get connections(): PoolConnections {
-    const all = this.#all.map(({ connections }) => connections);
-    const sum = (state: keyof PoolConnections) =>
-      all.reduce((total, connections) => total + connections[state], 0);
-    return {
-      used: sum('used'),
-      idle: sum('idle'),
-      waiting: sum('waiting'),
-      broken: sum('broken'),
-    };
+    const sum = { used: 0, idle: 0, waiting: 0, broken: 0 };
+    for (const { connections } of this.#all) {
+      sum.used += connections.used;
+      sum.idle += connections.idle;
+      sum.waiting += connections.waiting;
+      sum.broken += connections.broken;
+    }
+    return sum;
   }
 
   async close(): Promise<void> {

@@ -44,14 +44,13 @@ export function transactAlone<T>(
  */
 export async function stageRows<T>(
   connection: Connection,
-  table: string,
   columns: readonly string[],
   batches: AsyncIterable<readonly Row[]>,
   work: (transaction: Transaction, staged: string) => Promise<T>,
 ): Promise<T> {
-  const staged = `staged_${table}_${randomUUID().replaceAll('-', '')}`;
+  const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
   const { insert } = createTransaction(connection);
-  const create = `create temporary table ${staged} (like ${table} including defaults, place text)`;
+  const create = `create temporary table ${staged} (like pets including defaults, place text)`;
   await connection.transact('read committed', () => connection.runUnprepared(create));
   try {
     for await (const batch of batches) {

@@ -1,7 +1,7 @@
 /** One connection of node:sqlite: prepared statements and transactions. With a timeout of 0 a lock of another process is an error at once. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Row, SqlValue, Statement } from '../engine.ts';
+import type { Row, SqlValue, Statement, Transaction } from '../engine.ts';
 
 /**
  * A commit is synced to the disk; the write-ahead log is truncated to 64 MiB after a large transaction;
@@ -48,4 +48,28 @@ export class SqliteConnection extends DatabaseSync {
       throw error;
     }
   }
+}
+
+/** The statements of a copy or an import, within the transaction that is under way on the connection. */
+export function createTransaction(connection: SqliteConnection): Transaction {
+  const run = (sql: string, ...values: readonly SqlValue[]) => connection.run(sql, values);
+  return {
+    read: async (sql, ...values) => run(sql, ...values),
+
+    async insert(table, columns, rows) {
+      const places = columns.map(() => '?');
+      const sql = `insert into ${table} (${columns}) values (${places})`;
+      for (const row of rows) run(sql, ...row);
+    },
+
+    async readLastId(table) {
+      const [row] = run('select seq from sqlite_sequence where name = ?', table);
+      return (row?.[0] ?? 0n) as bigint;
+    },
+
+    async writeLastId(table, id) {
+      run('delete from sqlite_sequence where name = ?', table);
+      run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
+    },
+  };
 }

@@ -14,21 +14,23 @@ import type {
   Statement,
   Transaction,
 } from '../engine.ts';
-import { groupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { LIMITS } from '../limits.ts';
 import { CommitCounter } from './commit-counter.ts';
-import { SqliteConnection } from './connection.ts';
+import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
 import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { checkPages, prepare } from './schema.ts';
-import { createTransaction } from './transaction.ts';
 import { SqliteWriter } from './writer.ts';
 import { type Failure, type Write, writeAll } from './writer-thread.ts';
 
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;
+
+/** The table of a load; there is one load at a time. */
+const STAGED = 'temp.staged_pets';
 
 /**
  * Opens the database in that file, or one in memory for MEMORY_FILE.
@@ -83,13 +85,10 @@ class SqliteEngine implements Engine {
   readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
   readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
-  readonly #groupedWrite = groupCommit(
+  readonly #writes = new GroupCommit(
     (writes: readonly Write[]) => this.#commit(writes),
-    toBytes,
     this.statistics,
   );
-  readonly #unsettledWrites = new Set<Promise<unknown>>();
-  #loads = 0;
 
   constructor(connection: SqliteConnection, file: string, foundSchema: number) {
     this.foundSchema = foundSchema;
@@ -124,27 +123,19 @@ class SqliteEngine implements Engine {
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkFiles();
-    const written = this.#groupedWrite(statements);
-    this.#unsettledWrites.add(written);
-    try {
-      return await written;
-    } finally {
-      this.#unsettledWrites.delete(written);
-    }
+    return this.#writes.add(statements, toBytes(statements));
   }
 
-  readonly load: Engine['load'] = async (table, columns, batches, work) => {
-    this.#loads += 1;
-    const staged = `temp.staged_${table}_${this.#loads}`;
+  readonly load: Engine['load'] = async (columns, batches, work) => {
     const { insert } = createTransaction(this.#connection);
     try {
-      this.#connection.exec(`create table ${staged} (${columns})`);
-      for await (const batch of batches) await insert(staged, columns, batch);
-      return await this.transact('exclusive', (transaction) => work(transaction, staged));
+      this.#connection.exec(`create table ${STAGED} (${columns})`);
+      for await (const batch of batches) await insert(STAGED, columns, batch);
+      return await this.transact('exclusive', (transaction) => work(transaction, STAGED));
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      this.#connection.exec(`drop table if exists ${staged}`);
+      this.#connection.exec(`drop table if exists ${STAGED}`);
     }
   };
 
@@ -192,7 +183,7 @@ class SqliteEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled(this.#unsettledWrites);
+    await this.#writes.drain();
     await this.#writer?.close();
     this.#connection.close();
   }
