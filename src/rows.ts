@@ -1,9 +1,9 @@
-/** The rows of a file of pets: how a text is split into rows, and the error of a wrong row. */
+/** The rows of a file of pets: it splits a text into rows, and names the place of a wrong row. */
 
 import { PetstoreError } from './error.ts';
 import { parseJson } from './json.ts';
 
-/** The longest row. It bounds the memory that a file without line ends can take. */
+/** Bounds the memory that a file without line ends can take. */
 const ROW_BYTES_MAX = 65_536;
 
 const NOT_BLANK = /[^ \t\r]/;
@@ -13,24 +13,24 @@ export class RowError extends PetstoreError {}
 
 /** A row of a file of pets. */
 export interface PetRow {
-  /** Where it stands, such as "line 3". */
+  /** Where the row stands, such as "line 3". */
   readonly place: string;
-  /** What a parser of pets takes. @throws PetstoreError when the row has no such value. */
+  /** The value for a parser of pets. @throws PetstoreError when the row has no value. */
   readonly read: () => unknown;
 }
 
 /** A row without its line end. */
 interface TextRow {
-  /** The line where it starts, such as "line 3". */
+  /** The line where the row starts, such as "line 3". */
   readonly place: string;
   readonly text: string;
 }
 
 /**
- * The rows of a text that comes in pieces, without blank ones. Only U+000A ends a row: JSON strings and cells of CSV may
- * contain other line ends.
+ * The rows of a text that comes in pieces, without blank rows. Only U+000A ends a row: JSON strings and cells of CSV
+ * may have other line ends in them.
  *
- * @param hasQuotes a row does not end between two quotes.
+ * @param hasQuotes whether a line end between two quotes belongs to the row.
  * @throws RowError for a row that is too long.
  */
 export async function* splitRows(
@@ -81,7 +81,7 @@ export function createRowError(place: string, reason: string, options?: ErrorOpt
   return new RowError('bad_request', `${place}: ${words}`, options);
 }
 
-/** What `parse` makes of the row, or why it is no pet. */
+/** What `parse` makes of the row, or why the row is no pet. */
 export function parseRow<Parsed>(
   { place, read }: PetRow,
   parse: (value: unknown, place: string) => Parsed,
@@ -97,7 +97,7 @@ export function parseRow<Parsed>(
 /**
  * The rows of a JSON text.
  *
- * @throws PetstoreError `bad_request` for a text that is no array of at most so many values.
+ * @throws PetstoreError `bad_request` when the text is no array, or has more than `valuesMax` values.
  */
 export function* readJsonRows(
   text: string,

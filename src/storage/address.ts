@@ -13,7 +13,7 @@ export const MEMORY_FILE = ':memory:';
 export const POSTGRES =
   /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<place>(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*))(?<query>\?[^@#]*)?$/;
 
-/** The parameters that an address of PostgreSQL may have. The driver ignores an unknown one without a word. */
+/** The parameters that an address of PostgreSQL may have; the driver would ignore an unknown parameter. */
 const PARAMETERS = [
   'application_name',
   'host',
@@ -34,8 +34,7 @@ type Address =
   | { readonly kind: 'postgres'; readonly url: string };
 
 /**
- * The database that an address names. Of PostgreSQL the names of parameters are checked here, the rest is
- * checked where the store is opened.
+ * The database that an address names. In an address of PostgreSQL it checks only the names of parameters.
  *
  * @throws PetstoreError `bad_request`; the message does not repeat the address.
  */
@@ -72,8 +71,8 @@ export function isMemoryAddress(text: string): boolean {
 }
 
 /**
- * The address with the absolute path of a file, or without user, password and options; of one that is
- * malformed only the kind, of an unknown kind nothing, since a password may stand anywhere in those.
+ * The address as it may be shown: with the absolute path of a file, or without user, password and options.
+ * Of a malformed address only the kind is shown, or nothing: a password may stand anywhere in it.
  */
 export function describeAddress(text: string): string {
   const address = findAddress(text);

@@ -10,10 +10,10 @@ interface Waiting<Request, Result> {
 /**
  * A function that collects requests until the turn ends and then reads them all at once.
  *
- * @param read the results in the order of the requests; a result that comes later than the others may
- *   be a promise. A promise of them is of all requests: when it fails, each of them fails. An array may
- *   end after the first ones, at least one: the others are read in the next turn.
- * @param requestsMax the requests that are read at once; those above it are read in the next turn.
+ * @param read returns the results in the order of the requests. An array may have promises, and may end
+ *   after the first results, at least one: the next turn reads the other requests. A promise has all
+ *   results: if it fails, all requests fail.
+ * @param requestsMax how many requests are read at once; the next turn reads the others.
  */
 export function batchReads<Request, Result>(
   read: (requests: readonly Request[]) => Results<Result> | Promise<Results<Result>>,

@@ -12,7 +12,7 @@ import { COLUMNS } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** The columns of each table; its rows are copied in the order of the first one. */
+/** The columns of each table; its rows are copied in the order of the first column. */
 export const TABLES: Readonly<Record<string, readonly string[]>> = {
   pets: ['id', ...COLUMNS],
   api_keys: [...KEY_COLUMNS, 'digest'],
@@ -28,15 +28,15 @@ export interface CopyResult {
   readonly checksum: string;
 }
 
-/** As OnBackupProgress, called for each page of rows, which has so many pets. */
+/** Called for each page of rows; `part` is as in OnBackupProgress, `pets` is the number of pets on the page. */
 export type OnCopyProgress = (phase: 'copied' | 'read back', part: number, pets: number) => void;
 
 /**
  * Copies all, as of one moment, or nothing: the target is read back before it commits.
  *
- * @param environment only its keys are copied; without one all keys are.
- * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when one of them is
- *   of a newer petstore, `internal_error` when what was read back is not what was copied.
+ * @param environment only its keys are copied; if it is undefined, all keys are copied.
+ * @throws PetstoreError `bad_request` when the target is not empty, `unavailable` when a database is of a
+ *   newer petstore, `internal_error` when the copy differs from the original.
  */
 export async function copyDatabase(
   from: Engine,
@@ -47,13 +47,16 @@ export async function copyDatabase(
   if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
     throw new PetstoreError(
       'unavailable',
-      'the database is of a newer petstore: only that one copies all that is in it',
+      'the database is of a newer petstore: copy it with that release',
     );
   }
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
       if (sum(await countRows(target)) > 0) {
-        throw new PetstoreError('bad_request', 'the store to copy to must be empty, and is not');
+        throw new PetstoreError(
+          'bad_request',
+          'the store to copy to is not empty: name an empty one',
+        );
       }
       const counts = await countRows(source, environment);
       const countStep = (phase: 'copied' | 'read back') => {
@@ -79,7 +82,7 @@ export async function copyDatabase(
       if (copied !== original || !isDeepStrictEqual(await countRows(target), counts)) {
         throw new PetstoreError(
           'internal_error',
-          'the copy is not the same as what was copied, and was taken back',
+          'the copy differs from the original, and was undone',
         );
       }
       return { keys: counts.api_keys ?? 0, checksum: copied };
@@ -87,7 +90,7 @@ export async function copyDatabase(
   );
 }
 
-/** Where the rows that are copied come from: with an environment, only its keys. */
+/** What the rows are selected from: the table, or only the keys of the environment. */
 function selectFrom(table: string, environment?: Environment): string {
   if (table !== 'api_keys' || environment === undefined) return table;
   return `(select * from api_keys where environment = '${environment}') as kept`;

@@ -12,25 +12,25 @@ export type Row = readonly SqlValue[];
 export interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  /** When it returns no row, the statements after it are not executed. */
+  /** When this statement returns no row, the statements after it are not executed. */
   readonly stopIfEmpty?: boolean;
 }
 
 export interface OpenOptions {
-  /** Whether a database that does not exist yet is created. */
+  /** Whether to create a database that does not exist yet. */
   readonly create?: boolean;
-  /** What happens to an older schema: without a value it is refused; `keep` only tells its number. */
+  /** What happens to an older schema; by default it is refused. `keep` opens the store only for `foundSchema`. */
   readonly olderSchema?: 'migrate' | 'keep' | undefined;
   readonly databaseConnections?: number;
   /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
   readonly databaseTimeout?: number;
-  /** The seconds for which a database that is away is waited for; without them it is tried once. */
+  /** How many seconds the opening waits for a database that is away; by default it tries once. */
   readonly startTimeout?: number;
-  /** Is told what the operator should know while the store is opened, and while it is open. */
+  /** Called with what the operator should know, while the store is opened and while it is open. */
   readonly warn?: (message: string) => void;
   /**
-   * The clock by which a service purges expired idempotency keys while the store is open. With it, opening the
-   * store checks on PostgreSQL what a service needs.
+   * A clock makes the store that of a service: the store purges expired idempotency keys by it. On PostgreSQL the
+   * opening also checks the rights and the time.
    */
   readonly serviceClock?: () => number;
 }
@@ -40,20 +40,20 @@ export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
 /** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
 export interface Engine {
-  /** See the port. One above SCHEMA may hold what this program does not copy. */
+  /** As in Store. A schema above SCHEMA may hold what this program does not copy. */
   readonly foundSchema: number;
 
   readonly petQueries: PetQueries;
 
   readonly statistics: StoreStatistics;
 
-  /** SQL at the end of a select that leaves out the rows which another transaction writes, instead of waiting for it. */
+  /** SQL at the end of a select: the select leaves out rows that another transaction writes, and does not wait. */
   readonly skipLocked: string;
 
-  /** What is wrong with this time by the database's clock, if anything; absent when it has no clock of its own. */
+  /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
-  /** Resolves when the database can be reached, and is the one that was opened and, on PostgreSQL, takes writes. */
+  /** Resolves when the database can be reached, and takes writes; on SQLite, when its files are still the same. */
   check(): Promise<void>;
 
   /** SQL that inserts a row of these columns and returns its id, which counts up from 1 in the order of commits. */
@@ -67,9 +67,9 @@ export interface Engine {
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
 
   /**
-   * The id and the columns of the pet that was added with this idempotency key, nulls when it was
-   * removed since, and its JSON when it was added, null unless it was corrected since. Undefined when
-   * the key is not in use.
+   * The id and the columns of the pet that was added with this idempotency key, all null if the pet was
+   * removed. Then the pet as it was added, in JSON; null if it was never corrected. Undefined when the
+   * key is not in use.
    */
   findAdded(request: IdempotentRequest): Promise<Row | undefined>;
 
@@ -90,15 +90,15 @@ export interface Engine {
 
   /**
    * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an
-   * `exclusive` one reads and inserts while no other transaction can add a pet or a key. It is rolled back when the
-   * work fails. No other method may be called until it resolves.
+   * `exclusive` one reads and inserts while no other transaction can add a pet or a key. If the work fails, it is
+   * rolled back. No other method may be called until it resolves.
    */
   transact<T>(
     kind: 'snapshot' | 'exclusive',
     work: (transaction: Transaction) => Promise<T>,
   ): Promise<T>;
 
-  /** Fills an empty file with a copy of the database, as of one moment, and checks it; absent when the engine is not SQLite. */
+  /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */
   readonly copyTo?: (file: string, onProgress: OnBackupProgress) => Promise<void>;
 
   /** Waits for the writes under way and closes the database. */
@@ -114,6 +114,6 @@ export interface Transaction {
   /** The greatest id that the table ever had; 0 for none. */
   readLastId(table: string): Promise<bigint>;
 
-  /** Makes the next id of the table the one after this. */
+  /** The next id of the table is the one after this id. */
   writeLastId(table: string, id: bigint): Promise<void>;
 }

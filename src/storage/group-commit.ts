@@ -8,7 +8,7 @@ import { LIMITS } from './limits.ts';
 
 /**
  * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a
- * commit if this process was busy and read something during it. The pause lasts PAUSE_FACTOR times as long as the commit.
+ * commit if this process was busy and read something during it: PAUSE_FACTOR times as long as the commit.
  */
 const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
@@ -122,7 +122,12 @@ export class GroupCommit<Write, Result> {
     const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
     for (const { reject } of this.#take(late < 0 ? LIMITS.WAITING_WRITES_MAX : late)) {
-      reject(new PetstoreError('unavailable', 'the database commits too slowly for all that wait'));
+      reject(
+        new PetstoreError(
+          'unavailable',
+          'the database commits too slowly for the writes that wait',
+        ),
+      );
     }
   }
 

@@ -16,7 +16,7 @@ const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
-/** getKeyState's `active` in SQL; test/storage/contract/keys.test.ts holds the two together. */
+/** The state `active` of getKeyState in SQL; a test of the contract compares the two. */
 const IS_ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
 const ROTATE = `update api_keys set rotated_at = ?,
   expires_at = case when expires_at < ? then expires_at else ? end
@@ -62,7 +62,10 @@ export function createKeyStore(engine: Engine): KeyStore {
         { sql: insert, values: toValues(newKey) },
       );
       if (rotated?.length === 0) {
-        throw new PetstoreError('not_found', `there is no key ${id} that can be rotated`);
+        throw new PetstoreError(
+          'not_found',
+          `key ${id} cannot be rotated: it must be an active key that was not rotated before`,
+        );
       }
       return toAdded(newKey, added?.[0]);
     },

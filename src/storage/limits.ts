@@ -9,11 +9,11 @@ export const STORE_LIMITS = {
   // A create takes about 1 KiB at most.
   WAITING_WRITES_MAX: limit(10_000, 'writes that wait for the disk', RETRY, WAITING),
   WAITING_WRITE_BYTES_MAX: limit(8 * MIB, 'the bytes of these writes', RETRY, WAITING),
-  // While a commit lasts, it locks out those of other processes.
+  // A commit locks out the commits of other processes while it lasts.
   GROUP_MAX: limit(500, 'the creates of a commit', 'the rest in the next commits', WAITING),
-  // One more read may end later.
+  // The last read of a turn may end later.
   SLICE_MS_MAX: limit(10, 'the time of reads in a turn on SQLite', 'the rest in the next turn'),
-  // Their rows, 5,000 at most, are parsed in one turn.
+  // One turn parses all their rows, at most 5,000.
   LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the rest in the next turn'),
   CACHED_UNITS_MAX: limit(
     8 * MIB,
@@ -22,10 +22,10 @@ export const STORE_LIMITS = {
     'petstore_page_reads_total',
   ),
   BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', RETRY),
-  // All statements behind a step that waits for a table wait too, with their connections.
+  // While a step waits for a table, all later statements on the table wait behind it, with their connections.
   TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table at a time", 'a pause of 1 s'),
   MIGRATION_LOCK_SECONDS_MAX: limit(60, "a migration's wait in all", 'the start fails'),
-  // A service whose clock is ahead would purge keys that are live for the others.
+  // A service whose clock is ahead would purge keys that are live for other services.
   CLOCK_SECONDS_MAX: limit(
     60,
     "the difference between a service's clock and PostgreSQL's",

@@ -6,9 +6,9 @@ import { PetstoreError } from '../error.ts';
 export const APPLICATION_ID = 0x50657473;
 
 export interface Migration {
-  /** The schema to which it leads; 0 is an empty database. */
+  /** The schema that this step makes; 0 is an empty database. */
   readonly number: number;
-  /** Whether a program that lacks this step does not work on a schema that has it, and must not start there. */
+  /** Whether a program without this step fails on a schema that has it. Such a program does not start there. */
   readonly breaking: boolean;
   readonly sqlite: string;
   readonly postgres: string;
@@ -129,7 +129,7 @@ export const MIGRATIONS: readonly Migration[] = [
 /** The schema of this program. */
 export const SCHEMA = MIGRATIONS.length;
 
-/** @param database how the message names it. */
+/** @param database how the message names the database. */
 export function createOlderError(database: string, schema: number): PetstoreError {
   return new PetstoreError(
     'unavailable',

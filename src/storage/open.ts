@@ -32,7 +32,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     keys,
     readStatistics: () => engine.statistics,
     async check() {
-      // The statements of requests: a table that is missing fails them, and nothing else.
+      // A missing table fails only the statements of requests.
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
     backup: (file, onProgress) => writeBackup(engine, file, onProgress),
@@ -46,15 +46,15 @@ export async function openStore(address: string, options: OpenOptions): Promise<
 export interface CopyOptions {
   readonly from: string;
   readonly to: string;
-  /** Only its keys are copied; without one all are. */
+  /** Only its keys are copied; by default all keys are copied. */
   readonly environment?: Environment;
 }
 
 /**
- * Does the work on the store at an address. A file that does not exist yet gets its name only when the
- * work has succeeded.
+ * Does the work on the store at an address. A file that does not exist yet gets its name only after the
+ * work succeeded.
  *
- * @throws PetstoreError as openStore does, and `bad_request` when another process has made the file meanwhile.
+ * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
 export function fillStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
   return fillDatabase(address, async (at) => use(await openStore(at, { create: true }), work));
@@ -83,7 +83,7 @@ export async function use<Resource extends { close(): Promise<void> }, T>(
 }
 
 /**
- * Copies a whole store, as of one moment, into an empty one, or nothing of it.
+ * Copies a whole store, as of one moment, into an empty store. If it fails, it copies nothing.
  *
  * @throws PetstoreError as openStore does, and `bad_request` when the target is not empty.
  */
@@ -119,7 +119,7 @@ export function writeBackup(
 async function openEngine(text: string, options: OpenOptions): Promise<Engine> {
   const address = parseAddress(text);
   if (address.kind === 'sqlite') return openSqlite(address.file, options);
-  // Loaded only here, so that a store on SQLite does not wait for the driver of PostgreSQL.
+  // A store on SQLite does not wait for the driver of PostgreSQL to load.
   const { openPostgres } = await import('./postgres/engine.ts');
   return openPostgres(address.url, options);
 }

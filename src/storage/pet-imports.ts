@@ -1,4 +1,4 @@
-/** How many pets are added at once: all or none, with new ids or with their own. */
+/** Adds many pets, all or none: with new ids, or with the ids that they have. */
 
 import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
@@ -9,12 +9,12 @@ import { COLUMNS, toRow } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** The ids that a message names; it counts the others. */
+/** A message names so many ids, and counts the others. */
 const NAMED_IDS_MAX = 10;
 
 const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.${column}`);
 
-/** SQL for whether the store has the pet of a staged row. As a join, PostgreSQL may read all pets of the store. */
+/** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
 const toExists = (condition = 'true') =>
   `(select ${condition} from pets where pets.id = staged.id)`;
 
@@ -40,7 +40,7 @@ export function addAllWithIds(
   });
 }
 
-/** @param toStaged the row of an item, which gets its number too: 1n for the first one. */
+/** @param toStaged gets an item and its number, which counts up from 1n. */
 async function* toBatches<Item>(
   items: AsyncIterable<Item>,
   toStaged: (item: Item, number: bigint) => Row,
@@ -60,7 +60,7 @@ async function* toBatches<Item>(
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
 async function refuseRepeated({ read }: Transaction, staged: string): Promise<void> {
-  // By their length first: line 9 comes before line 10.
+  // Line 9 comes before line 10, so the length of a place counts first.
   const order = 'length(place), place';
   const [row] = await read(`select place, id, earlier from (
       select id, place, lag(place) over (partition by id order by ${order}) as earlier from ${staged}
@@ -70,7 +70,7 @@ async function refuseRepeated({ read }: Transaction, staged: string): Promise<vo
   throw new PetstoreError('bad_request', `${place}: the id ${id} is in ${earlier} already`);
 }
 
-/** @throws PetstoreError `bad_request` when the store has pets with these ids, or only for different ones. */
+/** @throws PetstoreError `bad_request` when the store has pets with these ids; if `onlyDifferent`, other pets. */
 async function refuseExisting(
   { read }: Transaction,
   staged: string,
@@ -90,7 +90,7 @@ async function refuseExisting(
   throw new PetstoreError('bad_request', `${what} already${content}`);
 }
 
-/** Moves the staged pets to the table of pets; `offset` is added to their ids. */
+/** Moves the staged pets to the table of pets, and adds `offset` to their ids. */
 async function move(transaction: Transaction, staged: string, offset: bigint): Promise<AddedPets> {
   const { read, readLastId, writeLastId } = transaction;
   const [row] = await read(`select count(*), coalesce(max(id), 0) from ${staged}`);

@@ -1,10 +1,10 @@
-/** Pets as rows of a database, and pages of them: all derived from the table of fields in pet.ts. */
+/** Pets as rows of a database, and pages of pets: all derived from the table of fields in pet.ts. */
 
 import { NEW_PET_FIELDS, type NewPet, type NewPetField, PET_FILTERS, type Pet } from '../pet.ts';
 import type { PetPage } from '../store.ts';
 import type { Row, SqlValue } from './engine.ts';
 
-/** The fields of a NewPet, each with its column: `categoryId` is kept in `category_id`. */
+/** The fields of a NewPet, each with its column: the column of `categoryId` is `category_id`. */
 export const FIELDS = NEW_PET_FIELDS.map(addColumn);
 export const FILTERS = PET_FILTERS.map(addColumn);
 
@@ -16,14 +16,14 @@ function addColumn<Field extends NewPetField>(field: Field) {
   return { ...field, column };
 }
 
-/** @param rows limit + 1 of them when there is a next page. */
+/** @param rows one row above the limit when there is a next page. */
 export function toPage(rows: readonly Row[], limit: number): PetPage {
   const pets = rows.slice(0, limit).map(toPet);
   const last = pets.at(-1);
   return rows.length > limit && last !== undefined ? { pets, next: last.id } : { pets };
 }
 
-/** The pet in a row of its id and COLUMNS. */
+/** @param row the id and the values of COLUMNS. */
 export function toPet(row: Row): Pet {
   const pet: Record<string, unknown> = { id: row[0] };
   let index = 1;

@@ -1,4 +1,4 @@
-/** Pets in a database: how they are added, idempotent requests included, and corrected. How they are read is each engine's `petQueries`. */
+/** The port's PetStore on any engine. The engine reads pets by `petQueries` of its own. */
 
 import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
@@ -7,11 +7,11 @@ import type { Engine, Row } from './engine.ts';
 import { addAll, addAllWithIds } from './pet-imports.ts';
 import { COLUMNS, toPet, toRow } from './pet-row.ts';
 
-/** Only a pet that is still as it was read: two corrections at once cannot undo each other. */
+/** Updates only a pet that is still as it was read: two corrections at once cannot undo each other. */
 const UPDATE = `update pets set ${COLUMNS.map((column) => `${column} = ?`)}
   where id = ? and ${COLUMNS.map((column) => `${column} is not distinct from ?`).join(' and ')}
   returning id`;
-/** The create is compared with what it added, and not with what later corrections made of it. */
+/** A repeated create is compared with the pet as it was added, not with the corrected pet. */
 const KEEP_ADDED = 'update idempotency_keys set added_as = coalesce(added_as, ?) where pet_id = ?';
 const REMOVE = `delete from pets where id = ? returning id, ${COLUMNS}`;
 
@@ -21,7 +21,7 @@ export function createPetStore(engine: Engine): PetStore {
 
     async add(newPet) {
       const row = toRow(newPet);
-      // From the row that was inserted, so that the answer has nothing that is not stored.
+      // The pet is made of the inserted row, so the answer has nothing that is not stored.
       return toPet([(await engine.insertPet(row)) ?? null, ...row]);
     },
 
@@ -75,10 +75,14 @@ export function createPetStore(engine: Engine): PetStore {
   };
 }
 
-/** The pet that the earlier request added, when it is the one that this request asks for. */
+/** The pet that the earlier request added, if this request asks for the same pet. */
 function getSame(newPet: NewPet, row: Row | undefined): Pet {
   // The key was purged between the two statements: its 24 hours have just ended.
-  if (row === undefined) throw new PetstoreError('unavailable', 'the earlier request is forgotten');
+  if (row === undefined)
+    throw new PetstoreError(
+      'unavailable',
+      'the earlier request with this Idempotency-Key is forgotten: send it again',
+    );
   if (row[0] === null) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
   const pet = toPet(row);
   const addedAs = row.at(-1) ?? toPetJson(pet);

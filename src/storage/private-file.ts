@@ -1,4 +1,4 @@
-/** Files that only their owner may read and write, whatever the umask is: they hold names of pets and digests of keys. */
+/** Files that only their owner may read and write, whatever the umask is: they hold pets and digests of keys. */
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';
@@ -16,9 +16,9 @@ export function createPrivateFile(file: string): void {
 }
 
 /**
- * Writes a file that exists whole or not at all.
+ * Writes a file whole, or not at all.
  *
- * @param write fills an empty file, which gets its name once its content is on the disk.
+ * @param write fills an empty file; the file gets its name once its content is on the disk.
  * @throws PetstoreError `bad_request` when the file exists or cannot be written.
  */
 export function writeNewFile<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {

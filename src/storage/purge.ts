@@ -1,17 +1,17 @@
-/** The purge: takes expired idempotency keys away in small steps, by a timer, for as long as a store is open. */
+/** The purge: removes expired idempotency keys in small steps, by a timer, while a store is open. */
 
 import { IDEMPOTENCY_MS } from '../store.ts';
 import type { Engine, Row } from './engine.ts';
 import { LIMITS } from './limits.ts';
 
-/** Between two steps while there are more; the writer is free meanwhile. */
+/** Between two steps while there are more keys to purge; meanwhile the writer is free. */
 const PAUSE_MS = 20;
 const INTERVAL_MS = 60_000;
 
 /**
- * Starts it; returns the function that stops it.
+ * Starts the purge; returns the function that stops it.
  *
- * @param now the clock that requests have; the steps of several processes do not wait for each other.
+ * @param now the clock of requests.
  */
 export function startPurge(
   engine: Pick<Engine, 'write' | 'skipLocked' | 'findClockError'>,
@@ -29,7 +29,7 @@ export function startPurge(
   let timer = setTimeout(step, PAUSE_MS).unref();
 
   async function step(): Promise<void> {
-    // A step that failed is made up for by a later one.
+    // A later step makes up for a step that failed.
     const changed = await change(now()).catch(() => []);
     if (isStopped) return;
     const hasMore = changed.some(({ length }) => length === LIMITS.PURGED_ROWS_MAX);
@@ -42,8 +42,8 @@ export function startPurge(
       warn(`no idempotency key is purged: ${clockError}`);
       return [];
     }
-    // The clock may be set while the store is open. What is live by either time is kept; what is of the
-    // future by both, from when the clock was wrong, counts from now on, or it would be kept for years.
+    // The clock may be set while the store is open. A key that is live by the old or the new time is kept. A key
+    // that is in the future by both, from a wrong clock, gets the time of now: else it would be kept for years.
     const [least = 0, most = 0] = [at, openedAt + performance.now()].sort((a, b) => a - b);
     return engine.write(
       { sql: purge, values: [Math.floor(least) - IDEMPOTENCY_MS] },

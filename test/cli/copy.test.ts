@@ -84,7 +84,11 @@ describe('copy', () => {
     assert.equal(await exported('sqlite:last.db'), rows);
 
     const again = await run(['copy', '--from', 'sqlite:first.db', '--to', postgres]);
-    assertRefused(again, 1, 'the store to copy to must be empty, and is not; nothing was copied');
+    assertRefused(
+      again,
+      1,
+      'the store to copy to is not empty: name an empty one; nothing was copied',
+    );
   });
 
   test('copy › on a terminal › draws over the same line', async () => {
@@ -104,7 +108,7 @@ describe('copy', () => {
     const from = `sqlite:${join(cwd, 'first.db')}`;
     await assert.rejects(copyPetstore({ from, to: from }, stderr), {
       code: 'bad_request',
-      message: 'the store to copy to must be empty, and is not; nothing was copied',
+      message: 'the store to copy to is not empty: name an empty one; nothing was copied',
     });
     assert.equal(stderr.text, '\r\x1b[K');
   });
@@ -121,7 +125,7 @@ describe('copy', () => {
     [
       'sqlite:first.db',
       `postgres://rex:${SECRET}@127.0.0.1/pets/${SECRET}`,
-      'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for what is special in USER, PASSWORD and NAME; nothing was copied',
+      'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for special characters in USER, PASSWORD and NAME; nothing was copied',
     ],
   ] as const) {
     test(`copy › from ${from} to ${to} › exits with 1 and one line`, async () => {

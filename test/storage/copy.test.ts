@@ -47,7 +47,7 @@ const MEANWHILE_MS = 50;
 
 const NOT_THE_SAME = {
   ...{ name: 'PetstoreError', code: 'internal_error' },
-  message: 'the copy is not the same as what was copied, and was taken back',
+  message: 'the copy differs from the original, and was undone',
 };
 
 const NEW_KEY: NewApiKey = {
@@ -231,7 +231,7 @@ describe('copyDatabase', () => {
         await write(target, there);
         await assert.rejects(copyDatabase(source.database, target.database), {
           ...{ name: 'PetstoreError', code: 'bad_request' },
-          message: 'the store to copy to must be empty, and is not',
+          message: 'the store to copy to is not empty: name an empty one',
         });
         assert.deepEqual(await read(target.database), there);
       }

@@ -141,7 +141,7 @@ test('GroupCommit › a queue that was full when its commit failed › has room 
   assert.deepEqual(next, [8]);
 });
 
-const TOO_SLOW = 'the database commits too slowly for all that wait';
+const TOO_SLOW = 'the database commits too slowly for the writes that wait';
 
 /** A clock that moves when it is told to. */
 function createClock(t: TestContext): { pass(ms: number): void } {

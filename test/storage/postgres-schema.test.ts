@@ -139,7 +139,7 @@ describe('a release on the schema of a newer one', () => {
     await using store = await open(address);
     const refusal = {
       ...UNAVAILABLE,
-      message: 'the database is of a newer petstore: only that one copies all that is in it',
+      message: 'the database is of a newer petstore: copy it with that release',
     };
     await assert.rejects(store.backup(`${folder.path}/backup.db`), refusal);
     await (await openStore(other, { create: true, ...PATIENT })).close();
@@ -208,7 +208,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     const backup = await hold(address, 'lock table pets in access share mode');
     const upgrading = assert.rejects(upgrade(address, ORDERS, COMPATIBLE), {
       ...UNAVAILABLE,
-      message: 'the database is held by another process',
+      message: 'the database is locked by another process',
     });
     await untilWaiting(address, true);
     const now = performance.now();

@@ -92,7 +92,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     ['two such ports', '127.0.0.1:1,127.0.0.1:1/pets', 'nothing listens there'],
     ['a host that is not known', 'db.invalid/pets', '(?:its host|does not answer)'],
     ['a folder without a socket', '/pets?host=/nowhere', 'does not answer in time'],
-    ['no certificate', '127.0.0.1/pets?sslrootcert=/no', 'sslrootcert to be files that can be'],
+    ['no certificate', '127.0.0.1/pets?sslrootcert=/no', 'sslrootcert must be files that can be'],
   ] as const) {
     test(`openStore on postgresql › ${what} › is one line without the login`, async () => {
       await assertOneLine(LOGIN + rest, new RegExp(message));
@@ -112,7 +112,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
 
   const NOT_REACHED = '^the database cannot be reached';
   const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
-  const REFUSED = '^the database is refused by its pooler, whose log says why';
+  const REFUSED = '^the database is refused by its pooler: see the log of the pooler';
   for (const [what, answer, message, query = ''] of [
     ['is silent', '', NOT_REACHED],
     ['hangs up', undefined, NOT_REACHED],
@@ -120,7 +120,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     [
       'is a pooler that refuses it',
       POOLER_REFUSAL,
-      `${REFUSED}: the address may need pgbouncer=true$`,
+      `${REFUSED}, or add pgbouncer=true to the address$`,
     ],
     [
       'is a pooler, as the address says, that refuses it',
@@ -252,7 +252,7 @@ describe('conflicts', () => {
       );
       await assert.rejects(pets.add(REX), {
         ...UNAVAILABLE,
-        message: 'the database is changed by too many at once',
+        message: 'the database has too many conflicting changes',
       });
       assert.deepEqual(await database.query('select last_value::int as tries from tries'), [
         { tries: 5 },

@@ -122,7 +122,7 @@ describe('outcomes', () => {
     } as Partial<Engine> as Engine);
     await assert.rejects(addOnce(pets, REX, REQUEST), {
       ...{ name: 'PetstoreError', code: 'unavailable' },
-      message: 'the earlier request is forgotten',
+      message: 'the earlier request with this Idempotency-Key is forgotten: send it again',
     });
   });
 
@@ -202,7 +202,7 @@ describe('locks', () => {
       ...{ code: 'ERR_SQLITE_ERROR', errcode: 5, errstr: 'database is locked' },
     });
     await assert.rejects(late.loading, {
-      ...unavailable(file, 'is held by another process'),
+      ...unavailable(file, 'is locked by another process'),
       cause,
     });
     other.exec('rollback');

@@ -187,7 +187,7 @@ test('pets.add › more than one commit takes, while another holds the lock for 
   await Promise.race(adding);
   await nextPoll();
   assert.equal(failed.length, adding.length);
-  assert.equal(failed[0], `unavailable: the database ${file} is held by another process`);
+  assert.equal(failed[0], `unavailable: the database ${file} is locked by another process`);
   other.exec('rollback');
   assert.equal((await store.pets.add(REX)).id, 2n);
 });

@@ -13,15 +13,15 @@ const TYPES: pg.CustomTypesConfig = {
 };
 
 /**
- * What waits for the counter has to see it as it is then, else it is rolled back (40001) for each
- * create that came before. It overrides the database's, the role's and the address's own.
+ * A create that waited for the counter must see its new value. With a stricter isolation the database would roll
+ * the create back (40001). This overrides the defaults of the database, the role and the address.
  */
 const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;
 
 /**
- * Each statement of a request has an index. The plan of a prepared one is kept until its tables are analyzed
- * again, up to a minute later: made while they were empty, it would read all that was added since. To read
- * a whole table then counts as so expensive that it would be compiled, which takes 0.1 s.
+ * Each statement of a request has an index. A plan that was made for an empty table would read the whole table until
+ * the next analyze, up to a minute later. With `enable_seqscan` off such a plan counts as so expensive that
+ * PostgreSQL would also compile it, which takes 0.1 s.
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
@@ -30,9 +30,9 @@ type Isolation = 'read committed' | 'repeatable read read only';
 /** Connects to the current host. */
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, { name: string; text: string }>();
-  /** A pooler may share one session between connections, so the names of statements differ between them. */
+  /** Connections behind a pooler may share a session, so the names of their statements must differ. */
   readonly #prefix = randomUUID();
-  /** Whether each transaction may get another session, so that nothing can be kept in one. */
+  /** Whether each transaction may get another session; then nothing can be kept in a session. */
   readonly #isPooled: boolean;
   /** The server ends a statement after this time; 0 for never. */
   readonly #statementMs: number;
@@ -51,11 +51,11 @@ export class Connection extends pg.Client {
     });
     this.#isPooled = isPooled;
     this.#statementMs = config.statement_timeout || 0;
-    // The call under way fails by itself; without a listener the process would end.
+    // The call under way fails; without a listener the process would also end.
     this.on('error', () => undefined);
   }
 
-  /** The driver keeps a connection open that fails by itself, for example without a password. */
+  /** After a failure of its own, for example without a password, the driver would leave the connection open. */
   override connect(): Promise<pg.Client>;
   override connect(done: (error: Error) => void): void;
   override connect(done?: (error: Error) => void): Promise<pg.Client> | undefined {
@@ -79,7 +79,7 @@ export class Connection extends pg.Client {
     return this.#isPooled && !this.#isInTransaction ? this.#runAlone(query) : query();
   }
 
-  /** All three are sent at once, in one round trip; after a failure the commit is a rollback. */
+  /** All three statements share a round trip; after a failure the server answers the commit by a rollback. */
   async #runAlone(query: () => Promise<Row[]>): Promise<Row[]> {
     const [, rows] = await Promise.all([
       this.#begin('read committed'),
@@ -102,7 +102,7 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one transaction: that which is under way, if there is one. */
+  /** The work's result, in one transaction: the transaction under way, if there is one. */
   async transact<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
     if (this.#isInTransaction) return work();
     await this.#begin(isolation);
@@ -112,7 +112,7 @@ export class Connection extends pg.Client {
       await this.runUnprepared('commit');
       return result;
     } catch (error) {
-      // When the connection is broken the server rolls back by itself.
+      // Without a connection, the server rolls back.
       if (!isBroken(error)) await this.runUnprepared('rollback').catch(() => undefined);
       throw error;
     } finally {
@@ -120,7 +120,7 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one session: behind a pooler that is one transaction. */
+  /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
   inSession<T>(work: () => Promise<T>): Promise<T> {
     return this.#isPooled ? this.transact('read committed', work) : work();
   }

@@ -1,4 +1,4 @@
-/** The engine on PostgreSQL: connections, transactions, ids. It names no table but its own `counters`. */
+/** The engine on PostgreSQL: connections, transactions and ids. */
 
 import { Statistics, type StoreStatistics } from '../../store.ts';
 import type {
@@ -26,7 +26,7 @@ const CONNECTIONS_DEFAULT = 10;
 const COMMAND_SECONDS_MAX = 5;
 
 /**
- * Opens the database at that address.
+ * Opens the database at this address.
  *
  * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
  *   database cannot be reached, or belongs to another program, to an older petstore, or to a newer one
@@ -88,8 +88,8 @@ class PostgresEngine implements Engine {
   }
 
   /**
-   * The counter's row stays locked until the commit, so no id is visible before a smaller one. A
-   * sequence would give its numbers in the order of the requests, not of the commits.
+   * The row of the counter stays locked until the commit, so no id is visible before a smaller id. A sequence
+   * would give ids in the order of the requests, not of the commits.
    */
   toInsert(table: string, columns: readonly string[]): string {
     const values = columns.map(() => '?');

@@ -1,4 +1,4 @@
-/** The errors of PostgreSQL and its driver, by their SQLSTATE: which are retried, and what the operator is told of the others. */
+/** The errors of PostgreSQL and its driver: which are retried, and what the others say to the operator. */
 
 import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
@@ -8,12 +8,12 @@ const READ_ONLY = '25006';
 const LOCK_NOT_AVAILABLE = '55P03';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
-/** Of a create whose idempotency key another process has just used (pet-inserts.ts). */
+/** A create fails with it when another process has just used its idempotency key (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
 const INVALID_STATEMENT_NAME = '26000';
 const INSUFFICIENT_PRIVILEGE = '42501';
 const TOO_MANY_CONNECTIONS = '53300';
-/** PgBouncer's own errors have this code, whatever they are. */
+/** All errors of PgBouncer itself have this code. */
 const PROTOCOL_VIOLATION = '08P01';
 
 /** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
@@ -24,10 +24,10 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['28P01', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
-  [PROTOCOL_VIOLATION, 'is refused by its pooler, whose log says why'],
+  [PROTOCOL_VIOLATION, 'is refused by its pooler: see the log of the pooler'],
   [
     INVALID_STATEMENT_NAME,
-    'is behind a pooler that forgets prepared statements: the address needs pgbouncer=true',
+    'is behind a pooler that forgets prepared statements: add pgbouncer=true to the address',
   ],
   ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
   [
@@ -36,29 +36,29 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ],
   ['57014', 'did not answer in time'],
   ['08', 'cannot be reached'],
-  ['40', 'is changed by too many at once'],
+  ['40', 'has too many conflicting changes'],
   ['53', 'has no room: its connections, memory or disk are used up'],
-  ['55', 'is held by another process'],
+  ['55', 'is locked by another process'],
   ['57', 'is stopping or starting'],
   ['58', 'reports an error of its disk'],
 ]);
 
-/** Why the database is away, by the codes of the system. */
+/** Why the database is away, by the error codes of the system. */
 const AWAY_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED/, 'cannot be reached: nothing listens there'],
   [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
 ];
 
-/** What only the operator can change, by the codes of TLS (OpenSSL's X509 errors). */
+/** What only the operator can change, by the error codes of TLS (OpenSSL's X509 errors). */
 const SETTING_REASONS: readonly (readonly [RegExp, string])[] = [
   [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
   [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
   // The driver gives these errors no code, so their text stands in the place of the code.
   [/^The server does not support SSL/, 'does not offer TLS, which sslmode requires'],
-  [/^SASL: .* client password must be/, 'asks for a password: the address has none'],
+  [/^SASL: .* client password must be/, 'asks for a password: add it to the address'],
 ];
 
-/** Whether the database rolled the transaction back because of another one, so that it may be retried. */
+/** Whether the database rolled the transaction back because of another transaction; it may be retried. */
 export function isConflict(error: unknown): boolean {
   const state = findState(error) ?? '';
   return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(state);
@@ -97,16 +97,16 @@ export function isAway(error: unknown, mustWrite: boolean): error is PetstoreErr
   return isBroken(error) && state !== PROTOCOL_VIOLATION && !isSetting;
 }
 
-/** The error that a server which takes no writes would answer to one. */
+/** The error that a read-only server would answer to a write. */
 export function createReadOnlyError(): unknown {
   const cause = new pg.DatabaseError('read-only', 0, 'error');
   return explain(Object.assign(cause, { code: READ_ONLY }));
 }
 
 /**
- * A PetstoreError for what the operator can do something about, without an address; a bug of ours as it is.
+ * A PetstoreError, without an address, for an error that the operator can mend; any other error as it is.
  *
- * @param poolerHint what to tell the operator when a pooler refuses.
+ * @param poolerHint the end of the message when a pooler refuses.
  */
 export function explain(error: unknown, poolerHint = ''): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
@@ -131,7 +131,7 @@ function findReason(state: string): string | undefined {
   return REASONS.get(state) ?? REASONS.get(state.slice(0, 2));
 }
 
-/** An error without a code is the driver's own: its connection broke, or the server did not answer. */
+/** Why a connection broke, or could not be made. The errors of the driver itself have no code. */
 function describeConnection(error: unknown): string {
   const reason = findConnectionReason(error, [...AWAY_REASONS, ...SETTING_REASONS]);
   return reason ?? 'cannot be reached or does not answer in time';

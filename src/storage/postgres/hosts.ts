@@ -1,4 +1,4 @@
-/** The hosts in an address of PostgreSQL, and the current one of them. */
+/** The hosts in an address of PostgreSQL, and which of them is the current host. */
 
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
@@ -6,12 +6,12 @@ import { PetstoreError } from '../../error.ts';
 import { POSTGRES } from '../address.ts';
 import { explain } from './errors.ts';
 
-/** What must be escaped and is not: with it in the address, the driver would escape the `%` of every escape again. */
+/** Must be escaped: if an address has such a character, the driver escapes the `%` of every escape again. */
 const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 
 const PORT_MAX = 65_535;
 
-/** What libpq's parameters may be here, the default first. A store writes, so there are no standby modes. */
+/** The values of these parameters of libpq, the default first. A store writes, so there are no standby modes. */
 const CHOICES = {
   sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'],
   target_session_attrs: ['any', 'read-write', 'primary'],
@@ -19,9 +19,9 @@ const CHOICES = {
 } as const;
 
 export interface Hosts {
-  /** How to connect to each host; the current host is the first one. */
+  /** How to connect to each host; the first host is the current host. */
   readonly configs: ClientConfig[];
-  /** Whether they are of a pooler that may give each transaction another session. */
+  /** Whether the hosts are poolers that may give each transaction another session. */
   readonly isPooled: boolean;
   /** Whether a host that takes no writes is skipped. */
   readonly mustWrite: boolean;
@@ -30,7 +30,7 @@ export interface Hosts {
 /**
  * The hosts of an address.
  *
- * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats it.
+ * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats the address.
  */
 export function parseHosts(address: string): Hosts {
   const parts = POSTGRES.exec(address)?.groups;
@@ -50,10 +50,10 @@ export function parseHosts(address: string): Hosts {
 }
 
 /**
- * Connects to the current host, and after a failure to each of the others.
+ * Connects to the current host, and after a failure to each other host.
  *
- * @param msMax after this time no other host is tried: the next call begins with it.
- * @throws PetstoreError `unavailable` with what the last one answered.
+ * @param msMax after this time no other host is tried; the next call begins with the next host.
+ * @throws PetstoreError `unavailable` with the error of the last host.
  */
 export async function tryHosts<T>(
   { configs, isPooled }: Hosts,
@@ -66,10 +66,10 @@ export async function tryHosts<T>(
     try {
       return await connect();
     } catch (error) {
-      // Several calls may fail at once; the first one moves on.
+      // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
-      // PgBouncer refuses the startup parameters that are not sent with pgbouncer=true.
-      const hint = isPooled ? '' : ': the address may need pgbouncer=true';
+      // Without pgbouncer=true, startup parameters are sent that PgBouncer refuses.
+      const hint = isPooled ? '' : ', or add pgbouncer=true to the address';
       const isLast = tries >= configs.length || performance.now() > deadline;
       if (isLast) throw explain(error, hint);
     }
@@ -86,7 +86,7 @@ function choose(options: URLSearchParams, name: keyof typeof CHOICES): string {
 
 function toConfig(address: string, database: string): ClientConfig {
   try {
-    // Without this option the driver gives `sslmode` other meanings than libpq.
+    // Without this option, `sslmode` has other meanings than in libpq.
     const config = toClientConfig(parse(address, { useLibpqCompat: true }));
     // The driver leaves the escapes of `/`, `?` and `#` as they are.
     if (database !== '') config.database = decodeURIComponent(database);
@@ -98,7 +98,7 @@ function toConfig(address: string, database: string): ClientConfig {
     if (!(cause instanceof Error && 'syscall' in cause)) throw malformed(cause);
     throw new PetstoreError(
       'bad_request',
-      'the database needs its sslcert, sslkey and sslrootcert to be files that can be read',
+      'sslcert, sslkey and sslrootcert must be files that can be read',
       { cause },
     );
   }
@@ -107,7 +107,7 @@ function toConfig(address: string, database: string): ClientConfig {
 function malformed(cause?: unknown): PetstoreError {
   return new PetstoreError(
     'bad_request',
-    'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for what is special in USER, PASSWORD and NAME',
+    'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for special characters in USER, PASSWORD and NAME',
     { cause },
   );
 }

@@ -1,4 +1,4 @@
-/** How pets are added to PostgreSQL: those of a batch are one statement, so that the counter is locked for one commit. */
+/** How pets are added to PostgreSQL: one statement adds a batch, so the counter is locked for one commit. */
 
 import { PetstoreError } from '../../error.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest, type Statistics } from '../../store.ts';
@@ -9,15 +9,15 @@ import { COLUMNS, SELECT } from '../pet-row.ts';
 import { recordsOf, toRecords } from './records.ts';
 
 /**
- * Adds the pets of a batch, numbered by `id`, whose idempotency key, if they have one, is new or expired;
- * `pet_id` of a key is the number of its pet. Returns the number and the id of each that was added.
+ * Adds a batch of pets, except pets whose idempotency key is in use. `id` of a pet is its number in the batch, and
+ * `pet_id` of a key is the number of its pet. Returns the number and the id of each pet that was added.
  *
- * The statement sees the keys that were committed when it began. Another process may commit one of
- * them while this one waits for the counter: then `reserved` lacks it, the pets get no ids, which `not
- * null` refuses, and the batch is tried again.
+ * `batch` sees only keys that were committed when the statement began. Another process may commit the same key while
+ * this statement waits for the counter. Then `reserved` lacks the key, and all pets get null as their id. `not null`
+ * refuses them, and the batch is tried again.
  *
- * The time of a kept key is no condition of `where`: after a purge the planner would take the index by time,
- * and read all keys of a day for each pet.
+ * The time of a kept key is compared outside of `where`. In `where`, after a purge, the planner would take the index
+ * by time, and read all keys of a day for each pet.
  */
 const INSERT = `with batch as (
     select pet.id as number, ${COLUMNS.map((column) => `pet.${column}`)},
@@ -48,9 +48,9 @@ const INSERT = `with batch as (
 const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 
 /**
- * The pets of several keys, each with all nulls for one that was removed; last, how it was added. In a
- * subquery with a `limit` the planner has only the index of its conditions; joined, it may read another whole.
- * By the order of `id` it has only that of the pets by id: without one, that by status holds the id as well.
+ * The pets of several keys, as `findAdded` has them. A plain join may read a whole index. In a subquery with a
+ * `limit` the planner has only the index of its conditions. `order by id` leaves only the primary key:
+ * without it the planner may take the index by status, which also has the id.
  */
 const FIND_ADDED = `select asked.pet_id as number, pet.*, kept.added_as
   from ${recordsOf('idempotency_keys')} as asked,
@@ -81,7 +81,7 @@ export function createPetInsert(
       return await insertAll(inserts);
     } catch (error) {
       if (error instanceof PetstoreError) throw error;
-      // The database refuses one of the pets: inserted each by itself, the others succeed.
+      // The database refuses one of the pets: one by one, the others succeed.
       const each = inserts.map((one) => insertAll([one]).catch((error) => [{ error }]));
       return (await Promise.all(each)).flat();
     }
@@ -101,7 +101,7 @@ export function createFindAdded(read: Engine['read']): Engine['findAdded'] {
   });
 }
 
-/** The pets and the keys of a batch; of several with one key only the first, which the others repeat. */
+/** The pets and the keys of a batch. Of several creates with one key it has only the first; the others are replays. */
 function toValues(inserts: readonly Insert[]): string[] {
   const pets: Row[] = [];
   const keys = new Map<string, Row>();

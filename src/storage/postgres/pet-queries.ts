@@ -1,4 +1,4 @@
-/** How pets are read from PostgreSQL: the reads of one turn of the event loop are one query, so that they share a round trip. */
+/** How pets are read from PostgreSQL: the reads of one turn of the event loop are one query, in one round trip. */
 
 import { toPetJson } from '../../pet.ts';
 import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
@@ -9,7 +9,7 @@ import { toPageName } from '../page-cache.ts';
 import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 import { toRecords } from './records.ts';
 
-// Without the order the planner may take the index by status and id, all of which it then reads.
+// Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
 type Filters = typeof FILTERS;
@@ -61,7 +61,7 @@ function batchLists(read: Engine['read'], filters: Filters) {
   }, LIMITS.LISTS_AT_ONCE_MAX);
 }
 
-/** The pages of several queries at once: each row begins with the number of its query. */
+/** Each row begins with the number of the query to whose page it belongs. */
 function toListSql(filters: Filters): string {
   const types = filters.map(({ column, kind }) => `${column} ${TYPES[kind]}`);
   return `select number, page.* from
@@ -71,8 +71,8 @@ function toListSql(filters: Filters): string {
 }
 
 /**
- * `status = asked.status` would let the planner walk all pets by id where it expects enough of that status.
- * The condition on the first filter leaves it only the index of that column and the id.
+ * With `status = asked.status`, if the planner expects many pets of this status, it would read all pets by id. The
+ * condition on the first filter leaves only the index of its column and the id.
  */
 function toPageSql([first, ...others]: Filters): string {
   if (first === undefined) return 'id > asked.after order by id';

@@ -1,4 +1,4 @@
-/** A pool of connections to PostgreSQL, which finds a host that works and replaces connections that are silent. */
+/** A pool of connections to PostgreSQL, which finds a host that works, and replaces silent connections. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -7,11 +7,11 @@ import { Connection } from './connection.ts';
 import { isBroken, isConflict, isReadOnly } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
-/** How often work is tried that the database rolled back because of other work. */
+/** How often work is tried that the database rolls back because of other work. */
 const CONFLICT_TRIES_MAX = 5;
 const CONFLICT_PAUSE_MS_MAX = 50;
 
-/** The driver's timer may be early. A server ends its statements earlier than that. */
+/** The timer of the driver may be early by less. A statement that the server ends fails even earlier. */
 const EARLY_MS_MAX = 20;
 
 export type PoolConnections = NonNullable<StoreStatistics['connections']>;
@@ -25,7 +25,7 @@ export class ConnectionPool {
   #pool: pg.Pool;
   #broken = 0;
 
-  /** @param config its `query_timeout` is more than its `statement_timeout`, or both are absent. */
+  /** @param config its `query_timeout` is greater than its `statement_timeout`, or both are absent. */
   constructor(hosts: Hosts, config: pg.PoolConfig) {
     this.#hosts = hosts;
     this.#config = config;
@@ -38,7 +38,7 @@ export class ConnectionPool {
     return { used: totalCount - idle, idle, waiting, broken: this.#broken };
   }
 
-  /** The work's result. What was sent before it failed may have been executed. */
+  /** The work's result. If the work fails, the server may still have executed what was sent. */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const pool = this.#pool;
     const client = (await tryHosts(
@@ -65,11 +65,11 @@ export class ConnectionPool {
     await this.#pool.end();
   }
 
-  /** The other connections of a silent pool are most likely silent too. Those at work end with it. */
+  /** The other connections of the pool are most likely silent too. Connections at work end with their work. */
   #replace(silent: pg.Pool): void {
     if (silent !== this.#pool) return;
     this.#pool = this.#openPool();
-    // `close` may have ended it already, which makes this call fail.
+    // This fails if `close` has ended the pool already.
     silent.end().catch(() => undefined);
   }
 
@@ -82,7 +82,7 @@ export class ConnectionPool {
           super(hosts, config);
         }
       },
-      // The end of an idle connection that is silent never comes; the process ends without it.
+      // An idle connection that is silent never ends; the process must end without it.
       allowExitOnIdle: true,
       ...(hosts.mustWrite && {
         verify: (client, done) =>

@@ -8,23 +8,23 @@ const CONNECTIONS_PER_WRITE = 5;
 
 const POOL_IDLE_MS_MAX = 60_000;
 
-/** For each host, when the work may take any time. */
+/** How long long work waits for a connection to each host. */
 const LONG_CONNECT_MS_MAX = 5_000;
 
 /**
- * The server ends a statement so long before its call fails: no statement goes on after a 503, and its connection
- * is kept, but for the wait for a synchronous standby, which no limit ends.
+ * The server ends a statement so long before its call fails. So no statement goes on after a 503, and its connection
+ * is kept. Only the wait for a synchronous standby has no limit.
  */
 const ENDED_MS_BEFORE = 100;
 
 export class Pools {
   readonly reads: ConnectionPool;
   readonly writes: ConnectionPool;
-  /** For work that may take any time, such as an import: each has a new connection. */
+  /** For work that may take any time, such as an import; each work has a new connection. */
   readonly long: ConnectionPool;
 
   /**
-   * @param count the most connections of reads and writes; a single one is for both.
+   * @param count the most connections of reads and writes together; a single connection is for both.
    * @param ms how long a read or a write waits for a connection, and then for each answer.
    */
   constructor(hosts: Hosts, count: number, ms: number) {

@@ -10,14 +10,14 @@ import { isForbidden, isLocked } from './errors.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
-/** The time that requests have between two tries to lock a table. */
+/** Between two tries to lock a table, requests have this time. */
 const TABLE_LOCK_PAUSE_MS = 1_000;
 
 /**
- * Executes the migrations that are missing, all or none. Resolves to the schema that it found; 0: none.
+ * Executes all migrations that are missing, or none. Resolves to the schema that it found; 0 for none.
  *
  * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
- *   be migrated, or has a breaking step that this program does not know, or a table is held for
+ *   be migrated, or has a breaking step that this program does not know. Also when a table is locked for
  *   MIGRATION_LOCK_SECONDS_MAX, or the role may not migrate it.
  */
 export async function migrate(
@@ -65,7 +65,7 @@ function createPendingError(from: number, to: number): PetstoreError {
   );
 }
 
-/** The pause between two tries lets go of the tables, and keeps the advisory lock. */
+/** The pause between two tries frees the tables, and keeps the advisory lock. */
 async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;
   await connection.runUnprepared('savepoint migration');
@@ -89,7 +89,7 @@ async function execute(
   for (const { number, postgres } of migrations) {
     if (number > version) await connection.runUnprepared(postgres);
   }
-  // For programs that know fewer steps than these. Not a step itself: those that cannot read it refuse more steps.
+  // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
   const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   await connection.runUnprepared(
     'alter table petstore_schema add column if not exists compatible bigint',
@@ -116,13 +116,13 @@ async function checkEncoding(connection: Connection): Promise<void> {
  * @param known how many steps this program knows.
  */
 async function readVersion(connection: Connection, known: number): Promise<number> {
-  // to_regclass uses the session's catalog cache, which may lack a table that another session has just
-  // created; a query that reads a table, as this one, refreshes the cache first.
+  // to_regclass alone uses the session's catalog cache, which may lack a table that another session has just
+  // created. A query that reads a table refreshes the cache first.
   const [found] = await connection.runUnprepared(
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
-  // The columns `version` and `compatible`; a schema of before the first one with the second has one.
+  // An old schema has no column `compatible`.
   const [row = []] = await connection.runUnprepared('select * from petstore_schema');
   const [version = 0n, compatible = version] = row;
   if (Number(compatible) <= known || Number(version) <= known) return Number(version);

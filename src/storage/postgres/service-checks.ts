@@ -1,4 +1,4 @@
-/** What a service needs of a database beside its schema: rights on the tables, and nearly the same time. */
+/** What a service needs from a database besides its schema: rights on the tables, and nearly the same time. */
 
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
@@ -18,8 +18,8 @@ const NEEDED = Object.entries(RIGHTS).flatMap(([table, rights]) =>
 );
 
 /**
- * A table that is not there yet is left out: a migration makes it. A right on columns counts: the owner may have
- * granted it for each column, which cannot be done for a delete.
+ * It leaves out a missing table, which a migration makes. A right on columns counts, since the owner may have granted
+ * it for each column; a delete has no right on columns.
  */
 const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privilege, ', ' order by privilege)
   from (values ${NEEDED}) as needed (name, privilege)
@@ -41,7 +41,7 @@ async function findRightsError(connection: Connection): Promise<string | undefin
   return `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`;
 }
 
-/** What is wrong with this time, if anything. */
+/** Why this time is wrong, if it is. */
 export async function findClockError(
   connection: Connection,
   now: number,

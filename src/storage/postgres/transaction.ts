@@ -1,4 +1,4 @@
-/** Long work in one transaction or session, with as much time as it takes: a copy, and an import. */
+/** Long work in one transaction or session, without a limit of time: a copy, and an import. */
 
 import { randomUUID } from 'node:crypto';
 import type { Row, Transaction } from '../engine.ts';
@@ -26,7 +26,7 @@ export function createTransaction(connection: Connection): Transaction {
   };
 }
 
-/** The work's result, in a transaction that no other one adds a pet or a key beside. */
+/** The work's result, in a transaction during which no other transaction adds a pet or a key. */
 export function transactAlone<T>(
   connection: Connection,
   work: (transaction: Transaction) => Promise<T>,
@@ -39,8 +39,8 @@ export function transactAlone<T>(
 }
 
 /**
- * The work's result, as `transactAlone`, with all rows staged in a temporary table. Behind a pooler several clients may share a
- * session: the table's name is unique.
+ * The work's result, as of `transactAlone`, with all rows staged in a temporary table. Behind a pooler several
+ * clients may share a session, so the name of the table is unique.
  */
 export async function stageRows<T>(
   connection: Connection,
@@ -58,7 +58,7 @@ export async function stageRows<T>(
     }
     return await transactAlone(connection, (transaction) => work(transaction, staged));
   } finally {
-    // A connection that broke has dropped its temporary tables already.
+    // A broken connection has dropped its temporary tables already.
     await connection.runUnprepared(`drop table ${staged}`).catch(() => undefined);
   }
 }

@@ -4,10 +4,10 @@ import type { SqliteConnection } from './connection.ts';
 
 export class CommitCounter {
   readonly #connection: SqliteConnection;
-  /** Commits of this process: `data_version` leaves out those of this connection, and is read once in a turn. */
+  /** Commits of this process. `data_version` leaves out commits of its own connection, and is read once in a turn. */
   #ownCommits = 0;
   #version = 0;
-  /** The turn of the event loop in which it was read. */
+  /** The turn of the event loop in which `data_version` was read. */
   #turn: number | undefined;
 
   constructor(connection: SqliteConnection) {
@@ -15,9 +15,9 @@ export class CommitCounter {
   }
 
   /**
-   * The counter. A commit of this process changes it at once, one of another process before the event loop
-   * next looks for requests: only then does it count a turn. NaN, which equals nothing, when it cannot be read: the read that follows then
-   * reports the error.
+   * The counter. A commit of this process changes it at once. A commit of another process changes it before the event
+   * loop looks for requests again, which begins a new turn. NaN, which equals nothing, when the counter cannot be
+   * read: the read that follows reports the error.
    */
   read(): number {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
@@ -30,7 +30,7 @@ export class CommitCounter {
       }
       this.#turn = turn;
     }
-    // Neither ever decreases, so the sum changes whenever one of them does.
+    // Both only increase, so the sum changes whenever one of them does.
     return this.#version + this.#ownCommits;
   }
 

@@ -1,11 +1,11 @@
-/** One connection of node:sqlite: prepared statements and transactions. With a timeout of 0 a lock of another process is an error at once. */
+/** A connection of node:sqlite: prepared statements and transactions. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Row, SqlValue, Statement, Transaction } from '../engine.ts';
 
 /**
- * A commit is synced to the disk; the write-ahead log is truncated to 64 MiB after a large transaction;
- * functions in the file's schema may have no side effects.
+ * Each commit is synced to the disk. The write-ahead log is truncated to 64 MiB after a large transaction. The schema
+ * of the file is not trusted: its functions may have no side effects.
  */
 export const SETTINGS =
   'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
@@ -13,9 +13,9 @@ export const SETTINGS =
 export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
 
-  /** @param timeout how long SQLite blocks for a lock, in milliseconds. */
+  /** @param timeout how long SQLite blocks for a lock, in milliseconds; with 0 a lock is an error at once. */
   constructor(file: string, timeout: number) {
-    // Defensive: no statement, however it came about, can write to the schema or corrupt the file.
+    // Defensive: no statement can write to the schema or corrupt the file.
     super(file, { timeout, defensive: true, readBigInts: true, returnArrays: true });
   }
 
@@ -26,7 +26,7 @@ export class SqliteConnection extends DatabaseSync {
     return statement.all(...values) as unknown as Row[];
   }
 
-  /** The rows of each statement. Stops after one with `stopIfEmpty` that returns no row. */
+  /** The rows of each statement. Stops after a statement with `stopIfEmpty` that returns no row. */
   runAll(statements: readonly Statement[]): Row[][] {
     const results: Row[][] = [];
     for (const { sql, values, stopIfEmpty } of statements) {

@@ -1,4 +1,4 @@
-/** The engine on node:sqlite: opening, batched reads, writes through the writer, transactions. Tables are named by its callers. */
+/** The engine on node:sqlite: opening, batch reads, group commits by the writer, transactions. */
 
 import { resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
@@ -33,7 +33,7 @@ const PAGES_AT_ONCE = 1_000;
 const STAGED = 'temp.staged_pets';
 
 /**
- * Opens the database in that file, or one in memory for MEMORY_FILE.
+ * Opens the database in this file, or in memory for MEMORY_FILE.
  *
  * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
@@ -46,7 +46,7 @@ export async function openSqlite(
   if (!isMemory) await prepareFile(file, create);
   let connection: SqliteConnection | undefined;
   try {
-    // An absolute path: SQLite would read a name that begins with `file:` as a URI with options.
+    // SQLite would read a relative path such as `file:x` as a URI with options.
     connection = new SqliteConnection(isMemory ? file : resolve(file), 0);
     const foundSchema = await prepare(connection, file, olderSchema);
     return new SqliteEngine(connection, file, foundSchema);
@@ -57,14 +57,14 @@ export async function openSqlite(
 }
 
 /**
- * Checks all of a copy that is written, and makes it a file by itself.
+ * Checks all pages of a copy, and makes it a single file.
  *
- * @param told what is told of, when it is damaged.
+ * @param told the file that the message names when the copy is damaged.
  */
 export function finishCopy(copy: string, told: string): void {
   try {
     using connection = new DatabaseSync(copy);
-    // Of itself it would be in WAL mode, and could not be read where nothing can be written.
+    // In WAL mode, the copy could not be read from a folder that cannot be written.
     connection.exec('pragma journal_mode = delete');
     checkPages(connection, told, Number.POSITIVE_INFINITY);
   } catch (error) {
@@ -96,7 +96,7 @@ class SqliteEngine implements Engine {
     this.#file = file;
     this.#checkFiles = createFileCheck(connection, file);
     this.#commits = new CommitCounter(connection);
-    // Another connection, as the writer has, would not see a database in memory.
+    // The writer has a connection of its own, which would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
     this.petQueries = createPetQueries(
       (sql, ...values) => {
@@ -159,7 +159,7 @@ class SqliteEngine implements Engine {
   async copyTo(file: string, onProgress: OnBackupProgress): Promise<void> {
     const from = this.#connection;
     try {
-      // A snapshot: without one SQLite begins anew whenever another process has written.
+      // Without a snapshot, SQLite begins the copy again whenever another process writes.
       from.exec('begin; select 1 from sqlite_schema');
       await backup(from, file, {
         rate: PAGES_AT_ONCE,
@@ -202,7 +202,7 @@ class SqliteEngine implements Engine {
         return results;
       });
     } catch {
-      // One of them is wrong, or the database is busy: each is executed alone and gets its own outcome.
+      // A read failed, or the database is busy: each read is executed alone, and has its own outcome.
       return reads.map((one) => retryWhileBusy(this.#file, () => read(one)));
     }
   }
@@ -219,7 +219,7 @@ class SqliteEngine implements Engine {
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      // A read after the answer must see what was written, which may be the case after an error too.
+      // A later read must see what was written. Also after an error something may have been written.
       this.#commits.increment();
     }
   }

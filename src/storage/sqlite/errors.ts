@@ -1,4 +1,4 @@
-/** The errors of node:sqlite, by their result codes: which are retried, and what the operator is told of the others. */
+/** The errors of node:sqlite: which are retried, and what the others say to the operator. */
 
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
@@ -18,8 +18,8 @@ const NOTADB = 26;
 const DAMAGED = 'is damaged: restore it from a backup';
 
 /**
- * The work's result; it is retried while another process holds the lock, BUSY_MS_MAX at most. SQLite's
- * own busy_timeout would block the event loop meanwhile.
+ * The work's result. The work is retried while another process has the lock, for at most BUSY_MS_MAX. The
+ * `busy_timeout` of SQLite would block the event loop.
  *
  * @throws what `explain` makes of the error.
  */
@@ -35,7 +35,7 @@ export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T>
   }
 }
 
-/** The primary result code of an error of SQLite; 0, its code of success, for any other error. */
+/** The primary result code of an error of SQLite; 0 for any other error. */
 export function toResultCode(error: unknown): number {
   return Number(Object(error).errcode) & 0xff;
 }
@@ -53,7 +53,7 @@ export function createDamageError(file: string): PetstoreError {
   return new PetstoreError('unavailable', `the database ${file} ${DAMAGED}`);
 }
 
-/** A PetstoreError for what the operator can do something about; any other error as it is. */
+/** A PetstoreError for an error that the operator can mend; any other error as it is. */
 export function explain(error: unknown, file: string): unknown {
   const message = EXPLANATIONS.get(toResultCode(error));
   if (message === undefined) return error;
@@ -61,7 +61,7 @@ export function explain(error: unknown, file: string): unknown {
 }
 
 const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
-  [BUSY, 'is held by another process'],
+  [BUSY, 'is locked by another process'],
   [READONLY, 'cannot be written: its file and its folder must be writable'],
   [IOERR, 'cannot be read or written: the disk reports an error'],
   [CORRUPT, DAMAGED],

@@ -1,4 +1,4 @@
-/** The file of a database: what it must be to be opened, and that it is still the one that was opened. */
+/** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
 import { existsSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { SqliteConnection } from './connection.ts';
 
 const MAGIC = 'SQLite format 3\0';
 
-/** How often the files of an open database are looked at. */
+/** How often the files of an open database are checked. */
 const INTERVAL_MS = 1_000;
 
 /** @throws PetstoreError `unavailable` when it is not there, or is neither empty nor an SQLite database. */
@@ -29,7 +29,7 @@ export async function prepareFile(file: string, create: boolean): Promise<void> 
   }
 }
 
-/** SQLite would give a new file the mode of the umask; it gives those of its log the mode of the database. */
+/** SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database. */
 function createIfMissing(file: string): void {
   try {
     createPrivateFile(file);
@@ -39,14 +39,13 @@ function createIfMissing(file: string): void {
 }
 
 /**
- * A function that throws PetstoreError `unavailable` when the file or its -wal, which stays the same
- * file while a connection is open, was removed or replaced: SQLite keeps writing to it, and those writes
- * can be lost. A database in memory has no files.
+ * A function that throws PetstoreError `unavailable` when the file or its -wal was removed or replaced. SQLite would
+ * write on to the old file, and these writes can be lost. The -wal stays the same file while a connection is open.
  */
 export function createFileCheck(connection: SqliteConnection, file: string): () => void {
   const location = connection.location();
   if (location === null) return () => undefined;
-  // SQLite follows a link to the database, and keeps the -wal beside the database.
+  // If the file is a link, SQLite has the -wal beside the database, not beside the link.
   const remedies = {
     [file]: 'stop the service and put it back',
     [`${location}-wal`]: 'stop the service by SIGTERM, which saves its pets, and start it again',

@@ -1,4 +1,4 @@
-/** How pets are read from SQLite: SQLite itself makes the JSON text of a page, which is cached until the next commit. */
+/** How pets are read from SQLite: SQLite makes the JSON text of a page, which is cached until the next commit. */
 
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { JsonPage, PetQuery, Statistics } from '../../store.ts';
@@ -9,10 +9,10 @@ import { FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
 const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || '}'`;
-// The rows come in the order of the query in `from`, whose `limit` keeps SQLite from merging it into
-// this one. An `order by` inside group_concat would sort them again, at a sixth of the query's time.
+// The rows come in the order of the query in `from`: its `limit` keeps SQLite from merging it into this query. An
+// `order by` inside group_concat would sort the rows again, which takes a sixth of the query's time.
 const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
-// `+ 0`: SQLite's planner depends on the value of a bare `limit ?`, so it would plan at every call.
+// The plan of `limit ?` depends on its value, so SQLite would plan at every call; `+ 0` prevents it.
 const PAGE = 'id > ? order by id limit ? + 0';
 
 /** @param readCommitCounter see createCache. */
@@ -65,7 +65,7 @@ function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
   return `iif(${column} is null, '', ',"${name}":' || ${value})`;
 }
 
-/** SQL for the filters that the query has, with an `and` behind each, and their values. */
+/** SQL for the filters of the query, with an `and` behind each, and their values. */
 function toCondition(query: PetQuery) {
   let condition = '';
   const values: SqlValue[] = [];
@@ -78,7 +78,7 @@ function toCondition(query: PetQuery) {
   return { condition, values };
 }
 
-/** One row: the page as JSON text, its last id, and whether there is a pet after it. */
+/** The query has one row: the page as JSON text, its last id, and whether there is a pet after it. */
 async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<JsonPage> {
   const { limit, after = 0n } = query;
   const { condition, values } = toCondition(query);

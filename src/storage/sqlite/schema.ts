@@ -1,4 +1,4 @@
-/** Checks that a file is a petstore's database, and migrates it to this program's schema. Refuses a damaged one, never repairs it. */
+/** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
@@ -10,10 +10,10 @@ import { createDamageError, retryWhileBusy } from './errors.ts';
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
 
-/** A larger file is not checked page by page, which would delay the start: SQLite then finds damage when it reads a page. */
+/** To check the pages of a larger file would delay the start. SQLite finds its damage when it reads a damaged page. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Makes it a petstore's database; resolves to the schema that it had, 0 if it was empty. */
+/** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
 export async function prepare(
   connection: SqliteConnection,
   file: string,
@@ -21,7 +21,7 @@ export async function prepare(
 ): Promise<number> {
   const found = await retryWhileBusy(file, () => {
     checkVersion(connection);
-    // In one transaction: another process may be migrating just now.
+    // Another process may be migrating; a transaction sees the schema before or after it.
     const schema = connection.transact('begin', () => readSchema(connection, file));
     checkPages(connection, file);
     return schema;
@@ -48,9 +48,9 @@ function checkVersion(connection: DatabaseSync): void {
 }
 
 /**
- * The number of its schema; 0 for an empty database.
+ * The number of the schema; 0 for an empty database.
  *
- * @throws PetstoreError `unavailable` when it is of another program, is newer, or lost its tables.
+ * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
  */
 function readSchema(connection: DatabaseSync, file: string): number {
   const applicationId = Number(readValue(connection, 'pragma application_id'));
@@ -71,7 +71,7 @@ function readSchema(connection: DatabaseSync, file: string): number {
 }
 
 /**
- * @param file the one that is told.
+ * @param file the file that the message names.
  * @throws PetstoreError `unavailable` when the pages of the database are inconsistent.
  */
 export function checkPages(
@@ -101,7 +101,7 @@ export function migrate(connection: DatabaseSync, file: string): number {
   return found;
 }
 
-/** The only value of a query; undefined if it has no row. A connection may read rows as arrays or as objects. */
+/** The only value of a query; undefined without a row. A connection may read rows as arrays or as objects. */
 function readValue(connection: DatabaseSync, sql: string): unknown {
   return Object.values(connection.prepare(sql).get() ?? {})[0];
 }

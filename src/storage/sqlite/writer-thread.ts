@@ -1,4 +1,4 @@
-/** The thread that writes to SQLite: each message is one transaction and one sync of the disk, while the main thread reads. */
+/** The thread that writes to SQLite: each message is one transaction and one sync of the disk. */
 
 import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import type { Row, Statement } from '../engine.ts';
@@ -9,7 +9,7 @@ import { toResultCode } from './errors.ts';
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
 
-/** The outcome of a write as it is sent between threads, where an Error would lose its `errcode`. */
+/** The outcome of a write, as it is sent between threads; an Error would lose its `errcode`. */
 export type Written = Row[][] | Failure;
 
 export interface Failure {
@@ -17,7 +17,7 @@ export interface Failure {
   readonly errcode: number;
 }
 
-/** Executes all the writes in one transaction. One that fails is undone alone. */
+/** Executes all the writes in one transaction. Only a write that fails is undone. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
   return connection.transact('begin immediate', () =>
     writes.map((write) => writeOne(connection, write)),
@@ -25,7 +25,7 @@ export function writeAll(connection: SqliteConnection, writes: readonly Write[])
 }
 
 function writeOne(connection: SqliteConnection, write: Write): Written {
-  // SQLite undoes a single statement by itself, without a savepoint.
+  // SQLite undoes a single statement without a savepoint.
   const isSingle = write.length === 1;
   if (!isSingle) connection.run('savepoint one', []);
   try {
@@ -33,7 +33,7 @@ function writeOne(connection: SqliteConnection, write: Write): Written {
     if (!isSingle) connection.run('release one', []);
     return result;
   } catch (error) {
-    // Some errors, such as a full disk, have rolled back the whole transaction.
+    // Some errors, such as a full disk, roll back the whole transaction.
     if (!connection.isTransaction) throw error;
     if (!isSingle) connection.exec('rollback to one; release one');
     return toFailure(error);

@@ -1,4 +1,4 @@
-/** The writer: hands transactions to the thread that executes them (writer-thread.ts). */
+/** The writer: sends transactions to the thread that executes them (writer-thread.ts). */
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -19,7 +19,7 @@ export class SqliteWriter {
     this.#file = file;
   }
 
-  /** The outcomes of the writes of one transaction, or why it failed. To be called again only once it is settled. */
+  /** The outcomes of the writes of one transaction, or why the transaction failed. One call at a time. */
   commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
     this.#thread ??= this.#start();
     const thread = this.#thread;

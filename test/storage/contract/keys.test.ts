@@ -101,7 +101,7 @@ test('keys.rotate › a key that is not there, revoked or rotated › is not_fou
   for (const id of [99, 1, revoked]) {
     await assert.rejects(keys.rotate(id, createNewKey(), 500), {
       ...{ name: 'PetstoreError', code: 'not_found' },
-      message: `there is no key ${id} that can be rotated`,
+      message: `key ${id} cannot be rotated: it must be an active key that was not rotated before`,
     });
   }
   assert.deepEqual(await keys.list(), before);
