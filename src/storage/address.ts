@@ -66,8 +66,7 @@ function checkParameters(url: string): void {
 }
 
 export function isMemoryAddress(text: string): boolean {
-  const address = findAddress(text);
-  return address?.kind === 'sqlite' && address.file === MEMORY_FILE;
+  return text === `sqlite:${MEMORY_FILE}`;
 }
 
 /**

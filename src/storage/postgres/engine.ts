@@ -1,15 +1,7 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
 import { Statistics, type StoreStatistics } from '../../store.ts';
-import type {
-  Engine,
-  OpenOptions,
-  PetQueries,
-  Row,
-  SqlValue,
-  Statement,
-  Transaction,
-} from '../engine.ts';
+import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
@@ -118,18 +110,12 @@ class PostgresEngine implements Engine {
       connection.inSession(() => stageRows(connection, columns, batches, work)),
     );
 
-  transact<T>(
-    kind: 'snapshot' | 'exclusive',
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
-    return this.#pools.long.run((connection) =>
-      kind === 'snapshot'
-        ? connection.transact('repeatable read read only', () =>
-            work(createTransaction(connection)),
-          )
-        : transactAlone(connection, work),
-    );
-  }
+  readonly transact: Engine['transact'] = (kind, work) =>
+    this.#pools.long.run((connection) => {
+      if (kind === 'exclusive') return transactAlone(connection, work);
+      const read = () => work(createTransaction(connection));
+      return connection.transact('repeatable read read only', read);
+    });
 
   close(): Promise<void> {
     return this.#pools.close();

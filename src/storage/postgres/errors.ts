@@ -4,14 +4,15 @@ import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
 
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
-const READ_ONLY = '25006';
-const LOCK_NOT_AVAILABLE = '55P03';
+export const READ_ONLY = '25006';
+/** A lock was not free within `lock_timeout`. */
+export const LOCK_NOT_AVAILABLE = '55P03';
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** A create fails with it when another process has just used its idempotency key (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
 const INVALID_STATEMENT_NAME = '26000';
-const INSUFFICIENT_PRIVILEGE = '42501';
+export const INSUFFICIENT_PRIVILEGE = '42501';
 const TOO_MANY_CONNECTIONS = '53300';
 /** All errors of PgBouncer itself have this code. */
 const PROTOCOL_VIOLATION = '08P01';
@@ -64,19 +65,6 @@ export function isConflict(error: unknown): boolean {
   return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(state);
 }
 
-export function isReadOnly(error: unknown): boolean {
-  return findState(error) === READ_ONLY;
-}
-
-/** Whether a lock was not free within `lock_timeout`. */
-export function isLocked(error: unknown): boolean {
-  return findState(error) === LOCK_NOT_AVAILABLE;
-}
-
-export function isForbidden(error: unknown): boolean {
-  return findState(error) === INSUFFICIENT_PRIVILEGE;
-}
-
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
 export function isBroken(error: unknown): boolean {
   const cause = toCause(error);
@@ -118,7 +106,7 @@ export function explain(error: unknown, poolerHint = ''): unknown {
 }
 
 /** The SQLSTATE of an error, also of an explained one; undefined when the error is not the server's. */
-function findState(error: unknown): string | undefined {
+export function findState(error: unknown): string | undefined {
   const cause = toCause(error);
   return cause instanceof pg.DatabaseError ? cause.code : undefined;
 }

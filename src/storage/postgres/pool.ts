@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { StoreStatistics } from '../../store.ts';
 import { Connection } from './connection.ts';
-import { isBroken, isConflict, isReadOnly } from './errors.ts';
+import { findState, isBroken, isConflict, READ_ONLY } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
 /** How often work is tried that the database rolls back because of other work. */
@@ -52,7 +52,8 @@ export class ConnectionPool {
       client.release();
       return result;
     } catch (error) {
-      const isUseless = isBroken(error) || (this.#hosts.mustWrite && isReadOnly(error));
+      const isUseless =
+        isBroken(error) || (this.#hosts.mustWrite && findState(error) === READ_ONLY);
       if (isUseless) this.#broken += 1;
       client.release(isUseless);
       if (isBroken(error) && performance.now() >= silentAt) this.#replace(pool);

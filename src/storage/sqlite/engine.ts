@@ -5,15 +5,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import { type IdempotentRequest, type OnBackupProgress, Statistics } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
-import type {
-  Engine,
-  OpenOptions,
-  PetQueries,
-  Row,
-  SqlValue,
-  Statement,
-  Transaction,
-} from '../engine.ts';
+import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { LIMITS } from '../limits.ts';
 import { CommitCounter } from './commit-counter.ts';
@@ -139,10 +131,7 @@ class SqliteEngine implements Engine {
     }
   };
 
-  async transact<T>(
-    kind: 'snapshot' | 'exclusive',
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T> {
+  readonly transact: Engine['transact'] = async (kind, work) => {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
     await retryWhileBusy(this.#file, () => this.#connection.exec(begin));
     try {
@@ -154,7 +143,7 @@ class SqliteEngine implements Engine {
       if (this.#connection.isTransaction) this.#connection.exec('rollback');
       throw explain(error, this.#file);
     }
-  }
+  };
 
   async copyTo(file: string, onProgress: OnBackupProgress): Promise<void> {
     const from = this.#connection;
