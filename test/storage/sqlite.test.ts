@@ -258,21 +258,6 @@ describe('SqliteWriter', () => {
     await ended;
     assert.deepEqual(await writer.commit([WRITE]), [[[[1n]]]]);
   });
-
-  test('SqliteWriter › closed while it waits for a lock › fails its writes and undoes them', async () => {
-    const file = createFile();
-    alter(file, 'create table t (a)');
-    await using writer = disposable(new SqliteWriter(file));
-    await writer.commit([WRITE]);
-    using other = new DatabaseSync(file);
-    other.exec('begin immediate');
-    const sending = assert.rejects(writer.commit([WRITE, WRITE]), { code: 'unavailable' });
-    await setTimeout(100);
-    const closing = writer.close();
-    other.exec('commit');
-    await Promise.all([sending, closing]);
-    assert.deepEqual({ ...other.prepare('select count(*) as count from t').get() }, { count: 1 });
-  });
 });
 
 test('pets.add › one of many at once whose failure undoes the whole transaction › leaves none of the others in the file', async () => {

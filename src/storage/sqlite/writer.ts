@@ -2,13 +2,10 @@
 
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { PetstoreError } from '../../error.ts';
 import type { Failure, Write, Written } from './writer-thread.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
-
-const ENDED = new PetstoreError('unavailable', 'the thread that writes has ended');
 
 export class SqliteWriter {
   readonly #file: string;
@@ -24,10 +21,9 @@ export class SqliteWriter {
     this.#thread ??= this.#start();
     const thread = this.#thread;
     return new Promise((resolve, reject) => {
-      const fail = (reason: unknown) => reject(reason instanceof Error ? reason : ENDED);
-      thread.once('error', fail).once('exit', fail);
+      thread.once('error', reject);
       thread.once('message', (written) => {
-        thread.off('error', fail).off('exit', fail);
+        thread.off('error', reject);
         resolve(written);
       });
       thread.postMessage(writes);
@@ -41,10 +37,9 @@ export class SqliteWriter {
   /** The thread starts with the first write; after a failure the next write starts a new one. */
   #start(): Worker {
     const thread = new Worker(THREAD, { workerData: this.#file });
-    const forget = () => {
-      if (this.#thread === thread) this.#thread = undefined;
-    };
-    thread.once('error', forget).once('exit', forget);
+    thread.once('error', () => {
+      this.#thread = undefined;
+    });
     return thread;
   }
 }
