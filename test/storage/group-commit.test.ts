@@ -21,7 +21,6 @@ const PAUSE_MS_MAX = 5_000;
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
 interface Commit {
-  readonly writes: readonly number[];
   end(): Promise<void>;
   fail(error: Error): Promise<void>;
 }
@@ -33,7 +32,6 @@ function create(bytes = 1, waitMsMax?: number) {
   const commit = (writes: readonly number[]) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
     commits.push({
-      writes,
       async end() {
         resolve(writes.map((one) => ({ result: 2 * one })));
         await nextTurn();
@@ -65,43 +63,6 @@ function watch(writing: readonly Promise<number>[]): (number | string)[] {
   }
   return seen;
 }
-
-test('GroupCommit › writes of one turn, in several steps › are one commit in their order, and settle after its end', async () => {
-  const { write, commits } = create();
-  const seen = watch([write(3), write(1), write(3), Promise.resolve().then(() => write(2))]);
-  assert.equal(commits.length, 0);
-  await nextTurn();
-  await nextTurn();
-  assert.deepEqual(
-    commits.map(({ writes }) => writes),
-    [[3, 1, 3, 2]],
-  );
-  assert.deepEqual(seen, ['waits', 'waits', 'waits', 'waits']);
-  await commits[0]?.end();
-  assert.deepEqual(seen, [6, 2, 6, 4]);
-});
-
-test('GroupCommit › writes while a commit is under way › are the next commit together, and an empty one is never begun', async () => {
-  const { write, commits } = create();
-  const seen = watch([write(1)]);
-  await nextTurn();
-  const later: (number | string)[][] = [];
-  for (const one of [2, 3]) {
-    later.push(watch([write(one)]));
-    await nextTurn();
-  }
-  assert.equal(commits.length, 1);
-  await commits[0]?.end();
-  assert.deepEqual(commits[1]?.writes, [2, 3]);
-  assert.deepEqual([seen, ...later], [[2], ['waits'], ['waits']]);
-  await commits[1]?.end();
-  assert.deepEqual(later, [[4], [6]]);
-  assert.equal(commits.length, 2);
-  const last = watch([write(4)]);
-  await nextTurn();
-  await commits[2]?.end();
-  assert.deepEqual(last, [8]);
-});
 
 /** Keeps the event loop busy. */
 function work(ms: number): void {

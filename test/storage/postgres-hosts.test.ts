@@ -45,27 +45,28 @@ describe('parseHosts', () => {
     });
   }
 
-  for (const [address, message] of [
-    ['postgres:pets', 'must be postgres://'],
-    ['postgres:/h/pets', 'must be postgres://'],
-    ['postgres://h:port/pets', 'must be postgres://'],
-    ['postgres://h:0/pets', 'must be postgres://'],
-    ['postgres://h:65536/pets', 'must be postgres://'],
-    ['postgres://h/pets?port=65536', 'must be postgres://'],
-    ['postgres://h/pets?port=x', 'must be postgres://'],
-    ['postgres://[::1/pets', 'must be postgres://'],
-    ['postgres://h/pets/cats', 'must be postgres://'],
-    ['postgres://h/pets#1', 'must be postgres://'],
-    ['postgres://rex:p#p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p/p@h/pets', 'must be postgres://'],
-    ['postgres://rex:1/p@h', 'must be postgres://'],
-    ['postgres://rex:1?p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p@p@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%zz@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%@h/pets', 'must be postgres://'],
-    ['postgres://rex:p%3A p@h/pets', 'must be postgres://'],
-    ['postgres://rex:%E0%A4@h/pets', 'must be postgres://'],
-    ['postgres://h/%FF', 'must be postgres://'],
+  const MALFORMED = 'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes';
+  for (const [address, message = MALFORMED] of [
+    ['postgres:pets'],
+    ['postgres:/h/pets'],
+    ['postgres://h:port/pets'],
+    ['postgres://h:0/pets'],
+    ['postgres://h:65536/pets'],
+    ['postgres://h/pets?port=65536'],
+    ['postgres://h/pets?port=x'],
+    ['postgres://[::1/pets'],
+    ['postgres://h/pets/cats'],
+    ['postgres://h/pets#1'],
+    ['postgres://rex:p#p@h/pets'],
+    ['postgres://rex:p/p@h/pets'],
+    ['postgres://rex:1/p@h'],
+    ['postgres://rex:1?p@h/pets'],
+    ['postgres://rex:p@p@h/pets'],
+    ['postgres://rex:p%zz@h/pets'],
+    ['postgres://rex:p%@h/pets'],
+    ['postgres://rex:p%3A p@h/pets'],
+    ['postgres://rex:%E0%A4@h/pets'],
+    ['postgres://h/%FF'],
     ['postgres://h/pets?sslmode=Require', 'sslmode must be one of disable, prefer, require, '],
     ['postgres://h/pets?sslmode=allow', 'sslmode must be one of disable, prefer, require, '],
     ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
@@ -104,19 +105,6 @@ describe('parseHosts', () => {
     );
   });
 
-  for (const [query, ssl] of [
-    ['', undefined],
-    ['?sslmode=disable', false],
-    ['?sslmode=prefer', { rejectUnauthorized: false }],
-    ['?sslmode=require', { rejectUnauthorized: false }],
-    ['?sslmode=verify-full', {}],
-  ] as const) {
-    test(`parseHosts › the options ${query} › are ssl ${JSON.stringify(ssl)}`, () => {
-      const found = parseHosts(`postgres://h/pets${query}`).configs[0]?.ssl;
-      assert.deepEqual(typeof found === 'object' ? { ...found } : found, ssl);
-    });
-  }
-
   for (const mode of ['require', 'verify-ca']) {
     test(`parseHosts › sslmode=${mode} with a certificate › checks it and not the host's name`, () => {
       const query = `?sslmode=${mode}&sslrootcert=${encodeURIComponent(import.meta.filename)}`;
@@ -128,24 +116,26 @@ describe('parseHosts', () => {
     });
   }
 
-  for (const [query, mustWrite] of [
-    ['', false],
-    ['?target_session_attrs=any', false],
-    ['?target_session_attrs=read-write', true],
-    ['?target_session_attrs=primary', true],
+  const DEFAULT = { ssl: undefined, mustWrite: false, isPooled: false };
+  for (const [query, expected] of [
+    ['', {}],
+    ['?sslmode=disable', { ssl: false }],
+    ['?sslmode=prefer', { ssl: { rejectUnauthorized: false } }],
+    ['?sslmode=require', { ssl: { rejectUnauthorized: false } }],
+    ['?sslmode=verify-full', { ssl: {} }],
+    ['?target_session_attrs=any', {}],
+    ['?target_session_attrs=read-write', { mustWrite: true }],
+    ['?target_session_attrs=primary', { mustWrite: true }],
+    ['?pgbouncer=false', {}],
+    ['?pgbouncer=true', { isPooled: true }],
   ] as const) {
-    test(`parseHosts › the options ${query} › must write: ${mustWrite}`, () => {
-      assert.equal(parseHosts(`postgres://a,b/pets${query}`).mustWrite, mustWrite);
-    });
-  }
-
-  for (const [query, isPooled] of [
-    ['', false],
-    ['?pgbouncer=false', false],
-    ['?pgbouncer=true', true],
-  ] as const) {
-    test(`parseHosts › the options ${query} › are of a pooler: ${isPooled}`, () => {
-      assert.equal(parseHosts(`postgres://h/pets${query}`).isPooled, isPooled);
+    test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
+      const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`);
+      const ssl = configs[0]?.ssl;
+      assert.deepEqual(
+        { ssl: typeof ssl === 'object' ? { ...ssl } : ssl, mustWrite, isPooled },
+        { ...DEFAULT, ...expected },
+      );
     });
   }
 });

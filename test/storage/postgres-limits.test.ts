@@ -54,21 +54,6 @@ describe('limits of time', () => {
     await assertWorks(pets);
   });
 
-  test('limits of time › more calls than connections, all blocked › are unavailable', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets, keys } = await database.open({ databaseConnections: 2, ...LIMITED });
-    const sql = 'lock table pets, api_keys in access exclusive mode';
-    await using other = await holdInSession(database, sql);
-    await assertUnavailable([
-      ...Array.from({ length: 4 }, () => pets.list({ limit: 1 })),
-      ...Array.from({ length: 4 }, () => keys.find(randomBytes(32))),
-    ]);
-    await other.end('rollback');
-    await assertWorks(pets);
-  });
-
   test('limits of time › calls that waited for a connection, all blocked › do not go on in the server', {
     skip: NO_SESSIONS,
   }, async () => {

@@ -8,9 +8,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import type { NewPet } from '../../src/pet.ts';
 import type { Engine } from '../../src/storage/engine.ts';
-import { createKeyStore } from '../../src/storage/key-store.ts';
 import { LIMITS } from '../../src/storage/limits.ts';
 import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
@@ -37,17 +35,6 @@ function addAll(engine: Engine, ...names: readonly string[]) {
 function unavailable(file: string, message: string) {
   return { name: 'PetstoreError', code: 'unavailable', message: `the database ${file} ${message}` };
 }
-
-describe('statistics', () => {
-  test('engine.statistics › keys and pets that are read › count lists and gets, and no key', async () => {
-    await using engine = await openNew();
-    const pets = createPetStore(engine);
-    await pets.list({ limit: 20 });
-    await pets.find(1n);
-    await createKeyStore(engine).find(randomBytes(32));
-    assert.equal(engine.statistics.reads, 2);
-  });
-});
 
 describe('outcomes', () => {
   test('engine.write › one that breaks a rule of the table › fails with its reason, the others stand', async () => {
@@ -102,16 +89,6 @@ describe('outcomes', () => {
       ...{ name: 'PetstoreError', code: 'unavailable' },
       message: 'too many writes wait for the disk',
     });
-  });
-
-  test('pets.addAll › a row that breaks a rule of the table › fails with its reason and adds nothing', async () => {
-    await using engine = await openNew();
-    const row = { ...REX, name: undefined } as unknown as NewPet;
-    await assert.rejects(
-      createPetStore(engine).addAll(ReadableStream.from([REX, row])),
-      /^Error: NOT NULL constraint failed: pets.name$/,
-    );
-    assert.deepEqual(await engine.read('select * from pets'), []);
   });
 
   test('addOnce › a key that is purged before its pet is found › is unavailable', async () => {
