@@ -35,7 +35,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       // A missing table fails only the statements of requests.
       await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
     },
-    backup: (file, onProgress) => writeBackup(engine, file, onProgress),
+    backup: (file, onProgress = () => undefined) => writeBackup(engine, file, onProgress),
     close() {
       stopPurge?.();
       return engine.close();
@@ -100,12 +100,8 @@ export async function copyStore(
   );
 }
 
-/** Writes all that the engine's database holds to a new SQLite file, and checks it. */
-export function writeBackup(
-  engine: Engine,
-  file: string,
-  onProgress: OnBackupProgress = () => undefined,
-): Promise<void> {
+/** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
+function writeBackup(engine: Engine, file: string, onProgress: OnBackupProgress): Promise<void> {
   return writeNewFile(file, async (partial) => {
     if (engine.copyTo) return engine.copyTo(partial, onProgress);
     await use(await openSqlite(partial, { create: true }), (copy) =>

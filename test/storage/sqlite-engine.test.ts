@@ -1,22 +1,19 @@
 /** The engine on SQLite, which the stores have between them and node:sqlite: outcomes, locks, transactions and copies. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
-import { type FileHandle, open, readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { open, readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Engine } from '../../src/storage/engine.ts';
 import { LIMITS } from '../../src/storage/limits.ts';
-import { copyStore, openStore, writeBackup } from '../../src/storage/open.ts';
+import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
-import { finishCopy, openSqlite } from '../../src/storage/sqlite/engine.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { disposable } from '../support/disposable.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
-import { createProcessFolder } from '../support/temporary-folder.ts';
 import { addOnce, REQUEST, REX } from './contract/data.ts';
 
 const PET = ['name', 'category_id'];
@@ -256,73 +253,6 @@ describe('copies', () => {
       });
     });
     assert.ok(pages > 5 && turns >= pages - 1, `${turns} turns, ${pages} pages`);
-  });
-
-  /** Where a backup goes, and the names that it has there so far. */
-  function createTarget() {
-    const file = join(createProcessFolder(), 'backup.db');
-    return { file, list: () => readdirSync(dirname(file)) };
-  }
-
-  for (const isCopied of [true, false]) {
-    const what = isCopied ? 'SQLite' : 'another kind';
-
-    /** A backup of one pet; an engine of another kind has no copy of its own. */
-    const backUp = async (file: string, onProgress: (phase: string, part?: number) => void) => {
-      await using engine = await openNew(createFile());
-      await addAll(engine, 'Rex');
-      const { foundSchema } = engine;
-      const other = { foundSchema, transact: engine.transact.bind(engine) } as Partial<Engine>;
-      await writeBackup(isCopied ? engine : (other as Engine), file, onProgress);
-    };
-
-    test(`writeBackup › of an engine of ${what} › is on the disk before it has its name, which is so at the end`, async (t) => {
-      const { file, list } = createTarget();
-      await using folder = await open(dirname(file));
-      const handles = Object.getPrototypeOf(folder);
-      const { sync } = handles;
-      const synced: (readonly [isFile: boolean, hasName: boolean])[] = [];
-      t.mock.method(handles, 'sync', async function (this: FileHandle) {
-        synced.push([(await this.stat()).isFile(), list().includes('backup.db')]);
-        await sync.call(this);
-      });
-      await backUp(file, () => undefined);
-      assert.deepEqual(synced, [
-        [true, false],
-        [false, true],
-      ]);
-    });
-
-    test(`writeBackup › of an engine of ${what}, that is interrupted › leaves nothing`, async () => {
-      const { file, list } = createTarget();
-      const cause = new Error('interrupted');
-      const backingUp = backUp(file, () => {
-        assert.equal(list().filter((name) => name.endsWith('.partial')).length, 1);
-        throw cause;
-      });
-      await assert.rejects(backingUp, {
-        ...{ name: 'PetstoreError', code: 'bad_request', cause },
-        message: `${file} cannot be written: its folder must exist and be writable, with room for it`,
-      });
-      assert.deepEqual(list(), []);
-    });
-  }
-
-  test('finishCopy › a page that is damaged › is told of the database that was copied', async () => {
-    const file = createFile();
-    {
-      await using engine = await openNew(file);
-      const names = Array<string>(100).fill('x'.repeat(PAGE_BYTES / 2));
-      await addAll(engine, ...names);
-    }
-    {
-      await using handle = await open(file, 'r+');
-      await handle.write(randomBytes(PAGE_BYTES), 0, PAGE_BYTES, 20 * PAGE_BYTES);
-    }
-    assert.throws(
-      () => finishCopy(file, 'other.db'),
-      unavailable('other.db', 'is damaged: restore it from a backup'),
-    );
   });
 
   test('engine.copyTo › a database whose first page was damaged since › is told of it', async () => {

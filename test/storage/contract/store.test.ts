@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readdirSync, truncateSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
@@ -51,13 +52,53 @@ test('store.backup › to a new file › is a store by itself with everything in
   assert.deepEqual(await copy.keys.find(newKey.digest), atBackup.keys[0]);
 });
 
+/** A file for a backup, and the names that are there for it so far. */
+function createTarget({ folder }: { readonly folder: string }) {
+  const list = () => readdirSync(folder).filter((name) => name.startsWith('backup'));
+  return { file: join(folder, 'backup.db'), list };
+}
+
+test('store.backup › to a new file › is on the disk before it has its name, which is so at the end', async (store, place) => {
+  const { file, list } = createTarget(place);
+  await using folder = await open(place.folder);
+  const handles = Object.getPrototypeOf(folder);
+  const { sync } = handles;
+  const synced: (readonly [isFile: boolean, hasName: boolean])[] = [];
+  const mocked = mock.method(handles, 'sync', async function (this: FileHandle) {
+    synced.push([(await this.stat()).isFile(), list().includes('backup.db')]);
+    await sync.call(this);
+  });
+  await store.backup(file).finally(() => mocked.mock.restore());
+  assert.deepEqual(synced, [
+    [true, false],
+    [false, true],
+  ]);
+});
+
+test('store.backup › that is interrupted › fails and leaves no file', async (store, place) => {
+  const { file, list } = createTarget(place);
+  const cause = new Error('interrupted');
+  const backup = store.backup(file, () => {
+    assert.match(String(list()), /^backup\.db\.[^,]+\.partial/);
+    throw cause;
+  });
+  await assert.rejects(backup, {
+    ...{ name: 'PetstoreError', code: 'bad_request', cause },
+    message: `${file} cannot be written: its folder must exist and be writable, with room for it`,
+  });
+  assert.deepEqual(list(), []);
+});
+
 test('store.backup › to a file that loses its end before it is checked › fails and leaves none', async (store, place) => {
-  const list = () => readdirSync(place.folder).filter((name) => name.startsWith('backup'));
-  const backup = store.backup(join(place.folder, 'backup.db'), (phase) => {
+  const { file, list } = createTarget(place);
+  const backup = store.backup(file, (phase) => {
     const [partial] = list();
     if (phase === 'checking' && partial) truncateSync(join(place.folder, partial), 3 * 4_096);
   });
-  await assert.rejects(backup, { name: 'PetstoreError', message: /is damaged/ });
+  await assert.rejects(backup, {
+    ...{ name: 'PetstoreError', code: 'unavailable' },
+    message: /^the database \S+(?<!partial) is damaged: restore it from a backup$/,
+  });
   assert.deepEqual(list(), []);
 });
 
