@@ -23,7 +23,8 @@ interface Waiting<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-export type Outcome<Result> = { readonly result: Result } | { readonly error: unknown };
+/** What became of a write: its result, or why it failed. */
+export type Outcome<Result> = Result | Error;
 
 /**
  * Collects writes during a turn of the event loop, and while a commit is under way. Commits them in
@@ -102,8 +103,8 @@ export class GroupCommit<Write, Result> {
       const outcomes = await this.#commit(group.map(({ write }) => write));
       for (const [index, { resolve, reject }] of group.entries()) {
         const outcome = outcomes[index] as Outcome<Result>;
-        if ('error' in outcome) reject(outcome.error);
-        else resolve(outcome.result);
+        if (outcome instanceof Error) reject(outcome);
+        else resolve(outcome);
       }
     } catch (error) {
       // The writes that gathered meanwhile would most likely fail too, one time limit later.

@@ -33,7 +33,7 @@ function create(bytes = 1, waitMsMax?: number) {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
     commits.push({
       async end() {
-        resolve(writes.map((one) => ({ result: 2 * one })));
+        resolve(writes.map((one) => 2 * one));
         await nextTurn();
       },
       async fail(error) {

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { copyStore } from '../../src/storage/open.ts';
 import type { PetStore } from '../../src/store.ts';
 import {
   createEmptyDatabase,
@@ -122,30 +121,6 @@ describe('long work', { concurrency: true }, () => {
     assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
     const staged = "select relname from pg_class where relname like 'staged%'";
     assert.deepEqual(await database.query(staged), []);
-  });
-
-  test('long work › an import while another locks the table for more than a second › waits for it', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open(LIMITED);
-    await using other = await lockPets(database);
-    const adding = pets.addAll(ReadableStream.from([REX, REX]));
-    await setTimeout(LONG_MS + 100);
-    await other.end('rollback');
-    assert.equal((await adding).count, 2);
-  });
-
-  test('long work › a copy whose insert takes more than a second › is done', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using source = await createEmptyDatabase();
-    await using target = await createEmptyDatabase();
-    await (await source.open()).pets.add(REX);
-    const { pets } = await target.open();
-    await target.query(SLOW_INSERTS);
-    await copyStore({ from: source.address, to: target.address }, () => undefined);
-    assert.deepEqual(await pets.find(1n), { id: 1n, ...REX });
   });
 
   test('long work › a first start while another migrates for more than a second › waits for it', {

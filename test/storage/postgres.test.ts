@@ -4,15 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import fc from 'fast-check';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { createPetStore } from '../../src/storage/pet-store.ts';
-import { openPostgres } from '../../src/storage/postgres/engine.ts';
-import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
-import { name } from '../arbitraries.ts';
-import { disposable } from '../support/disposable.ts';
 import {
   createEmptyDatabase,
   type EmptyDatabase,
@@ -20,7 +14,7 @@ import {
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { createOlderStore } from '../support/older-store.ts';
-import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { NO_SESSIONS } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
 import { addOnce, createNewKey, REX } from './contract/data.ts';
 
@@ -157,30 +151,6 @@ async function assertOneLine(address: string, expected: RegExp): Promise<void> {
   });
 }
 
-describe('texts', () => {
-  test('texts › any names › have the same order on both engines', async () => {
-    await using database = await createEmptyDatabase();
-    await using sqlite = disposable(await openSqlite(':memory:', { create: true }));
-    await using postgres = disposable(
-      await openPostgres(database.address, { create: true, databaseConnections: 1, ...PATIENT }),
-    );
-    await fc.assert(
-      fc.asyncProperty(fc.array(name, { minLength: 2, maxLength: 50 }), async (names) => {
-        const orders = [];
-        for (const engine of [sqlite, postgres]) {
-          await engine.write({ sql: 'delete from pets', values: [] });
-          await createPetStore(engine).addAll(
-            ReadableStream.from(names.map((name) => ({ name, categoryId: 1n }))),
-          );
-          orders.push(await engine.read('select name from pets order by name'));
-        }
-        assert.deepEqual(orders[1], orders[0]);
-      }),
-      { numRuns: 25 },
-    );
-  });
-});
-
 /** SQL that runs the statement of PL/pgSQL before each row is inserted; `tries` counts the rows. */
 function createTrigger(table: string, statement: string): string {
   return `create sequence tries;
@@ -190,26 +160,6 @@ function createTrigger(table: string, statement: string): string {
 }
 
 describe('conflicts', () => {
-  test('conflicts › serializable stores that add and rotate at once › all succeed', async () => {
-    await using database = await createEmptyDatabase();
-    const stores = [
-      await database.open({ query: SERIALIZABLE }),
-      await database.open({ query: SERIALIZABLE }),
-    ];
-    const keys = await Promise.all(stores.map((store) => store.keys.add(createNewKey())));
-    const working = Array.from({ length: 30 }, (_, index) => stores[index % 2]?.pets.add(REX));
-    const rotated = stores.map((store, index) =>
-      store.keys.rotate(keys[index]?.id ?? 0, createNewKey(), 5),
-    );
-    const added = await Promise.all(working);
-    const ids = added.map((pet) => Number(pet?.id)).sort((one, other) => one - other);
-    assert.deepEqual(
-      ids,
-      Array.from(ids, (_, index) => index + 1),
-    );
-    assert.deepEqual((await Promise.all(rotated)).map(({ id }) => id).sort(), [3, 4]);
-  });
-
   for (const isolation of ['repeatable read', 'serializable']) {
     test(`conflicts › a database whose default is ${isolation} › takes creates that waited at the first try`, async () => {
       await using database = await createEmptyDatabase();

@@ -4,7 +4,7 @@ import { PetstoreError } from '../../error.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest, type Statistics } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
-import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
 import { recordsOf, toRecords } from './records.ts';
 
@@ -69,11 +69,11 @@ export function createPetInsert(
   statistics: Statistics,
   waitMsMax: number,
 ): Engine['insertPet'] {
-  async function insertAll(inserts: readonly Insert[]): Promise<Outcome<bigint | undefined>[]> {
+  async function insertAll(inserts: readonly Insert[]): Promise<(bigint | undefined)[]> {
     const values = toValues(inserts);
     const [added = []] = await write({ sql: INSERT, values });
     const ids = new Map(added.map(([number, id]) => [Number(number), id as bigint]));
-    return inserts.map((_, index) => ({ result: ids.get(index) }));
+    return inserts.map((_, index) => ids.get(index));
   }
 
   async function commit(inserts: readonly Insert[]) {
@@ -82,7 +82,7 @@ export function createPetInsert(
     } catch (error) {
       if (error instanceof PetstoreError) throw error;
       // The database refuses one of the pets: one by one, the others succeed.
-      const each = inserts.map((one) => insertAll([one]).catch((error) => [{ error }]));
+      const each = inserts.map((one) => insertAll([one]).catch((error: Error) => [error]));
       return (await Promise.all(each)).flat();
     }
   }

@@ -202,9 +202,7 @@ class SqliteEngine implements Engine {
         ? await this.#writer.commit(writes)
         : writeAll(this.#connection, writes);
       if ('failure' in written) throw toError(written);
-      return written.map((one) =>
-        'failure' in one ? { error: explain(toError(one), this.#file) } : { result: one },
-      );
+      return written.map((one) => ('failure' in one ? explain(toError(one), this.#file) : one));
     } catch (error) {
       throw explain(error, this.#file);
     } finally {

@@ -54,7 +54,7 @@ export function createDamageError(file: string): PetstoreError {
 }
 
 /** A PetstoreError for an error that the operator can mend; any other error as it is. */
-export function explain(error: unknown, file: string): unknown {
+export function explain<T>(error: T, file: string): T | PetstoreError {
   const message = EXPLANATIONS.get(toResultCode(error));
   if (message === undefined) return error;
   return new PetstoreError('unavailable', `the database ${file} ${message}`, { cause: error });

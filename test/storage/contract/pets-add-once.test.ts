@@ -1,11 +1,8 @@
 /** What src/store.ts promises of `pets.addOnce` of the store: the same request again adds nothing, on every engine. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import type { Pet } from '../../../src/pet.ts';
-import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
-import { disposable } from '../../support/disposable.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { refuseBad, test, testLasting } from './engines.ts';
 
@@ -166,14 +163,3 @@ testLasting(
     assert.equal((await listAll(store)).length, 3);
   },
 );
-
-test('pets.addOnce › in another store, also of a copy of it › is the same pet', async (store, place) => {
-  const added = await addOnce(store.pets, REX, REQUEST);
-  const again = await place.openOther();
-  assert.deepEqual(await addOnce(again.pets, REX, REQUEST), added);
-  const file = join(place.folder, 'backup.db');
-  await store.backup(file);
-  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
-  assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), added);
-  await assert.rejects(addOnce(copy.pets, { ...REX, name: 'Tom' }, REQUEST), REUSED);
-});
