@@ -176,10 +176,20 @@ describe('startPurge', () => {
     assert.deepEqual(await listTimes(), dated);
     // What is live by either of the two times is kept as it is.
     await reserve(1, NOW - IDEMPOTENCY_MS + 60_000);
-    for (const jump of [100_000, -200_000]) {
+    dated.unshift(60_000 - IDEMPOTENCY_MS);
+    // By the later of both times, so that it is not purged too early.
+    for (const [jump, redated] of [
+      [100_000, 101_040],
+      [-200_000, 2_040],
+    ] as const) {
       clock.wall += jump;
+      await reserve(1, NOW + TEN_YEARS_MS + jump);
       assert.equal(await pass(1_000), 1);
-      assert.deepEqual(await listTimes(), [60_000 - IDEMPOTENCY_MS, ...dated]);
+      dated.push(redated);
+      assert.deepEqual(
+        await listTimes(),
+        dated.toSorted((one, other) => one - other),
+      );
     }
   });
 
