@@ -6,13 +6,20 @@ import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
 import { COMPONENTS } from './components.ts';
 import { LIMITS } from './limits.ts';
 import { describePaths, describeSharedResponses } from './operations/document.ts';
-import { RECIPES } from './recipes.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
   /** The address of the service, ending in `/v1`. */
   readonly baseUrl: string;
 }
+
+/** Small clients to copy: the files of `docs/recipes`, and what each is written in. */
+export const RECIPES: ReadonlyMap<string, string> = new Map([
+  ['curl.sh', 'curl'],
+  ['package.ts', 'TypeScript'],
+  ['fetch.ts', 'TypeScript without a package'],
+  ['python.py', 'Python'],
+]);
 
 const TITLES: Readonly<Record<Environment, string>> = {
   staging: 'Staging',

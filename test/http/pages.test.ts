@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { RECIPES } from '../../src/http/recipes.ts';
+import { RECIPES } from '../../src/http/openapi.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
 

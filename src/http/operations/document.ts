@@ -1,4 +1,4 @@
-/** The operations as the document describes them: by their path, and their method. */
+/** The operations as the document describes them: by path and method. */
 
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
@@ -7,7 +7,7 @@ import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
 import type { Operation, OperationError, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
-/** On every answer to a known key; those of the limit only when the operator has set one. */
+/** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
 const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
 const COMMON_ERRORS: readonly ErrorCode[] = [
@@ -21,7 +21,7 @@ const COMMON_ERRORS: readonly ErrorCode[] = [
 const DEPRECATION_HEADERS = {
   ...describeHeaders(['Deprecation', 'Sunset']),
   Link: beta({
-    schema: EXPOSED_FIELDS.Link.schema,
+    ...EXPOSED_FIELDS.Link,
     description: 'The documentation, with `rel="deprecation"`.',
   }),
 };
@@ -35,7 +35,7 @@ export function describePaths(): Readonly<Record<string, object>> {
   return paths;
 }
 
-/** The responses that the interface names; an error that it declares has a description. */
+/** The responses that the interface names. An error that it declares has a description. */
 export function describeSharedResponses(): Readonly<Record<string, object>> {
   const shared: Record<string, object> = {
     Unauthorized: describeErrors(
@@ -111,7 +111,7 @@ function describeResponses(operation: Operation) {
   };
 }
 
-/** Those that the interface does not declare: its own and those of its parts by status, then those of all. */
+/** The errors that the interface does not declare: first by status, then the errors of all operations. */
 function listOtherErrors({ method, body, errors, deprecation }: Operation): OperationError[] {
   const codes: ErrorCode[] = method === 'GET' ? [] : ['forbidden'];
   if (body) codes.push('payload_too_large', 'unsupported_media_type');
@@ -145,12 +145,7 @@ function describeErrors(
 }
 
 function describeHeaders(names: readonly HeaderName[]): Readonly<Record<string, object>> {
-  return Object.fromEntries(
-    names.map((name) => {
-      const { schema, description } = EXPOSED_FIELDS[name];
-      return [name, beta({ schema, description })];
-    }),
-  );
+  return Object.fromEntries(names.map((name) => [name, beta(EXPOSED_FIELDS[name])]));
 }
 
 function describeLinks(links: NonNullable<Operation['success']['links']>) {

@@ -4,8 +4,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { CONSTANT_HEADERS } from '../headers.ts';
-import { type OpenApiOptions, writeOpenApi } from '../openapi.ts';
-import { RECIPES } from '../recipes.ts';
+import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
 import { addDocsScript, SCRIPT_NAME } from './docs-script.ts';
 import { readPage } from './page.ts';
 
@@ -39,7 +38,7 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   let document: string | undefined;
   app.get('/openapi.json', (request, reply) => {
     document ??= writeOpenApi(options);
-    // One text is kept for all: a client can send any Host.
+    // Only one text is kept: a client can send any Host.
     const served = document.replace('"url":"/v1"', () => `"url":"${findOrigin(request)}/v1"`);
     return reply.type('application/json').send(served);
   });
@@ -56,7 +55,7 @@ function findOrigin({ protocol, headers }: FastifyRequest): string {
   return URL.parse(`${scheme}://${host}`)?.origin ?? '';
 }
 
-/** A page may run its own script and styles, and send requests to this service alone. */
+/** A page may run only its own script and styles, and send requests only to this service. */
 function describePolicy(page: string): string {
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(page) ?? [];
   const source = `'sha256-${hash('sha256', script, 'base64')}'`;
