@@ -19,14 +19,14 @@ const PREFIXES: Readonly<Record<Environment, string>> = {
 
 const API_KEY = /^petstore_(?:prod|stag)_[0-9A-Za-z]{36}$/;
 
-/** What is kept of an API key. All times are in milliseconds since 1970. */
+/** An API key as a store keeps it, without its text. All times are in milliseconds since 1970. */
 export interface ApiKey {
   /** Counts up from 1. Names the key on the command line and in the log. */
   readonly id: number;
   /** Given by the operator: 1 to 100 characters, not unique. */
   readonly name: string;
   readonly environment: Environment;
-  /** Whether it lists and gets pets only; absent: it adds them too. */
+  /** Whether the key may only list and get pets; absent: it may also add pets. */
   readonly isReadOnly?: boolean;
   readonly createdAt: number;
   /** Refused from this time on; absent: never expires. */
@@ -65,7 +65,7 @@ export interface KeyOptions {
   readonly expires?: number;
 }
 
-/** The text of a new key, which is kept nowhere, and what is to be kept of it. */
+/** A new key: its text, which is shown once, and what a store keeps. */
 export function createApiKey(
   { name, environment, readOnly, expires }: KeyOptions,
   now: number,
@@ -89,7 +89,7 @@ export function createApiKeyText(environment: Environment): string {
   return body + checksum(body);
 }
 
-/** Whether the text has the form and the checksum of a key of that environment; it may still be in no store. */
+/** Whether the text has the form and the checksum of a key of that environment; no store may have it. */
 export function isApiKeyOf(environment: Environment, text: string): boolean {
   return (
     text.startsWith(PREFIXES[environment]) &&
@@ -98,7 +98,7 @@ export function isApiKeyOf(environment: Environment, text: string): boolean {
   );
 }
 
-/** The SHA-256 of a key's text, 32 bytes: the only form in which it is stored. */
+/** The SHA-256 of a key's text, 32 bytes. A store has this digest in place of the text. */
 export function digestApiKey(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }

@@ -13,7 +13,7 @@ type Column = (typeof COLUMNS)[number];
 
 export const CSV_HEADER = `${COLUMNS.map(({ name }) => name)}\n`;
 
-/** The pet as a row below CSV_HEADER, which reads back exactly; an absent field is an empty cell. */
+/** The pet as a row below CSV_HEADER. {@link readCsv} reads the same pet from it. */
 export function toCsvRow(pet: Pet): string {
   return `${COLUMNS.map(({ name }) => quoteCell(String(pet[name] ?? '')))}\n`;
 }
@@ -25,7 +25,7 @@ function quoteCell(text: string): string {
 /**
  * The rows below the header; blank rows are left out.
  *
- * @throws RowError for a wrong header, and at a wrong quote, behind which no row can be told.
+ * @throws RowError for a wrong header, and at a wrong quote: it hides where the next rows begin.
  */
 export async function* readCsv(
   pieces: AsyncIterable<string> | Iterable<string>,
@@ -42,7 +42,7 @@ export async function* readCsv(
   if (columns === undefined) parseHeader('line 1', []);
 }
 
-/** The delimiter that splits the header into the columns that a pet needs; a comma when none does. */
+/** The delimiter that splits the header into the columns that a pet needs; a comma if none does. */
 function findDelimiter(header: string): string {
   const needed = COLUMNS.filter(({ optional }) => !optional);
   const found = DELIMITERS.find((delimiter) => {
@@ -52,13 +52,13 @@ function findDelimiter(header: string): string {
   return found ?? ',';
 }
 
-/** The field that a column of the header names in any case; the name of another column as it is. */
+/** The field that a cell of the header names, in any case; else the cell itself. */
 function toFieldName(cell: string): string {
   const isSame = ({ name }: Column) => name.toLowerCase() === cell.toLowerCase();
   return COLUMNS.find(isSame)?.name ?? cell;
 }
 
-/** Matches a cell, quoted or plain, and the delimiter behind it, which is empty behind the last cell. */
+/** Matches a cell, quoted or plain, and the delimiter behind it; behind the last cell it is empty. */
 function createCellPattern(delimiter: string): RegExp {
   return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^${delimiter}"]*))(${delimiter}|$)`, 'gy');
 }
@@ -89,12 +89,12 @@ function parseHeader(place: string, cells: readonly string[]): Columns {
   return cells.map((cell) => COLUMNS.find(({ name }) => name === cell));
 }
 
-/** The row at that place; an empty cell of an optional field is an absent one. */
+/** The row at that place. An empty cell of an optional field means that the field is absent. */
 function toCellRow(place: string, cells: readonly string[], columns: Columns): PetRow {
   const read = () => {
     const { length } = columns;
     if (cells.length !== length) {
-      const reason = `must have ${length} cells, as the header, not ${cells.length}`;
+      const reason = `must have ${length} cells like the header, not ${cells.length}`;
       throw new PetstoreError('bad_request', reason);
     }
     const members: Record<string, unknown> = {};

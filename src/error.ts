@@ -10,11 +10,11 @@ export const ERRORS = {
     status: 401,
     message: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
   },
-  forbidden: { status: 403, message: 'this API key may list and get pets, and not add any' },
+  forbidden: { status: 403, message: 'this API key is read-only: add pets with another key' },
   not_found: { status: 404, message: 'there is no pet with this petId' },
   method_not_allowed: {
     status: 405,
-    message: 'this path does not take this method: Allow lists those that it takes',
+    message: 'this path does not take this method: Allow lists its methods',
   },
   request_timeout: {
     status: 408,
@@ -29,7 +29,7 @@ export const ERRORS = {
   },
   idempotency_key_reused: {
     status: 422,
-    message: 'this Idempotency-Key was sent before with another pet: send a new one',
+    message: 'this Idempotency-Key was sent before with another pet: send a new key',
   },
   rate_limited: {
     status: 429,
@@ -53,7 +53,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 export const IDEMPOTENT_PET_REMOVED =
-  'the pet that this Idempotency-Key added was removed: send a new one to add it again';
+  'the pet of this Idempotency-Key was removed: send a new key to add it again';
 
 /**
  * An expected error. Its message is for the person who can fix the cause: it names the field,

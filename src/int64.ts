@@ -27,7 +27,7 @@ export function findInt64(digits: string): bigint | undefined {
   return inRange(BigInt(`${sign}${significant}${'0'.repeat(scale)}`));
 }
 
-/** The int64 that this is the canonical decimal of: `7`, never `07`, `+7` or `7.0`; else undefined. */
+/** The int64 of a canonical decimal such as `7`; undefined for `07`, `+7`, `7.0` and other texts. */
 export function findCanonicalInt64(decimal: string): bigint | undefined {
   return CANONICAL.test(decimal) ? inRange(BigInt(decimal)) : undefined;
 }

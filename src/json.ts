@@ -21,7 +21,7 @@ export class JsonNumber {
  * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
  *
  * @throws PetstoreError `bad_request` when the text is not JSON, has more than `valuesMax` values or
- *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves the meaning of that open).
+ *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves its meaning open).
  */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
   const members = countMembers(text, valuesMax);
@@ -38,9 +38,9 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
 }
 
 /**
- * The number of colons outside of strings: each member of an object has one. The counts are right up
- * to the first mistake in the text, and JSON.parse stops there. A loop reads each character once; a
- * regular expression can read the rest of the text again for each quote.
+ * The number of members of all objects: of colons outside of strings. The counts are right up to the
+ * first mistake in the text, and JSON.parse stops there. A loop reads each character once; a regular
+ * expression can read the rest of the text again for each quote.
  *
  * @throws PetstoreError `bad_request` at the first value or level that is too many.
  */
@@ -68,7 +68,7 @@ function countMembers(text: string, valuesMax: number): number {
 }
 
 function createExcess(bound: string): PetstoreError {
-  return new PetstoreError('bad_request', `the JSON has more than ${bound}`);
+  return new PetstoreError('bad_request', `the JSON must have at most ${bound}`);
 }
 
 /** As JSON.parse. @throws PetstoreError `bad_request` for a text that is not JSON. */
@@ -81,7 +81,7 @@ const parse: typeof JSON.parse = (text, reviver) => {
   }
 };
 
-/** Numbers that may not print as they were sent, once they are doubles; also matches some strings. */
+/** Numbers that a double may print with other digits; also matches some strings. */
 const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
 
 /**

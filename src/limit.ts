@@ -9,7 +9,7 @@ export interface Limit {
   readonly of: string;
   /** What happens at the limit. */
   readonly then: string;
-  /** The metric that shows it, besides that of all refusals; empty when there is none. */
+  /** The metric that shows it, besides the metric of all refusals; empty without a metric. */
   readonly metric: string;
 }
 

@@ -1,11 +1,11 @@
-/** The port to the log: a line for each request, and lines for whatever else the operator should know. */
+/** The port to the log: a line for each request, and lines of other events. */
 
 import type { ErrorCode } from './error.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Why a request was refused, for the operator alone. */
+/** Why a request was refused; only the operator sees it. */
 export interface Refusal {
   readonly code: ErrorCode;
   /** Holds nothing that the client sent. */
@@ -14,19 +14,19 @@ export interface Refusal {
   readonly err?: unknown;
 }
 
-/** What is logged of a request. No text in it needs an escape in JSON, but that of its refusal. */
+/** What is logged of a request. Only the texts of its refusal may need an escape in JSON. */
 export interface RequestLine {
   readonly client: string;
-  /** Absent, like the route and the time that it took, when the parser refused it. */
+  /** Absent, like `route` and `ms`, when the parser refused the request. */
   readonly method?: string;
-  /** As it is registered; also absent when there is none for the path. */
+  /** As it is registered, such as `/v1/pets/:petId`; also absent for an unknown path. */
   readonly route?: string | undefined;
   readonly status: number;
   readonly ms?: number;
   readonly requestId: string;
   /** The key's id; null when it is not known. */
   readonly keyId: number | null;
-  /** The trace of the client's (W3C Trace Context), in 32 hexadecimal digits. */
+  /** The client's trace id (W3C Trace Context): 32 hexadecimal digits. */
   readonly traceId?: string | undefined;
   readonly refusal?: Refusal | undefined;
 }

@@ -10,7 +10,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 
 export const NAME_CODE_POINTS_MAX = 255;
 
-/** The greatest id: the next pet could get no id after a greater one. */
+/** The next pet gets a greater id, so no pet has the greatest int64. */
 const ID_MAX = INT64_MAX - 1n;
 
 /** The number of pets on a page: the interface's `limit` ("Limits"). */
@@ -36,14 +36,13 @@ export interface Pet extends NewPet {
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A field of a NewPet: how it is kept, whether it may be absent, what a person reads of it, and its parser. */
 interface Field<Value> {
   /** `text` is a string in JSON and a text column, `int64` a number in JSON and an integer column. */
   readonly kind: 'text' | 'int64';
   readonly optional: boolean;
-  /** Its name on pages. */
+  /** The name of the field on pages. */
   readonly label: string;
-  /** The name that the document gives to the schema, when it has one of its own. */
+  /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
   readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
   /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
@@ -57,8 +56,8 @@ type FieldTable = {
 };
 
 /**
- * The fields in the order that JSON, CSV and rows have them in. Whatever reads, writes or describes a whole
- * pet is derived from this table.
+ * The fields, in their order in JSON, CSV and rows. All code that reads, writes or describes a whole pet is
+ * derived from this table.
  */
 const FIELD_TABLE: FieldTable = {
   name: {
@@ -70,7 +69,7 @@ const FIELD_TABLE: FieldTable = {
       description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
       minLength: 1,
       maxLength: NAME_CODE_POINTS_MAX,
-      // The regular expressions of all languages take it. They disagree on white space: the parser decides.
+      // All languages take this pattern. They disagree on white space, so the parser decides.
       pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$',
     },
     parse: parseName,
@@ -101,8 +100,8 @@ export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries(FIELD_TABLE
 );
 
 /**
- * The filters of a list, each described for clients: one keeps the pets whose field of its name has the value
- * that is asked for.
+ * The filters of a list, with their descriptions for clients. A filter has the name of a field, and keeps the
+ * pets whose field has its value.
  */
 const FILTER_TABLE = {
   status: 'Filters by availability status.',
@@ -122,7 +121,7 @@ export const PET_FILTERS = Object.entries(FILTER_TABLE).map(([key, description])
   return { name, description, ...FIELD_TABLE[name] };
 });
 
-/** The filters at the end of the query of an address, escaped, such as `&status=sold`. */
+/** The filters as the end of the query of an address, such as `&status=sold`. */
 export function toFilterQuery(filters: PetFilters): string {
   let query = '';
   for (const { name } of PET_FILTERS) {
@@ -133,16 +132,13 @@ export function toFilterQuery(filters: PetFilters): string {
 }
 
 /**
- * The value of a field that is a text of its own, outside of JSON.
+ * The value of a field from a text outside of JSON, such as a query or an option.
  *
  * @throws PetstoreError `bad_request` for any other value.
  */
 export function parseFieldText({ kind, parse }: NewPetField, text: unknown): unknown {
   return parse(kind === 'int64' && typeof text === 'string' ? new JsonNumber(text) : text);
 }
-
-/** No U+0000, and at least one character that is no white space, to which Unicode counts U+0085 too. */
-const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
 
 /**
  * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing
@@ -156,7 +152,7 @@ export function parseNewPet(value: unknown): NewPet {
 
 const ID = { name: 'id', optional: false, parse: createInt64Parser('id', 1n, ID_MAX) };
 
-/** As {@link parseNewPet}, of a pet with its id. */
+/** As {@link parseNewPet}, for a pet with its id. */
 export function parsePet(value: unknown): Pet {
   return parseFields(value, [ID, ...NEW_PET_FIELDS]) as Pet;
 }
@@ -168,18 +164,18 @@ interface ParsedField extends Pick<NewPetField, 'optional' | 'parse'> {
 function parseFields(value: unknown, fields: readonly ParsedField[]): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
-  let wrong = '';
+  const wrong: string[] = [];
   for (const { name, optional, parse } of fields) {
     const member = value[name];
     try {
       if (member !== undefined) pet[name] = parse(member);
-      else if (!optional) throw new PetstoreError('bad_request', `${name} is required`);
+      else if (!optional) wrong.push(`${name} is required`);
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;
-      wrong += wrong === '' ? error.message : `; ${error.message}`;
+      wrong.push(error.message);
     }
   }
-  if (wrong !== '') throw new PetstoreError('bad_request', wrong);
+  if (wrong.length > 0) throw new PetstoreError('bad_request', wrong.join('; '));
   return pet;
 }
 
@@ -209,6 +205,9 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isPlain && !(value instanceof JsonNumber);
 }
 
+/** Without U+0000, and not only white space. In Unicode also U+0085 is white space, but not in `\s`. */
+const NAME = /^[\s\u0085]*[^\s\u0085\0][^\0]*$/u;
+
 function parseName(value: unknown): string {
   if (typeof value === 'string' && isName(value)) return value;
   throw new PetstoreError(
@@ -218,7 +217,7 @@ function parseName(value: unknown): string {
 }
 
 function isName(value: string): boolean {
-  // A code point is one or two UTF-16 units, so code points are counted only where that decides.
+  // A code point has one or two UTF-16 units, so most names need no count of code points.
   if (value.length > 2 * NAME_CODE_POINTS_MAX) return false;
   if (value.length > NAME_CODE_POINTS_MAX && [...value].length > NAME_CODE_POINTS_MAX) return false;
   return value.isWellFormed() && NAME.test(value);

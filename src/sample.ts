@@ -1,4 +1,4 @@
-/** Sample pets: believable ones, of which each seed has its own, always the same. */
+/** Believable sample pets. The same seed always gives the same pets. */
 
 import { PET_STATUSES, type Pet } from './pet.ts';
 
@@ -30,7 +30,7 @@ export async function* generatePets({ count, seed }: SampleOptions): AsyncGenera
   }
 }
 
-/** Numbers from 0 up to 1, as of Math.random, that depend on the seed alone (the generator mulberry32). */
+/** As Math.random, but its numbers depend only on the seed (the generator mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

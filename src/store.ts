@@ -5,10 +5,10 @@ import type { NewPet, Pet, PetFilters } from './pet.ts';
 
 /**
  * A store of pets and API keys. Every method may also throw PetstoreError `unavailable` when the
- * database cannot answer in time. A write that failed so may still have been done.
+ * database cannot answer in time. Then a write may still have been done.
  */
 export interface Store {
-  /** The number of the schema that opening it found; 0 when opening it created it. */
+  /** The number of the schema when the store was opened; 0 for a new store. */
   readonly foundSchema: number;
 
   readonly pets: PetStore;
@@ -37,9 +37,9 @@ export interface Store {
 /** `part` is the share of the phase that is done, from 0 to 1, when it is known. */
 export type OnBackupProgress = (phase: string, part?: number) => void;
 
-/** Counts since the store was opened, by this process alone. The parts of an engine count them up. */
+/** What this process did since it opened the store. The parts of an engine count. */
 export class Statistics {
-  /** Transactions of the group commit, failed ones too, the writes in them, and how long they took together. */
+  /** Transactions of the group commit, failed ones too, their writes, and their time together. */
   commits = 0;
   committedWrites = 0;
   commitSeconds = 0;
@@ -47,7 +47,7 @@ export class Statistics {
   waitingWrites = 0;
   /** Queries of pets that clients list or get. */
   reads = 0;
-  /** Pages as JSON text that the page cache had, and those that were read from the database. */
+  /** Pages as JSON text: from the page cache, and read from the database. */
   cachedPages = 0;
   readPages = 0;
 }
@@ -55,12 +55,12 @@ export class Statistics {
 export interface StoreStatistics extends Readonly<Statistics> {
   /** Connections to PostgreSQL; absent on SQLite. */
   readonly connections?: {
-    /** At work now, and open without work. */
+    /** Connections at work now, and open connections without work. */
     readonly used: number;
     readonly idle: number;
     /** Work that waits now for a connection. */
     readonly waiting: number;
-    /** Those that broke, or gave no answer in time. */
+    /** Connections that broke, or gave no answer in time. */
     readonly broken: number;
   };
 }
@@ -70,8 +70,8 @@ export interface PetStore {
   add(newPet: NewPet): Promise<Pet>;
 
   /**
-   * Adds a pet, as `add` does, unless the same request did so within IDEMPOTENCY_MS: then resolves to
-   * the pet that it added, with the corrections since, as a replay.
+   * Adds a pet, as `add` does, unless the same request added it within IDEMPOTENCY_MS. Then it resolves to
+   * this pet as it is now, as a replay.
    *
    * @throws PetstoreError `idempotency_key_reused` when that request was for another pet, `gone` when
    *   the pet that it added is no longer in the store.
@@ -93,7 +93,7 @@ export interface PetStore {
    *
    * @param skipSame leaves out each pet that the store has already, with the same content.
    * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another
-   *   pet with the id of one, or any pet without `skipSame`.
+   *   pet with one of the ids, or, without `skipSame`, any pet.
    */
   addAllWithIds(pets: AsyncIterable<PlacedPet>, skipSame: boolean): Promise<AddedPets>;
 
@@ -104,15 +104,15 @@ export interface PetStore {
   seed(pets: AsyncIterable<Pet>): Promise<boolean>;
 
   /**
-   * Gives the pet `old`, as it was read, the fields of `newPet`. Resolves to it once that is on the disk;
-   * what is read afterwards, in any process, has it.
+   * Replaces the fields of the pet `old`, as it was read. Resolves to the new pet once it is on the disk; every
+   * later read, in any process, has it.
    *
-   * @throws PetstoreError `not_found` when the store has no such pet, or not as `old` any more.
+   * @throws PetstoreError `not_found` when the pet was removed or changed since `old` was read.
    */
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 
   /**
-   * Removes the pet, whose id is never used again. Resolves to what it was once that is on the disk.
+   * Removes the pet. Its id is never used again. Resolves to the removed pet once this is on the disk.
    *
    * @throws PetstoreError `not_found` when there is no such pet.
    */
@@ -193,7 +193,7 @@ export interface KeyStore {
   /** The environments that have a key in any state; also of a store with an older schema. */
   listEnvironments(): Promise<Environment[]>;
 
-  /** Does nothing when there is no such key. */
+  /** Sets the time of last use; does nothing when there is no such key. */
   touch(id: number, usedAt: number): Promise<void>;
 
   /**

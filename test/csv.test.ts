@@ -28,7 +28,7 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
 const CATEGORY =
   'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
 const cells = (count: number, found: number) =>
-  `must have ${count} cells, as the header, not ${found}`;
+  `must have ${count} cells like the header, not ${found}`;
 const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled';
 
 for (const [what, text, expected] of [

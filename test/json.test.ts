@@ -140,7 +140,7 @@ for (const [what, write] of [
     assert.doesNotThrow(() => parseJson(write(1_000)));
     assert.throws(() => parseJson(write(1_001)), {
       code: 'bad_request',
-      message: 'the JSON has more than 1000 values',
+      message: 'the JSON must have at most 1000 values',
     });
   });
 }
@@ -152,7 +152,7 @@ for (const [what, open, close] of [
   const write = (levels: number) => `${open.repeat(levels)}"[{"${close.repeat(levels)}`;
   test(`parseJson › 16 levels of ${what} and one more › is taken, is refused`, () => {
     assert.deepEqual(parseJson(write(16)), JSON.parse(write(16)));
-    const refusal = { code: 'bad_request', message: 'the JSON has more than 16 levels' };
+    const refusal = { code: 'bad_request', message: 'the JSON must have at most 16 levels' };
     assert.throws(() => parseJson(write(17)), refusal);
     assert.throws(() => parseJson(write(60_000)), refusal);
   });

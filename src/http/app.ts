@@ -36,7 +36,7 @@ export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'cou
   readonly rateLimiter?: RateLimiter | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
-  /** The connections to PostgreSQL, which the reads at work share; absent with a store in this process. */
+  /** The most connections to PostgreSQL; absent on SQLite. */
   readonly databaseConnections?: number | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
@@ -74,7 +74,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
         v1.addHook('preHandler', createRehearse());
         v1.addHook('onSend', loseAnswer);
       }
-      // After the body has come: a slow body takes no place.
+      // `preHandler` follows the body: a slow body takes no place in the queue.
       v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticateAgain);
       addOperations(v1, { pets: store.pets, base, retireGetPet, now });

@@ -1,14 +1,14 @@
-/** The address of a client: that of its connection, or the one that a trusted proxy names. */
+/** The address of a client: of its connection, or as a trusted proxy names it. */
 
 import { isIP, type Socket } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 
-/** An address in an X-Forwarded-For, to which some proxies add a port. */
+/** An address in an X-Forwarded-For; some proxies add a port. */
 const WITH_PORT = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::\d{1,5})?$/i;
 
-/** The address of the client of a request. The option `trustProxy` of Fastify says which proxies are believed. */
+/** The address of a request's client. Fastify's option `trustProxy` says which proxies are believed. */
 export function findClient({ ips, socket }: FastifyRequest): string {
-  // Fastify ends the list at the first text that is no trusted proxy, whether or not it is an address.
+  // `ips` ends with the first text that is no trusted proxy, even if the text is no address.
   const address = ips?.map(withoutPort).findLast((text) => isIP(text) !== 0);
   return address === undefined ? toAddress(socket) : toPlain(address);
 }
@@ -23,7 +23,7 @@ function withoutPort(text = ''): string {
   return six ?? four ?? text;
 }
 
-/** An IPv4 address that a socket of IPv6 names as ::ffff:127.0.0.1. */
+/** The IPv4 address for ::ffff:127.0.0.1, as a socket of IPv6 names it. */
 function toPlain(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }

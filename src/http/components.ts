@@ -1,4 +1,4 @@
-/** The schemas that the document names (its components), as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
+/** The named schemas of the document, as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
 import { ERRORS } from '../error.ts';
 import { int64, NEW_PET_FIELDS, type NewPetField, type Schema } from '../pet.ts';
@@ -9,7 +9,7 @@ const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** The schema of a field as a part of another one. */
+/** The schema of a field inside another schema. */
 export const toSchema = ({ schema, schemaName }: NewPetField): Schema =>
   schemaName === undefined ? schema : refTo(schemaName);
 

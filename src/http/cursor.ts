@@ -8,13 +8,11 @@ export const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-/** Used for each cursor: to make a new one takes longer than to fill it. */
-const BYTES = Buffer.alloc(8);
-
 /** The cursor of the page after the pet with this id. */
 export function createCursor(after: bigint): string {
-  BYTES.writeBigInt64BE(after);
-  return BYTES.toString('base64url');
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigInt64BE(after);
+  return bytes.toString('base64url');
 }
 
 /**
@@ -26,6 +24,6 @@ export function parseCursor(cursor: string): bigint {
   if (CURSOR.test(cursor)) return Buffer.from(cursor, 'base64url').readBigInt64BE();
   throw new PetstoreError(
     'bad_request',
-    'cursor must be one that a Link of this service gave, unchanged',
+    'cursor must be the unchanged cursor of a Link of this service',
   );
 }

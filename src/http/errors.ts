@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a message quotes of a body. */
+/** What a message quotes from a body: the log must not have it. */
 const QUOTED = /".*"/s;
 
 /** Fastify's error handler: answers every error. */
@@ -35,7 +35,7 @@ export function answerError(
 ): void {
   const expected = findExpected(error, request);
   const { code, message } = expected ?? new PetstoreError('internal_error');
-  // The client does not get the reason of a 503, nor that of a 401, which its hook has set.
+  // Only the log has the reason of a 503, and of a 401, which its hook has set.
   const reason = code === 'unavailable' ? error.message : message.replace(QUOTED, '"…"');
   request.refusal ??= expected === undefined ? { code, err: error } : { code, reason };
   if (code === 'unavailable') reply.header('retry-after', RETRY_AFTER_SECONDS);
@@ -43,17 +43,17 @@ export function answerError(
   reply.code(body.status).send(body);
 }
 
-/** The expected error that was thrown, or the one that an error of Fastify or the socket stands for. */
+/** The expected error for what was thrown; undefined if nobody expected it. */
 function findExpected(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,
 ): PetstoreError | undefined {
   if (error instanceof PetstoreError) {
-    // The store's own message may name a file or a host, so only the log gets it.
+    // The store's own message may name a file or a host, so the client does not get it.
     return error.code === 'unavailable' ? new PetstoreError('unavailable') : error;
   }
   // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
-  // answer, but the log line of the request has its status.
+  // answer, but the log has its status.
   return error === request.raw.errored
     ? new PetstoreError('bad_request', 'the body broke off')
     : undefined;

@@ -1,14 +1,14 @@
-/** The header fields of answers: the list of all, those of every answer, and the id of a request. */
+/** The header fields of answers, and the id of a request. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
 
-/** The longest address of a link, which begins with `--base-url`. */
+/** An address begins with `--base-url`, which may be long. */
 const ADDRESS = text(8_192);
 
-/** The fields that the document has, and that pages of other origins may read. */
+/** The fields in the document. Pages of other origins may read them. */
 export const EXPOSED_FIELDS = {
   Link: {
     schema: ADDRESS,

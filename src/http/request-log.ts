@@ -1,4 +1,4 @@
-/** The lines of requests in the log, of which repeated refusals are counted in place of logged. */
+/** The log lines of requests. Repeated refusals are counted in place of logged. */
 
 import { ERRORS, type ErrorCode } from '../error.ts';
 import type { Log, RequestLine } from '../log.ts';
@@ -18,7 +18,7 @@ export class RequestLog {
   readonly #refused = new Map<string, Refused>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param count gets every request, those too that are not logged. */
+  /** @param count gets every request, logged or not. */
   constructor(log: Log, count: (line: RequestLine) => void = () => undefined) {
     this.#log = log;
     this.#count = count;
@@ -42,13 +42,12 @@ export class RequestLog {
     for (const { client, code, count } of this.#refused.values()) {
       const leftOut = count - LIMITS.REFUSALS_LOGGED_MAX;
       const level = ERRORS[code].status < 500 ? 'info' : 'error';
-      if (leftOut > 0)
-        this.#log[level]({ client, code, leftOut }, 'more refusals, not logged each');
+      if (leftOut > 0) this.#log[level]({ client, code, leftOut }, 'more refusals, only counted');
     }
     this.#refused.clear();
   }
 
-  /** How many of that client and code there were in this second; those of too many clients count together. */
+  /** The number of refusals of the client and code in this second. Clients above the limit count together. */
   #countRefused(client: string, code: ErrorCode): number {
     this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
     let found = this.#refused.get(`${client} ${code}`);
@@ -62,7 +61,7 @@ export class RequestLog {
   }
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address, all of which one client may have. */
+/** An IPv4 address, or the /64 of an IPv6 address: one client may have a whole /64. */
 export function toNetwork(client: string): string {
   if (!client.includes(':')) return client;
   const [head = '', tail] = client.split('::');

@@ -87,7 +87,7 @@ for (const [bodies, message] of [
   [['null', '3', '"Rex"', '[{"name":"Rex","categoryId":3}]'], OBJECT],
   [['{', `${REX}${REX}`, "{'name':'Rex'}", '{"a":NaN}', '{"a":01}', ' ', 'undefined'], JSON_TEXT],
   [[''], /^the body is required: a JSON object$/],
-  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: the JSON has more than 16 levels$/],
+  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: the JSON must have at most 16 levels$/],
   [['{"other":[{"\\u0078":1,"x":1}]}'], /^body: the member "x" is given twice$/],
 ] as const) {
   for (const body of bodies) {

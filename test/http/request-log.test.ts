@@ -45,7 +45,7 @@ test('request log › 10,000 refusals of a client in a second › are five lines
     client: '192.0.2.1',
     code: 'unauthorized',
     leftOut: 9_995,
-    msg: 'more refusals, not logged each',
+    msg: 'more refusals, only counted',
   });
   assert.equal(lines.length, 6);
   for (const sent of [7, 5, 6]) {

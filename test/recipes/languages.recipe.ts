@@ -17,7 +17,7 @@ test('recipe in curl › with lost, refused and late answers › adds a pet once
   );
   assert.ok(pages[2]?.endsWith(`${added}]`));
   assert.equal(pages[3], 'the service refused it');
-  assert.match(stderr, /^\{"code":"bad_request","message":"limit must be an integer /);
+  assert.match(stderr, /^\{"code":"bad_request","message":"limit must be a whole number /);
 });
 
 test('recipe in Python › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>

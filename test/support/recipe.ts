@@ -80,7 +80,7 @@ export async function runRecipe(command: string, args: readonly string[]) {
   return { ...ran, names: names.filter((name) => name !== undefined) };
 }
 
-export const LIMIT_MESSAGE = 'limit must be an integer from 1 to 100';
+export const LIMIT_MESSAGE = 'limit must be a whole number from 1 to 100';
 
 /** Runs a recipe whose lines are the same in each language, but for what the package has of its own. */
 export async function assertRecipe(

@@ -66,7 +66,7 @@ export const createPet = defineOperation({
 });
 
 function parseIdempotencyKey(value: string | undefined): string | undefined {
-  // Two fields arrive joined by a comma and a space, which the pattern does not allow.
+  // Two fields arrive joined by a comma and a space, and the pattern takes no space.
   if (value === undefined || KEY.test(value)) return value;
   throw new PetstoreError(
     'bad_request',

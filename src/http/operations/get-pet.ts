@@ -38,7 +38,7 @@ export const getPet = defineOperation({
   },
 });
 
-/** What is no id is the id of no pet. */
+/** Any other text is the id of no pet. */
 function parsePetId(value = ''): bigint {
   const petId = findCanonicalInt64(value);
   if (petId === undefined) throw new PetstoreError('not_found');

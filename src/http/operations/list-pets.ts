@@ -15,7 +15,7 @@ import { toSchema } from '../components.ts';
 import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
 import { defineOperation, type Parameter } from './operation.ts';
 
-const LIMIT_RULE = `limit must be an integer from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
+const LIMIT_RULE = `limit must be a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
 
 const FILTER_PARAMETERS = Object.fromEntries(
   PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
@@ -49,7 +49,7 @@ export const listPets = defineOperation({
         'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
       isBeta: true,
       schema: { type: 'string', maxLength: CURSOR_CHARACTERS, pattern: CURSOR_PATTERN },
-      // Of the first page: a request with every example of the document is answered 200.
+      // The first page: a request with every example of the document is answered 200.
       example: createCursor(0n),
       parse: (value) => (value === undefined ? undefined : parseCursor(value)),
     },

@@ -1,4 +1,4 @@
-/** What an operation is: all that the routes, the document and the handler need of it. */
+/** An operation: everything that its route, the document and its handler need. */
 
 import type { FastifyReply } from 'fastify';
 import type { ErrorCode } from '../../error.ts';
@@ -28,7 +28,7 @@ export interface Parameter<Value> {
 
 export interface OperationError {
   readonly code: ErrorCode;
-  /** What the interface says of it; absent when the interface does not declare the status. */
+  /** The text of the interface; absent when it does not declare the status. */
   readonly description?: string;
   /** The message of the example, in place of the default one. */
   readonly message?: string;
@@ -60,7 +60,7 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
     readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
-  /** Beside those that every operation may answer with, or that its body brings. */
+  /** Besides the errors of all operations, and the errors that a body brings. */
   readonly errors: readonly OperationError[];
 
   /** The JSON text of the success, whose header fields it sets. */
@@ -71,7 +71,7 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   ): Promise<string>;
 }
 
-/** The operation as it is: the types of the handler's input follow from the parsers. */
+/** Returns its argument; the types of the handler's input follow from the parsers. */
 export function defineOperation<Input, Body = undefined>(operation: Operation<Input, Body>) {
   return operation;
 }

@@ -78,12 +78,12 @@ function createDeprecation(
   };
 }
 
-/** What a request has of a parameter: several texts if a query gives it several times. */
+/** A parameter in a request: several texts if a query gives it several times. */
 type Values = string | string[] | undefined;
 
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
-/** A function that parses the parameters in their order: the first wrong one is told. */
+/** A function that parses the parameters in their order, and refuses the first wrong one. */
 function compileInput({ parameters }: Operation) {
   const readers = Object.entries(parameters).map(([member, { place, name, parse }]) => ({
     member,

@@ -1,4 +1,4 @@
-/** The console at `/console/`: its page, and in a folder whose name changes with them the files that it loads. */
+/** The console at `/console/`: its page, and its files in a folder whose name changes with them. */
 
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { readPage } from './page.ts';
 const EXTENSION = extname(import.meta.url);
 const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
 
-/** The page may run its own scripts, and send requests to this service alone. */
+/** The page may run only its own scripts, and send requests only to this service. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
@@ -66,7 +66,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
 /** What the page names, from the folder of the sources. */
 const FILE = /"files\/([^"]+)"/g;
 
-/** By path; the page has the empty one. It names every file, so that a browser asks for all of them at once. */
+/** By path; the page has the empty path. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
   const page = readPage('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
   const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
@@ -82,7 +82,7 @@ function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 }
 
-/** Node warns that the function is experimental, which whoever runs the service can do nothing about. */
+/** Without Node's warning that the function is experimental: the operator cannot change it. */
 export function stripTypes(text: string): string {
   const { emitWarning } = process;
   process.emitWarning = () => {};

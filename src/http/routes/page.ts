@@ -12,7 +12,7 @@ const HEAD = `<head>
 
 /**
  * @param path below `src/`.
- * @param parts what stands for each comment of the page, such as `<!-- fields -->`.
+ * @param parts the texts that replace the comments of the page, such as `<!-- fields -->`.
  */
 export function readPage(path: string, parts: Readonly<Record<string, string>> = {}): string {
   const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');

@@ -15,7 +15,7 @@ const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
 const GONE = {
   ...{ name: 'PetstoreError', code: 'gone' },
-  message: /Idempotency-Key .* was removed: send a new one/,
+  message: /this Idempotency-Key was removed: send a new key/,
 };
 
 async function getPet(pets: PetStore, id: bigint): Promise<Pet> {
