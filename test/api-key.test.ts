@@ -17,11 +17,6 @@ const STAGING_KEY = 'petstore_stag_0123456789ABCDEFGHIJabcdefghij2YTDD6';
 const STAGING_KEY_OF_SMALL_CHECKSUM = 'petstore_stag_000000000000000000000000003310000vAo';
 const PRODUCTION_KEY = 'petstore_prod_0123456789ABCDEFGHIJabcdefghij3flHJZ';
 
-const FORMATS = {
-  staging: /^petstore_stag_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
-  production: /^petstore_prod_[0-9A-Za-z]{30}[0-9A-Za-z]{6}$/,
-};
-
 /** What may stand in the place of a character: all of ASCII, others, and nothing. */
 const OTHERS = [
   ...Array.from({ length: 128 }, (_, code) => String.fromCharCode(code)),
@@ -39,10 +34,8 @@ function seal(body: string): string {
 }
 
 for (const environment of ENVIRONMENTS) {
-  test(`createApiKeyText › for ${environment} › makes a key of the format that is a key of it`, () => {
-    const key = createApiKeyText(environment);
-    assert.match(key, FORMATS[environment]);
-    assert.equal(isApiKeyOf(environment, key), true);
+  test(`createApiKeyText › for ${environment} › makes a key of it`, () => {
+    assert.equal(isApiKeyOf(environment, createApiKeyText(environment)), true);
   });
 }
 
@@ -75,11 +68,6 @@ test('isApiKeyOf › a key with any one character changed, or left out › is re
   }
 });
 
-test('isApiKeyOf › a key moved to the other environment › is refused', () => {
-  const moved = STAGING_KEY.replace('_stag_', '_prod_');
-  assert.deepEqual([isApiKeyOf('staging', moved), isApiKeyOf('production', moved)], [false, false]);
-});
-
 for (const [what, body] of [
   ['one character too few', STAGING_KEY.slice(0, 43)],
   ['one character too many', STAGING_KEY.slice(0, 45)],
@@ -95,10 +83,8 @@ for (const [what, body] of [
 }
 
 test('digestApiKey › a key › is its SHA-256 in 32 bytes', () => {
-  const digest = digestApiKey(STAGING_KEY);
-  assert.equal(digest.byteLength, 32);
   assert.equal(
-    digest.toString('hex'),
+    digestApiKey(STAGING_KEY).toString('hex'),
     '66282706833b190b80fb5454ca84f453a7f483025065770bbae3c551e79430e2',
   );
 });

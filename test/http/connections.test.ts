@@ -26,7 +26,6 @@ const service = await startTestApp({
         return real.store.pets.listAsJson(query);
       },
     },
-    close: async () => {},
   },
 });
 after(async () => {
@@ -115,7 +114,7 @@ describe('connections', () => {
 
   test('connections › several more in a second › are one line in the log', async (t) => {
     const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
-    const store = { ...real.store, check: () => check, close: async () => {} };
+    const store = { ...real.store, check: () => check };
     await using bounded = await startTestApp({ maxConnections: 1, store });
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const assertCounts = (requestsAtWork: number) =>

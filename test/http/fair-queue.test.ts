@@ -72,7 +72,6 @@ describe('fair queue', () => {
           find: (id: bigint) => wait(id).then(() => pets.find(id)),
           add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
         },
-        close: async () => {},
       },
     });
     ({ port } = service);
@@ -141,13 +140,12 @@ describe('fair queue', () => {
     assert.ok(statuses.every((status) => [200, 404].includes(status)));
   });
 
-  test('fair queue › a request that waits for too long › is refused, and not executed', async (t) => {
+  test('fair queue › a request that waits for too long › is refused, and not executed', async () => {
     const sent = await fill(LIMITS.READS_AT_WORK_MAX, 0, (index) => get(index));
     const sentAt = performance.now();
     const late = await get(9_000);
     assertError(late, 'unavailable', /try again/);
     assert.ok(performance.now() - sentAt > LIMITS.WAIT_MS_MAX - 10);
-    t.diagnostic(`${(performance.now() - sentAt).toFixed()} ms`);
     assert.equal(service.log.at(-1)?.reason, 'the request waited for too long');
     assert.equal(countWaiting(), 0);
     assert.ok(asked.every(({ what }) => what !== 9_000n));

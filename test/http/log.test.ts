@@ -94,26 +94,13 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
     { path: '/v1/pets', headers: { authorization: `Bearer ${wrong}` } },
     { path: '/v1/pets', headers: { authorization: [`Bearer ${service.key}`, 'x'].join() } },
     { path: `/livez?key=${service.key}`, headers: { 'x-request-id': `${service.key}!` } },
-    {
-      method: 'POST',
-      path: '/v1/pets',
-      headers: authorization,
-      body: `{"name":"${secret}","categoryId":1}`,
-    },
-    { method: 'POST', path: '/v1/pets', headers: authorization, body: `{"name":"${secret}"` },
-    {
-      method: 'POST',
-      path: '/v1/pets',
-      headers: authorization,
-      body: `{"${secret}":1,"${secret}":1}`,
-    },
-    { method: 'POST', path: '/v1/pets', headers: authorization, body: `["${wrong}" "${secret}"]` },
-    {
-      method: 'POST',
-      path: '/v1/pets',
-      headers: authorization,
-      body: `{"${secret}":\n${secret}}`,
-    },
+    ...[
+      `{"name":"${secret}","categoryId":1}`,
+      `{"name":"${secret}"`,
+      `{"${secret}":1,"${secret}":1}`,
+      `["${wrong}" "${secret}"]`,
+      `{"${secret}":\n${secret}}`,
+    ].map((body) => ({ method: 'POST', path: '/v1/pets', headers: authorization, body })),
   ];
   for (const sent of sents) {
     const { answer, lines } = await sendAndRead(sent);
@@ -133,9 +120,7 @@ function startBroken(failure: unknown, ...methods: readonly (keyof PetStore)[]):
   const fail = () => Promise.reject(failure);
   const broken = Object.fromEntries(methods.map((method) => [method, fail]));
   const { store } = service;
-  return startTestApp({
-    store: { ...store, close: async () => {}, pets: { ...store.pets, ...broken } },
-  });
+  return startTestApp({ store: { ...store, pets: { ...store.pets, ...broken } } });
 }
 
 for (const [sent, method] of [

@@ -6,8 +6,7 @@ import { LIMITS } from '../../src/http/limits.ts';
 import { createRateLimiter } from '../../src/service/rate-limiter.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
-import { type Answer, openConnection } from '../support/socket.ts';
-import { until } from '../support/until.ts';
+import type { Answer } from '../support/socket.ts';
 
 const PER_SECOND = 2;
 const BURST = 3;
@@ -121,20 +120,4 @@ describe('rate limit', { concurrency: true }, () => {
       }
     }
   });
-});
-
-test('rate limit › connections whose requests are all above it › make room for a new one', async () => {
-  const maxConnections = 3;
-  const limiter = createRateLimiter({ rateLimit: 1 }, () => 0);
-  await using full = await startTestApp({ rateLimiter: limiter, maxConnections });
-  const { port, key } = full;
-  const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-  assert.equal((await send(port, { path: '/v1/pets', headers: full.authorization })).status, 200);
-  using stack = new DisposableStack();
-  // Some seconds of refusals.
-  const held = Array.from({ length: maxConnections }, () => stack.use(openConnection(port)));
-  for (const { socket } of held) socket.write(request.repeat(40));
-  await until(() => full.app.readConnections().requestsAtWork === maxConnections);
-  assertJson(await send(port, { path: '/livez' }), 200);
-  assert.equal(held.filter(({ socket }) => socket.destroyed).length, 1);
 });

@@ -109,19 +109,14 @@ test('a long body › of a client that sends all of it before it reads › gets 
 
 for (const bytes of [20_000, 65_536]) {
   test(`a body of ${bytes} bytes › that comes after its refusal › leaves the connection to the next request`, async () => {
-    const socket = connect(port, '127.0.0.1');
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
-    const closed = once(socket, 'close');
+    using connection = openConnection(port);
+    const { socket } = connection;
     socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${bytes}\r\n\r\n`);
     await once(socket, 'data');
-    assert.match(text, /^HTTP\/1\.1 401 /);
+    assert.match(connection.received, /^HTTP\/1\.1 401 /);
     socket.write(Buffer.alloc(bytes));
     socket.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
-    await closed;
-    assert.match(text, /HTTP\/1\.1 200 /);
+    assert.match(await connection.readToEnd(), /HTTP\/1\.1 200 /);
   });
 }
 
@@ -169,7 +164,7 @@ for (const [what, head, status] of [
 test('a body without end › behind a request that is at work › is not read on', async () => {
   const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
   await using slow = await startTestApp({
-    store: { ...service.store, check: () => check, close: async () => {} },
+    store: { ...service.store, check: () => check },
   });
   const connected = once(slow.app.server, 'connection');
   using connection = openConnection(slow.port);

@@ -7,6 +7,7 @@ import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
+import { disposable } from './disposable.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from './postgres.ts';
 import { createFolder } from './temporary-folder.ts';
 
@@ -23,12 +24,12 @@ export interface TestApp extends AsyncDisposable {
   readonly log: readonly Record<string, unknown>[];
 }
 
-/** Starts it; `await using` stops it and removes its database. */
+/** Starts it; `await using` stops it and removes its database. A store of the options stays open. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   await using stack = new AsyncDisposableStack();
   const { address } = stack.use(await createPlace());
-  const store = options.store ?? (await openStore(address, { create: true, ...PATIENT }));
-  stack.defer(() => store.close());
+  const openOwn = async () => disposable(await openStore(address, { create: true, ...PATIENT }));
+  const store = options.store ?? stack.use(await openOwn());
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
   const app = await createApp({
