@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readCsv } from '../src/csv.ts';
+import { readCsv, toCsvRow } from '../src/csv.ts';
 import { PetstoreError } from '../src/error.ts';
 import { parseNewPet } from '../src/pet.ts';
 import { parseRow, RowError } from '../src/rows.ts';
@@ -34,7 +34,7 @@ const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled
 for (const [what, text, expected] of [
   [
     'semicolons, and quotes in quotes',
-    'name;categoryId\n"a ""b"";\r\n c";7\n\n',
+    '"name";"categoryId"\n"a ""b"";\r\n c";7\n\n',
     [{ name: 'a "b";\r\n c', categoryId: 7n }],
   ],
   [
@@ -120,6 +120,13 @@ test('CSV › any names, quoted › are read exactly', async () => {
     }),
   );
 });
+
+for (const text of ['a,b', 'a"b', 'a\nb', 'a\rb', ' a', 'a ']) {
+  test(`toCsvRow › the name ${JSON.stringify(text)} › is quoted, as spreadsheets need it`, () => {
+    const row = toCsvRow({ id: 1n, name: text, categoryId: 3n });
+    assert.equal(row, `1,"${text.replace('"', '""')}",3,\n`);
+  });
+}
 
 /** In place of 8: work whose time grows with the square of its size takes 64 times as long. */
 const GROWTH_MAX = 16;

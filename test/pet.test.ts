@@ -42,6 +42,11 @@ test('parseNewPet › any pet with one wrong field › is refused and the field 
   );
 });
 
+test('parseNewPet › a name of 255 characters that have two UTF-16 units › is taken', () => {
+  const pet = { name: '\u{1f436}'.repeat(255), categoryId: 7n };
+  assert.deepEqual(parse(toJson(pet)), pet);
+});
+
 for (const space of WHITE_SPACE) {
   const code = space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   test(`parseNewPet › a name of U+${code} alone › is blank`, () => {

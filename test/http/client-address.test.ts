@@ -32,8 +32,8 @@ for (const [what, remote, forwarded, expected] of [
   ['proxies alone', '127.0.0.1', '10.0.0.2, 10.0.0.1', '10.0.0.2'],
   ['no address behind', '127.0.0.1', '192.0.2.1, unknown', '127.0.0.1'],
   ['no address behind a proxy', '127.0.0.1', '"><script>, 10.0.0.1', '10.0.0.1'],
-  ['an address with its port', '127.0.0.1', '192.0.2.1:4711', '192.0.2.1'],
-  ['an address of IPv6 with its port', '127.0.0.1', '[2001:db8:2::5]:4711', '2001:db8:2::5'],
+  ['an address with its port', '127.0.0.1', '192.0.2.1:47110', '192.0.2.1'],
+  ['an address of IPv6 with its port', '127.0.0.1', '[2001:db8:2::5]:47110', '2001:db8:2::5'],
   ['IPv4 in IPv6', '::ffff:127.0.0.1', '::ffff:192.0.2.1', '192.0.2.1'],
   ['IPv4 in hexadecimal', '127.0.0.1', '::ffff:c000:201', '::ffff:c000:201'],
 ] as const) {

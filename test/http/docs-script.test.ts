@@ -49,7 +49,7 @@ for (const [accepted, coding, decode, share] of [
 ] as const) {
   test(`docs script › ${accepted.trim() || 'no Accept-Encoding'} › is sent as ${coding ?? 'it is'}`, async () => {
     const { head, body } = await readRaw(accepted);
-    assert.equal(/content-encoding: (\w+)/i.exec(head)?.[1], coding);
+    assert.equal(/Content-Encoding: (\w+)/.exec(head)?.[1], coding);
     assert.match(head, new RegExp(`content-length: ${body.length}\r\n`, 'i'));
     assert.ok(body.length <= plain.length * share, String(body.length));
     assert.ok(decode(body).equals(plain));

@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import { createFairQueues } from '../../src/http/hooks/fair-queue.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
@@ -60,6 +63,23 @@ async function answerAll(sent: readonly Promise<Answer>[]): Promise<number[]> {
   });
   return (await all).map(({ status }) => status);
 }
+
+test('fair queue › a request that comes just before the next one is started › does not overtake it', async () => {
+  const queues = createFairQueues(undefined);
+  const started: string[] = [];
+  const enter = (name: string): FastifyRequest => {
+    const sent = { method: 'GET', keyId: 1, socket: { destroyed: false }, queue: null };
+    const request = sent as unknown as FastifyRequest;
+    queues.enter(request, undefined, () => started.push(name));
+    return request;
+  };
+  const atWork = Array.from({ length: LIMITS.READS_AT_WORK_MAX }, () => enter('first'));
+  enter('waiting');
+  for (const request of atWork.slice(0, 1)) request.queue?.leave(request);
+  enter('overtaking');
+  await setImmediate();
+  assert.equal(started.at(-1), 'waiting');
+});
 
 describe('fair queue', () => {
   beforeEach(async () => {
@@ -175,9 +195,8 @@ describe('fair queue', () => {
     const waiting = get(9_000, { authorization: `Bearer ${key}` });
     await until(() => countWaiting() === 1);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
-    asked.shift()?.answer();
+    await answerAll([...sent, waiting]);
     assertError(await waiting, 'unauthorized', /API key/);
-    await answerAll(sent);
   });
 
   test('fair queue › clients that do not read their answers › take no place', async () => {

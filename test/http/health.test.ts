@@ -91,3 +91,17 @@ test('close › requests in flight › are answered and their connections closed
   assert.equal(answer.headers.connection, 'close');
   await closed;
 });
+
+test('close › a connection that is idle after a create › is closed', async () => {
+  await using app = await startTestApp();
+  using idle = openConnection(app.port);
+  const body = '{"name":"Rex","categoryId":3}';
+  const fields = `Host: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Length: ${body.length}`;
+  idle.socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n\r\n${body}`);
+  await once(idle.socket, 'data');
+  await until(() => {
+    // As a stop does until all are closed.
+    app.app.server.closeIdleConnections();
+    return idle.socket.destroyed;
+  }, 10_000);
+});

@@ -1,12 +1,8 @@
 /** `GET /v1/pets`: its parameters, its pages and the links between them. */
 
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
 import type { NewPet } from '../../src/pet.ts';
-import { newPet, status } from '../arbitraries.ts';
-import { runBeside } from '../storage/contract/engines.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
@@ -46,14 +42,11 @@ function findNext({ headers }: Answer): string | undefined {
 }
 
 /** The pages from this query on, by following their links. */
-async function* walk(query: string, app: TestApp = service): AsyncGenerator<Answer> {
-  let answer = await list(query, app);
-  yield answer;
-  for (;;) {
-    const path = findNext(answer);
-    if (path === undefined) return;
-    answer = await send(app.port, { path, headers: app.authorization });
+async function* walk(query: string): AsyncGenerator<Answer> {
+  for (let path: string | undefined = `/v1/pets${query}`; path !== undefined; ) {
+    const answer = await send(service.port, { path, headers: service.authorization });
     yield answer;
+    path = findNext(answer);
   }
 }
 
@@ -68,11 +61,10 @@ for (const [query, ids] of [
   ['?status=available&limit=3', [1, 4, 7]],
   ['?limit=3&status=pending', [2, 5, 8]],
   ['?status=sold', []],
-  ['?%6cimit=%32', [1, 2]],
+  ['?%6cimit=%32&x=%zz', [1, 2]],
   ['?limit=2&page=3&offset=9&Limit=0&LIMIT=x&Status=x&limit[]=5&after=7', [1, 2]],
   ['?limit=2&__proto__=x&constructor=y&toString', [1, 2]],
   ['?&&limit=2&', [1, 2]],
-  ['?limit=2&x=%zz', [1, 2]],
 ] as const) {
   test(`GET /v1/pets › with the query "${query}" › answers those pets by id`, async () => {
     assert.deepEqual(idsOf(await list(query)), ids);
@@ -143,9 +135,14 @@ for (const [query, sizes] of [
   ['?limit=39&status=available', [39, 1]],
 ] as const) {
   test(`GET /v1/pets › the pages of "${query}" › are full but for the last, which has no link`, async () => {
-    const pageSizes: number[] = [];
-    for await (const page of walk(query)) pageSizes.push(idsOf(page).length);
-    assert.deepEqual(pageSizes, sizes);
+    const pages: number[][] = [];
+    for await (const page of walk(query)) pages.push(idsOf(page));
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      sizes,
+    );
+    const isAsked = (id: number) => !query.includes('available') || id % 3 === 1;
+    assert.deepEqual(pages.flat(), range(1, 120).filter(isAsked));
   });
 }
 
@@ -199,40 +196,3 @@ for (const [what, value] of [
 function nextCharacter(text: string): string {
   return String.fromCharCode((text.at(-1) ?? '').charCodeAt(0) + 1);
 }
-
-/** The most additions, so that a walk with a limit of 1 ends. */
-const ADDITIONS_MAX = 20;
-
-test('GET /v1/pets › a walk along the links while pets are added › meets every pet of the start once', async () => {
-  const start = fc.array(newPet, { minLength: 1, maxLength: 40 });
-  const filter = fc.option(status, { nil: undefined });
-  await using app = await startTestApp();
-  let before = 0;
-  await fc.assert(
-    fc.asyncProperty(start, fc.integer({ min: 1, max: 25 }), filter, async (pets, limit, only) => {
-      await runBeside(app.address, 'delete from pets');
-      await app.store.pets.addAll(Readable.from(pets));
-      const last = before + pets.length;
-      const query = `?limit=${limit}${only === undefined ? '' : `&status=${only}`}`;
-      const met: number[] = [];
-      let added = 0;
-      for await (const page of walk(query, app)) {
-        met.push(...idsOf(page));
-        if (added++ < ADDITIONS_MAX) await app.store.pets.add({ name: 'new', categoryId: 0n });
-      }
-      const expected = pets.flatMap((pet, at) =>
-        only === undefined || pet.status === only ? [before + at + 1] : [],
-      );
-      assert.deepEqual(
-        met.filter((id) => id <= last),
-        expected,
-      );
-      assert.deepEqual(
-        met,
-        met.toSorted((a, b) => a - b).filter((id, at, all) => id !== all[at - 1]),
-      );
-      before = last + Math.min(added, ADDITIONS_MAX);
-    }),
-    { numRuns: 25, endOnFailure: true },
-  );
-});

@@ -133,6 +133,7 @@ for (const [what, text, status] of [
   ['HTTP/1.0 without Host', get('', 'HTTP/1.0'), 200],
   ['HTTP/1.0 with Host', get(HOST, 'HTTP/1.0'), 200],
   ['a Host with a port', get(`Host: example.com:8080\r\n${CLOSE}`), 200],
+  ['a Host with an empty port', get(`Host: x:\r\n${CLOSE}`), 200],
   ['an IPv6 Host', get(`Host: [::1]:8080\r\n${CLOSE}`), 200],
   ['empty lines in front', `\r\n\r\n${get(HOST + CLOSE)}`, 200],
   [
