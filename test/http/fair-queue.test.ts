@@ -65,7 +65,7 @@ async function answerAll(sent: readonly Promise<Answer>[]): Promise<number[]> {
 }
 
 test('fair queue › a request that comes just before the next one is started › does not overtake it', async () => {
-  const queues = createFairQueues(undefined);
+  const queues = createFairQueues(2);
   const started: string[] = [];
   const enter = (name: string): FastifyRequest => {
     const sent = { method: 'GET', keyId: 1, socket: { destroyed: false }, queue: null };
@@ -73,8 +73,9 @@ test('fair queue › a request that comes just before the next one is started �
     queues.enter(request, undefined, () => started.push(name));
     return request;
   };
-  const atWork = Array.from({ length: LIMITS.READS_AT_WORK_MAX }, () => enter('first'));
+  const atWork = Array.from({ length: 2 * LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first'));
   enter('waiting');
+  assert.equal(started.length, atWork.length);
   for (const request of atWork.slice(0, 1)) request.queue?.leave(request);
   enter('overtaking');
   await setImmediate();

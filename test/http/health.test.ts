@@ -92,16 +92,25 @@ test('close › requests in flight › are answered and their connections closed
   await closed;
 });
 
-test('close › a connection that is idle after a create › is closed', async () => {
-  await using app = await startTestApp();
-  using idle = openConnection(app.port);
-  const body = '{"name":"Rex","categoryId":3}';
-  const fields = `Host: x\r\nAuthorization: Bearer ${app.key}\r\nContent-Length: ${body.length}`;
-  idle.socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n\r\n${body}`);
-  await once(idle.socket, 'data');
-  await until(() => {
-    // As a stop does until all are closed.
-    app.app.server.closeIdleConnections();
-    return idle.socket.destroyed;
-  }, 10_000);
-});
+const REX = '{"name":"Rex","categoryId":3}';
+
+for (const [field, body] of [
+  [`Content-Length: ${REX.length}`, REX],
+  ['Transfer-Encoding: chunked', `1d\r\n${REX}\r\n0\r\n\r\n`],
+] as const) {
+  test(`close › a connection that is idle after a create with ${field} › is closed`, async () => {
+    await using app = await startTestApp();
+    using idle = openConnection(app.port);
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n`;
+    const received = once(app.app.server, 'request');
+    idle.socket.write(`${head}${field}\r\n\r\n`);
+    await received;
+    idle.socket.write(body);
+    await once(idle.socket, 'data');
+    await until(() => {
+      // As a stop does until all are closed.
+      app.app.server.closeIdleConnections();
+      return idle.socket.destroyed;
+    }, 10_000);
+  });
+}
