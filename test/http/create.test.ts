@@ -5,7 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { startTestApp } from '../support/app.ts';
-import { assertError, assertJson, type Code, send } from '../support/request.ts';
+import { assertError, assertJson, send } from '../support/request.ts';
 import { type Answer, exchange, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
@@ -180,20 +180,16 @@ for (const encoding of ['identity', 'Identity']) {
 const TOO_LARGE = /^the body must be at most 64 KiB$/;
 const chunked = { 'transfer-encoding': 'chunked' };
 
-for (const [bytes, headers, code] of [
-  [65_536, {}, undefined],
-  [65_537, {}, 'payload_too_large'],
-  [1_000_000, {}, 'payload_too_large'],
-  [65_536, chunked, undefined],
-  [65_537, chunked, 'payload_too_large'],
-  [1_000_000, chunked, 'payload_too_large'],
-] as const satisfies readonly [number, OutgoingHttpHeaders, Code | undefined][]) {
-  const how = headers === chunked ? 'chunked' : 'with Content-Length';
-  test(`POST /v1/pets › ${bytes} bytes, ${how} › answers ${code ?? '201'}`, async () => {
-    const answer = await post(REX.padEnd(bytes), headers);
-    if (code === undefined) await assertCreated(answer, REX.slice(1, -1));
-    else assertError(answer, code, TOO_LARGE);
-  });
+for (const headers of [{}, chunked]) {
+  for (const bytes of [65_536, 65_537, 1_000_000]) {
+    const how = headers === chunked ? 'chunked' : 'with Content-Length';
+    const isTaken = bytes === 65_536;
+    test(`POST /v1/pets › ${bytes} bytes, ${how} › answers ${isTaken ? 201 : 413}`, async () => {
+      const answer = await post(REX.padEnd(bytes), headers);
+      if (isTaken) await assertCreated(answer, REX.slice(1, -1));
+      else assertError(answer, 'payload_too_large', TOO_LARGE);
+    });
+  }
 }
 
 test('POST /v1/pets › chunks that are empty › answers 400: the body is required', async () => {
