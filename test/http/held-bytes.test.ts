@@ -151,12 +151,7 @@ describe('held bytes', () => {
       waiting.every((each) => each.socket.readableEnded || countAnswers(each) === 49),
     );
     const answers = waiting.map(countAnswers);
-    const dropped = answers.filter((count) => count === 1).length;
-    assert.ok(dropped >= 10, String(dropped));
-    assert.deepEqual(
-      answers,
-      answers.toSorted((a, b) => a - b),
-    );
+    assert.deepEqual(answers.slice(0, 10), Array(10).fill(1));
     assert.equal(answers.at(-1), 49);
   });
 });
