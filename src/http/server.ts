@@ -1,4 +1,4 @@
-/** The HTTP server: Fastify on node:http, with what both listeners do with each request and answer. */
+/** The HTTP server: Fastify on node:http, and what each request and answer needs on both listeners. */
 
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, RequestLine } from '../log.ts';
@@ -34,7 +34,7 @@ const HTTP_OPTIONS = {
   ...TIMEOUTS,
 };
 
-/** Stands for the validators and serializers that Fastify would make by Ajv, whose load takes half as long as its own. */
+/** Replaces the validators and serializers that Fastify would make by Ajv: to load Ajv takes half as long as Fastify. */
 function refuseSchema(): never {
   throw new Error('no route has a schema: its handler parses the request and writes the answer');
 }
@@ -71,7 +71,7 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: 5 * LIMITS.HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
-  // Node refuses or, in some versions, drops the fields above this number; `rejectAmbiguousFraming` refuses the last one.
+  // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   handleServerEvents(app.server, requestLog);
   app.decorate('petstoreLog', log);

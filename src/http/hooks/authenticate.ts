@@ -35,7 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/** Finds the key of a token. A cached key comes without a promise, which would cost more than the rest of its hook. */
+/** Finds the key of a token. A cached key comes without a promise: the promise would cost more than the rest of the hook. */
 function createFindKey(keys: KeyStore, environment: Environment) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
 
@@ -50,7 +50,7 @@ function createFindKey(keys: KeyStore, environment: Environment) {
 
   return (token: string): ApiKey | undefined | Promise<ApiKey | undefined> => {
     const entry = cache.get(token);
-    // By a clock that cannot be set back, which would keep a revoked key in use.
+    // This clock cannot be set back: that would keep a revoked key in use.
     if (entry && performance.now() - entry.at < LIMITS.CACHED_KEY_MS_MAX) return entry.key;
     return isApiKeyOf(environment, token) ? readKey(token) : undefined;
   };
@@ -62,7 +62,7 @@ function createTouch(keys: KeyStore, now: () => number) {
 
   return ({ id, lastUsedAt = 0 }: ApiKey, log: Log): void => {
     const at = now();
-    // A time of the future is from when the clock was wrong, and is written over.
+    // A time in the future was written by a wrong clock, and is replaced.
     const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
     if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
     touchedAt.set(id, at);
@@ -121,7 +121,7 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
     else decide(found);
   }
 
-  /** The hook behind what may take long, the body and the fair queue: a key that was revoked meanwhile is refused. */
+  /** The hook after the body and the fair queue, which may take long: a key that was revoked meanwhile is refused. */
   function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const isSlow = performance.now() - request.acceptedAt >= LIMITS.CACHED_KEY_MS_MAX;
     if (isSlow) authenticate(request, reply, done);

@@ -19,9 +19,8 @@ const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
 /**
- * The hook that lets pages of those origins read the answers, and answers their preflights. A request
- * without Origin passes unchanged. Credentials are never allowed: a page sends its key itself, the
- * browser has none to add.
+ * The hook that lets pages of these origins read the answers, and answers their preflights. A request without Origin
+ * passes unchanged. Credentials of the browser are never allowed: a page sends the API key itself.
  */
 export function createCors(origins: readonly string[]) {
   const isOpen = origins.includes('*');

@@ -1,4 +1,4 @@
-/** The fair queue: a few requests are at work at a time. The others wait, each key in a line of its own, and the keys take turns. */
+/** The fair queue: a few requests are at work at a time. The others wait in one line for each key, and the keys take turns. */
 
 import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
@@ -42,7 +42,7 @@ class FairQueue {
     return this.#waiting;
   }
 
-  /** Calls `done` when it is the turn of the request; with an error when that takes too long, or too many of its key wait. */
+  /** Calls `done` when it is the turn of the request. Calls it with an error if too many of its key wait, or if it waits too long. */
   enter(request: FastifyRequest, done: Done): void {
     if (this.#waiting === 0 && this.#atWork < this.#atWorkMax) {
       this.#start(request, done);
@@ -64,8 +64,8 @@ class FairQueue {
   leave(request: FastifyRequest): void {
     request.queue = null;
     this.#atWork -= 1;
-    // In a later turn of the event loop: one turn would otherwise answer all that wait, and hold up everything else.
-    // With more free places than one, this is already to come.
+    // In a later turn of the event loop: otherwise one turn would answer all that wait, and everything else would wait.
+    // If more places are free, a start is already scheduled.
     if (this.#atWork === this.#atWorkMax - 1) setImmediate(() => this.#startNext());
   }
 
@@ -84,7 +84,7 @@ class FairQueue {
       if (line.length > 1) this.#lines.set(keyId, line);
       const next = line.shift();
       this.#waiting -= 1;
-      // When the client has closed its connection, nobody waits for the answer.
+      // If the client has closed its connection, nobody waits for the answer.
       if (next !== undefined && !next.request.socket.destroyed)
         this.#start(next.request, next.done);
     }

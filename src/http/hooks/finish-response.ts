@@ -17,9 +17,9 @@ declare module 'fastify' {
 }
 
 /**
- * An `onSend` hook; listeners of `onResponse` would cost as much as all other hooks together. The answers
- * that are made in a turn of the event loop are sent at its end, one right after the other: the client
- * wakes once for all of them, and its next requests come together. This saves 8 % of a list or more.
+ * An `onSend` hook: `onResponse` would cost as much as all other hooks together. The answers of a turn of the event
+ * loop are sent at its end, one right after the other. So a client wakes once for all of them, and its next requests
+ * come together. This saves 8 % of a list or more.
  *
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
@@ -32,7 +32,7 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
     if (isStopping()) reply.header('connection', 'close');
-    // The client may be sending its next requests. What it asked itself to end has no header yet.
+    // The client may be sending its next requests. If the client asked for the end, the header is not set yet.
     if (reply.hasHeader('connection') || !reply.raw.shouldKeepAlive) {
       lingerAtEnd(request.raw.socket);
     }

@@ -18,7 +18,7 @@ export interface RateLimiter {
   take(keyId: number): number;
 }
 
-/** The value of `RateLimit` for a key that may send so many more requests now. */
+/** The value of `RateLimit` for a key that may send `left` more requests now. */
 export function toRateLimit(left: number): string {
   return `"default";r=${left};t=${RETRY_AFTER_SECONDS}`;
 }
@@ -36,7 +36,7 @@ export function createRateLimit(limiter: RateLimiter) {
       return;
     }
     reply.header('retry-after', RETRY_AFTER_SECONDS);
-    // Set now: a connection whose request is refused may be closed for another one.
+    // The status is set now: `connections.ts` may close the connection of a refused request.
     reply.code(429);
     // Without this pause, clients that ignore Retry-After would take the processor.
     setTimeout(() => done(RATE_LIMITED), LIMITS.REFUSE_MS);

@@ -11,7 +11,7 @@ import { toRateLimit } from './rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether its connection is closed in place of an answer. */
+    /** Whether the connection is closed in place of the answer. */
     losesAnswer: boolean;
   }
 }
@@ -22,7 +22,7 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map(
 
 const CLOSE = { connection: 'close' };
 
-/** The header fields that an error has beside those of its handler. */
+/** The header fields of an error that `answerError` does not set. */
 const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
   unauthorized: { 'www-authenticate': INVALID_TOKEN },
   method_not_allowed: { allow: SERVED_METHODS.join(', ') },
@@ -80,7 +80,7 @@ export function createRehearse() {
         throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
       }
       delayed += 1;
-      // Also if the client has gone: it may send the request again while the work is done for the first one.
+      // The wait goes on if the client has gone: a client may repeat a request while the service still works on it.
       await wait(Number(delay) * 1_000, undefined, { ref: false });
       delayed -= 1;
     }
@@ -96,10 +96,7 @@ export function createRehearse() {
   };
 }
 
-/**
- * The last `onSend` hook. A replayed answer is sent: a client that repeats the whole request, with its `Prefer`, then
- * gets the pet.
- */
+/** The last `onSend` hook. A replayed answer is sent: a client that repeats the same request, with its `Prefer`, gets the pet. */
 export function loseAnswer(
   request: FastifyRequest,
   reply: FastifyReply,

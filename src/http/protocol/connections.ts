@@ -18,10 +18,10 @@ export interface ConnectionStatistics {
 }
 
 /**
- * Closes a connection without work when one more than `connectionsMax` comes, the one that was used
- * longest ago; when all of them work, the new one.
+ * Bounds the connections of a server to `connectionsMax`. For one more, the connection without work that was used
+ * longest ago is closed. If all of them work, the new connection is closed.
  *
- * @returns what reads what they are doing.
+ * @returns a function that reads what the connections are doing.
  */
 export function boundConnections(
   server: Server,
@@ -78,7 +78,7 @@ function createCount(log: Log, connectionsMax: number) {
   };
 }
 
-/** Node's own methods miss a connection whose next request waits unparsed, and reset one whose request is not read yet. */
+/** Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet. */
 function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   server.closeIdleConnections = () => {
     for (const socket of sockets) {
@@ -90,7 +90,7 @@ function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   };
 }
 
-/** Whether its request has come whole, is not refused, and has no answer yet; a 429 is refused while it waits. */
+/** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
 function isWorking(socket: Socket): boolean {
   const response = findLastResponse(socket);
   if (response === undefined || response.writableEnded) return false;

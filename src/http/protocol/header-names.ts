@@ -10,17 +10,17 @@ const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
 const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).flat();
 
-/** Fastify hands over its header fields in lower case, in one object; those of every answer are added here. */
+/** Fastify hands over the header fields in lower case, in one object. This adds the fields that every answer has. */
 export class CanonicalResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
   override writeHead(status: number, fields?: unknown): this {
     const given = (fields ?? {}) as Readonly<Record<string, string>>;
     const named: string[] = [];
     for (const name of Object.keys(given)) {
       const value = given[name] ?? '';
-      // Fastify adds the charset, which is no parameter of JSON (RFC 8259 section 11).
+      // Fastify adds a charset, but JSON has no such parameter (RFC 8259 section 11).
       named.push(NAMES.get(name) ?? name, value === JSON_WITH_CHARSET ? 'application/json' : value);
     }
-    // The pages bring a policy of their own.
+    // A page has its own policy.
     if (given['content-security-policy'] === undefined) named.push(...CONSTANT_FIELDS);
     return super.writeHead(status, named);
   }

@@ -1,4 +1,4 @@
-/** The bytes that the service holds for its clients: bodies that are coming in, requests that wait unparsed, answers that are not read. */
+/** The bytes that the service holds for its clients: incoming bodies, requests that wait unparsed, unread answers. */
 
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts';
 /** The clients of one address. */
 interface Address {
   readonly name: string | undefined;
-  /** By owner; what was held first comes first. */
+  /** By owner; the oldest comes first. */
   readonly held: Map<object, Held>;
   bytes: number;
 }
@@ -17,14 +17,14 @@ interface Held {
   bytes: number;
 }
 
-/** Holds at most HELD_BYTES_MAX. At this bound the address that holds the most bytes loses its oldest ones. */
+/** Holds at most HELD_BYTES_MAX. Above this bound, the address with the most bytes loses its oldest bytes. */
 export class HeldBytes {
   readonly #addresses = new Map<string | undefined, Address>();
   readonly #held = new Map<object, Held>();
   #bytes = 0;
 
   /**
-   * @param owner the request or response that the bytes belong to; it may hold more bytes later.
+   * @param owner the request or response of the bytes; more bytes may be added to the same owner later.
    * @param giveUp is called when the bytes must be given up.
    */
   hold(owner: object, bytes: number, { remoteAddress: name }: Socket, giveUp: () => void): void {

@@ -42,12 +42,12 @@ export function isAnswered(socket: Socket): boolean {
   return socket[LAST]?.response.destroyed !== false;
 }
 
-/** Whether, since that, no byte of a new request has come. */
+/** Whether nothing is at work, and no byte of a new request has come. */
 export function isIdle(socket: Socket): boolean {
   return isAnswered(socket) && socket.bytesRead === (socket[LAST]?.bytesRead ?? 0);
 }
 
-/** Calls back when the answer to the last request is sent or its connection is closed; at once when nothing is at work. */
+/** Calls back when nothing is at work: the last answer is sent, or its connection is closed. */
 export function onceAnswered(socket: Socket, next: () => void): void {
   if (isAnswered(socket)) next();
   else socket[LAST]?.response.once('close', next);

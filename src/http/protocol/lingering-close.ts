@@ -9,9 +9,8 @@ import type { BodyRequest } from './request-body.ts';
 const READ_BYTES_MAX = 64 * 1024;
 
 /**
- * The `onSend` hook for an answer that comes before the end of the body. A body that is announced, and
- * not longer than BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other one ends
- * the connection.
+ * The `onSend` hook for an answer that comes before the end of the body. A body that is announced, and not longer than
+ * BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other body ends the connection.
  */
 export function endUnreadBody(
   { raw, headers }: FastifyRequest,
@@ -25,7 +24,6 @@ export function endUnreadBody(
     (raw as BodyRequest).forget();
     if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
       reply.header('connection', 'close');
-      raw.pause();
     }
     lingerAtEnd(socket);
   }
@@ -34,7 +32,7 @@ export function endUnreadBody(
 
 /** Makes the connection end by a lingering close, when its last answer is sent. */
 export function lingerAtEnd(socket: Socket): void {
-  // Node calls it then.
+  // Node calls `destroySoon` then.
   socket.destroySoon = () => closeLingering(socket);
 }
 
@@ -47,8 +45,6 @@ export function closeLingering(socket: Socket): void {
   // Reading may be paused, which Node ends by this event as long as its parser takes the bytes.
   socket.emit('resume');
   socket.removeAllListeners('data');
-  // Its own, if it has requests that wait unparsed.
-  Reflect.deleteProperty(socket, 'resume');
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

@@ -1,4 +1,4 @@
-/** What Fastify never sees: errors of Node's HTTP parser, and CONNECT. They are answered on the socket itself, in the Error shape. */
+/** Errors of Node's HTTP parser, and CONNECT: Fastify never sees them. They are answered on the socket, in the Error shape. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -36,7 +36,7 @@ export function answerParserError(
   const error = toError(parserError);
   const response = findLastResponse(socket);
   if (response === undefined || response.req.complete) sendErrorInOrder(socket, error, log);
-  // The body of this request broke off after its answer was begun: a second answer would be wrong.
+  // The body broke off after its answer was begun: a second answer would be wrong.
   else if (response.headersSent) socket.destroy();
   else sendError(socket, error, log);
 }

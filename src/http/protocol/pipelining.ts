@@ -1,9 +1,9 @@
 /** One request of a connection is at work at a time. What its client sends behind it waits as bytes. */
 
-// Node's parser would parse all of it: 64 KB of small requests become objects of many megabytes. Node has one
-// way to stop its parser: a request that asks for an upgrade. So a request that has to wait is marked as an
-// upgrade. Node then gives up the socket, with the bytes behind the head. When the answer before is sent, a new
-// parser gets the head again, written anew, and these bytes.
+// Node would parse all requests that a client sends: 64 KB of small requests become objects of many megabytes.
+// Node stops its parser only at a request that asks for an upgrade. So a request that must wait is marked as an
+// upgrade. Node then leaves the socket to us, with the bytes behind the head of this request. When the answer
+// before it is sent, a new parser gets the head, written again, and these bytes.
 
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -96,7 +96,7 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   else onceAnswered(socket, () => socket.end());
 }
 
-/** Ends the answers. The client could connect again at once, so its own end or the time without a byte closes the connection. */
+/** Ends the answers, and leaves the connection open without reading it: else the client would connect again at once. */
 function endUnread(socket: Socket): void {
   socket.setTimeout(LIMITS.IDLE_MS_MAX, () => socket.destroy()).end();
 }

@@ -50,12 +50,12 @@ export abstract class BodyRequest extends IncomingMessage {
     this.resume();
   }
 
-  /** To be called when the answer does not need the body: what has come of it is dropped, and what comes. */
+  /** To be called when the answer does not need the body: it is dropped, and so is the rest that comes. */
   forget(): void {
     this.#refuse(FORGOTTEN);
   }
 
-  /** Drops the body. Who reads it, now or later, gets this error. */
+  /** Drops the body. Every reader of the body, now or later, gets this error. */
   #refuse(error: PetstoreError): void {
     this.#refusal = error;
     this.#finish(error);
@@ -80,7 +80,7 @@ export abstract class BodyRequest extends IncomingMessage {
     }
     part.copy(this.#body, this.#length);
     this.#length = length;
-    // Last: this body may be the one that is given up.
+    // This comes last: it may give up this same body.
     this.heldBytes.hold(this, part.length, this.socket, () => this.#refuse(GIVEN_UP));
   }
 }
