@@ -70,7 +70,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     { labels: ['key_id'] },
   ),
   petstore_http_refusals_total: counter(
-    'Refused requests by error code, 401 and 503 also by reason.',
+    'Refused requests by error code; those with status 401 or 503 also by reason.',
     ({ refusals }) => refusals.read(),
     { labels: ['code', 'reason'] },
   ),
