@@ -134,7 +134,7 @@ for bin in /usr/bin $tools/node_modules/node-20/bin $tools/node_modules/node-22/
   for argument in --version --help serve; do
     said=$(ann "package/node_modules/.bin/petstore $argument 2>&1 || echo \"status \$?\"")
     printf '%s\n' "$said"
-    [[ $said =~ ^petstore:\ it\ needs\ Node\ 24\ or\ newer,\ and\ this\ is\ [0-9.]+:\ [^$'\n']+$'\n'status\ 1$ ]] ||
+    [[ $said =~ ^petstore:\ this\ needs\ Node\ 24\ or\ newer,\ and\ the\ machine\ has\ [0-9.]+:\ [^$'\n']+$'\n'status\ 1$ ]] ||
       fail "petstore $argument does not say in one line that it needs a newer Node"
   done
 done
