@@ -92,6 +92,8 @@ test('copy --environment › of a store without such a key › is of that enviro
   const { status, stderr } = await runCommand(args, place);
   assert.equal(status, 0, stderr);
   assert.match(stderr, /^Make its first key with keys create --environment production\.$/m);
+  const again = await runCommand(['copy', '--from', to, '--to', 'sqlite:again.db'], place);
+  assert.match(again.stderr, /^With 0 keys\..*\nFrom /m);
   const there = { ...place, env: { PETSTORE_DATABASE: to } };
   assert.equal((await runCommand(createKey('production'), there)).status, 0);
   const refusal = toRefusal(to, 'production', 'staging');

@@ -109,11 +109,11 @@ for (const [flag, must, bad] of [
   [
     '--expires',
     '90d',
-    ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', `${DAYS_100_YEARS + 1}d`],
+    ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', '90days', `${DAYS_100_YEARS + 1}d`],
   ],
   ['--overlap', '0s', ['', '24']],
   ['--status', 'available, pending, sold', ['', 'Sold', 'sold ', 'all']],
-  ['--after', 'the id of a pet', ['', '07', '+7', '7.0', '1e2', '9223372036854775808', 'last']],
+  ['--after', 'the id of a pet', ['', '-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x']],
   ['--category-id', 'a whole number', ['', '1.5', '0x10', '9223372036854775808', ' 5', 'dogs']],
 ] as const) {
   const option = getOption(flag);
