@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { startProgram } from '../support/program.ts';
@@ -115,6 +116,10 @@ describe('pets import', () => {
       names.filter((name) => name.startsWith(store) || name.startsWith(failed.store)),
       [store],
     );
+    using database = new DatabaseSync(join(cwd, store), { readOnly: true });
+    // In WAL mode, the store could not be read from a folder that cannot be written.
+    const mode = database.prepare('pragma journal_mode').get();
+    assert.deepEqual({ ...mode }, { journal_mode: 'delete' });
   });
 
   test('pets import › a signal on the way into a new file › ends it, and leaves no file', async () => {

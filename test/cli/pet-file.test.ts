@@ -103,7 +103,7 @@ describe('pets import', () => {
 
   for (const [ending, head, row, beginnings] of [
     ['ndjson', '', `${good}\n`, ['{"name":"', '7']],
-    ['csv', CSV_HEAD, `${'é'.repeat(20)},1,\n`, ['a', '"', ',,']],
+    ['csv', CSV_HEAD, `${'é'.repeat(20)},1,\n`, ['a', '"', '"\n', ',,']],
   ] as const) {
     test(`pets import › a row of ${ending} that does not end › is refused at its line, and not read on`, async () => {
       const file = join(folder, `endless.${ending}`);
@@ -168,7 +168,7 @@ describe('pets import', () => {
   });
 
   for (const [ending, content, places] of [
-    ['ndjson', `x\n${good}\n{}\n\n${good}`, [1, 3]],
+    ['ndjson', `"x\n${good}\n{}\n\n${good}`, [1, 3]],
     ['json', `[\n{"name":7},${good},\n{"name":8},\n${good}]`, [1, 3]],
     ['csv', 'name,categoryId\n\nRex,x\nRex,1\n"a\nb"\nRex,1', [3, 5]],
   ] as const) {

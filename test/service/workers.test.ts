@@ -77,3 +77,12 @@ test('workers › one is frozen when all stop › is killed after 13 s', async (
   await stopped;
   assert.equal(worker.process.signalCode, 'SIGKILL');
 });
+
+test('workers › all end in time when they stop › no timer keeps the process', async (t) => {
+  const countTimers = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  await startWorker(t, ENDS_WHEN_ASKED);
+  const before = countTimers();
+  await new Workers(createLog('silent', () => undefined)).stop();
+  assert.equal(countTimers(), before);
+});

@@ -93,6 +93,14 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     });
   }
 
+  test('openStore on postgresql › a database that is away at each try of a second › is warned of once', async () => {
+    const warnings: string[] = [];
+    const warn = (message: string) => warnings.push(message);
+    const options = { create: true, startTimeout: 1, warn };
+    await assert.rejects(openStore(`${LOGIN}127.0.0.1:1/pets`, options), UNAVAILABLE);
+    assert.match(warnings.join(), /^[^;]+; trying again for 1 s$/);
+  });
+
   for (const mode of ['require', 'verify-full']) {
     test(`openStore on postgresql › sslmode=${mode} on a server without TLS › says so`, async () => {
       await using database = await createEmptyDatabase();
