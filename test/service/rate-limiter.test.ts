@@ -42,6 +42,8 @@ test('TokenBuckets › any course of requests › each answer is what the key ma
         seen.set(key, now);
       }
     }),
+    // Two requests are refused within the second that a token takes.
+    { examples: [[1, 1, [0, 600, 300].map((ms) => ({ key: 1, ms }))]] },
   );
 });
 

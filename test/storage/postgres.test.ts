@@ -80,6 +80,17 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     assert.deepEqual(await database.query('select owner from pets'), [{ owner: 'Ann' }]);
   });
 
+  test('openStore on postgresql › an application_name in the address › is that of its sessions', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open({ query: '?application_name=shop' });
+    assert.equal(await pets.find(1n), undefined);
+    const named = `select distinct application_name from pg_stat_activity
+      where datname = current_database() and application_name in ('petstore', 'shop')`;
+    assert.deepEqual(await database.query(named), [{ application_name: 'shop' }]);
+  });
+
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';
   for (const [what, rest, message] of [
     ['a port where nothing listens', '127.0.0.1:1/pets', 'nothing listens there'],
