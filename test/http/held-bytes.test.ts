@@ -52,6 +52,12 @@ async function beginRex({ socket }: RawConnection): Promise<void> {
 const chunked = (parts: number) =>
   `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n${'1\r\n \r\n'.repeat(parts - 2)}1c\r\n${REX.slice(1)}\r\n0\r\n\r\n`;
 
+/** The path of the longest answer. */
+async function findScript(): Promise<string> {
+  const { body } = await send(port, { path: '/docs/' });
+  return `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
+}
+
 describe('held bytes', () => {
   test('held bytes › a body in as many parts as are allowed › is read', async () => {
     const answer = parseAnswer(await exchange(port, chunked(LIMITS.BODY_PARTS_MAX)));
@@ -114,8 +120,7 @@ describe('held bytes', () => {
   });
 
   test('held bytes › more unread answers than may be held › cost the oldest connections', async () => {
-    const { body } = await send(port, { path: '/docs/' });
-    const path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
+    const path = await findScript();
     const script = (await send(port, { path })).body;
     const accepted: Socket[] = [];
     const { server } = service.app;
@@ -129,6 +134,26 @@ describe('held bytes', () => {
     await until(() => accepted.some(({ destroyed }) => destroyed), LIMITS.UNREAD_MS_MAX / 2);
     assert.ok(accepted[0]?.destroyed);
     assert.ok(!accepted.at(-1)?.destroyed);
+  });
+
+  test('held bytes › an answer that is read late › leaves the connection to the next request', async ({
+    mock,
+  }) => {
+    const path = await findScript();
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const accepted = once(service.app.server, 'connection');
+    using reader = openConnection(port);
+    const [socket] = (await accepted) as [Socket];
+    // More than the kernel keeps.
+    const requests = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(5);
+    reader.socket.pause().write(requests);
+    await until(() => socket.writableLength > 0);
+    reader.socket.resume();
+    const countUnread = () => 6 - reader.received.split('HTTP/1.1 200 ').length;
+    await until(() => countUnread() + service.app.readConnections().requestsAtWork === 0);
+    mock.timers.tick(LIMITS.UNREAD_MS_MAX);
+    reader.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    assert.match(await reader.readToEnd(), /\{"status":"ok"\}$/);
   });
 
   test('held bytes › more requests that wait than may be held › cost the oldest of them their answers', async ({
