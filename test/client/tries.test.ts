@@ -29,6 +29,23 @@ test('client › headers of a create › have the version of the package, and wh
   assert.equal(headers.get('content-type'), type);
 });
 
+for (const [cause, code] of [
+  ['ECONNREFUSED', 'connection_refused'],
+  ['ENOTFOUND', 'unknown_host'],
+  ['EAI_AGAIN', 'unknown_host'],
+  ['ETIMEDOUT', 'timed_out'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'timed_out'],
+  ['ECONNRESET', 'no_answer'],
+] as const) {
+  test(`client › no answer because of ${cause} › has the code ${code}`, async () => {
+    const petstore = new PetstoreClient({
+      ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key', retries: 0 },
+      fetch: () => Promise.reject(new TypeError('fetch failed', { cause: { code: cause } })),
+    });
+    await assert.rejects(petstore.listPage(), { code, status: 0 });
+  });
+}
+
 /** The pauses of a client from now on, which are over at once. */
 function watchPauses({ mock }: TestContext): readonly number[] {
   const pauses: number[] = [];

@@ -36,6 +36,7 @@ export const OPTION_SCENARIOS: Scenarios = {
         { baseUrl, apiKey: 'secret\n' },
         /^apiKey must be a string of ASCII .* without white space$/,
       ],
+      [{ baseUrl, apiKey: 'two words' }, /^apiKey must be a string/],
       [{ baseUrl, apiKey, integers: 'int' }, /^integers must be one of bigint, number, string$/],
     ] as const) {
       const create = () => new client.PetstoreClient(options as never);
