@@ -117,6 +117,18 @@ describePages('console, add many', start, (test, stage) => {
   }, async (page) => {
     const file = join(folder, 'early.csv');
     writeFileSync(file, createCsv('Early', 1));
+    for (const [type, shown] of [
+      ['dragover', 'dragging'],
+      ['dragleave', ''],
+    ] as const) {
+      const className = await page.evaluate<string>(`{
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([], 'x'));
+        document.body.dispatchEvent(new DragEvent('${type}', { dataTransfer, bubbles: true }));
+        document.body.className;
+      }`);
+      assert.equal(className, shown);
+    }
     await dropFile(page, file);
     await enterKey(page, stage.service.key);
     await page.getByText('Page 1:').waitFor();

@@ -121,10 +121,12 @@ describePages('console, list', start, (test, stage) => {
   test('console, list › a pet that is added or looked up › is marked at once, and leads to its page', async (page, opened) => {
     await page.getByLabel('Pets on a page').selectOption('10');
     await page.getByLabel('Status').last().selectOption('sold');
-    const listed = await readColumn(page, 'Page 1: 10 pets', 1);
+    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 1))[0] === '2');
+    await page.getByRole('button', { name: 'Next page' }).click();
+    const listed = await readColumn(page, 'Page 2: 10 pets', 1);
     await addInPage(page, '<i>Newest</i>');
     assert.deepEqual(await readMarked(page), [`${PETS + 1}`, '<i>Newest</i>', '3', 'none']);
-    assert.deepEqual(await readColumn(page, 'Page 1: 10 pets', 1), [`${PETS + 1}`, ...listed]);
+    assert.deepEqual(await readColumn(page, 'Page 2: 10 pets', 1), [`${PETS + 1}`, ...listed]);
     const { y = 720 } = (await page.locator('tr[aria-current]').boundingBox()) ?? {};
     assert.ok(y < 650, `the pet is shown at ${y}`);
     await page.getByRole('button', { name: 'Go to its page' }).click();
@@ -170,6 +172,11 @@ describePages('console, list', start, (test, stage) => {
     assert.equal(await empty.isVisible(), false);
     // For the next pet.
     assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
+    // A pet that is looked up is shown above a list without pets, too.
+    await page.getByLabel('Status').last().selectOption('sold');
+    await page.getByText('No pet matches the filter').waitFor();
+    await lookUp(page, 1);
+    await page.locator('tr[aria-current]', { hasText: 'Rex' }).waitFor();
   });
 
   test('console, list › a look-up in vain › leaves the table as it was, and tells why until the next action', async (page) => {

@@ -104,7 +104,7 @@ describePages('console', start, (test, stage) => {
     await assertFieldMessage(page, 'Category id', /^categoryId must be a whole number from -9223/);
     await submitPet(page, ' ', INT64_MAX);
     await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
-    await submitPet(page, '<i>Mia</i>', INT64_MAX);
+    await submitPet(page, '<i>Mia</i>', ` ${INT64_MAX} `);
     await waitForMarked(page, '<i>Mia</i>');
     const [, ...cells] = await readMarked(page);
     assert.deepEqual(cells, ['<i>Mia</i>', INT64_MAX, 'none']);
@@ -154,6 +154,13 @@ describePages('console', start, (test, stage) => {
       (await answer.textContent()) ?? '',
       /^GET \/v1\/pets\?limit=20: 200 at .+, after \d+ ms, request [\w-]+, \d+ more requests now$/,
     );
+    const csv = `name,categoryId,status\n${'Rex,3,sold\n'.repeat(20)}`;
+    await page.getByLabel('CSV or JSON file').setInputFiles(toFile(csv));
+    await page.getByText('20 of 20 added.').waitFor();
+    assert.equal(await page.locator('#answers li').count(), 20);
+    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await page.getByRole('button', { name: 'List' }).click();
+    await page.locator('#list-form', { hasText: 'try again later' }).waitFor();
   });
 
   test('console › behind a proxy that serves it under a path › lists and adds there', {

@@ -116,6 +116,8 @@ describePages('pages without a key', start, (testPage, stage) => {
       // No optional parameter is sent that the reader has not chosen.
       const listed = requests.filter((url) => url.includes('/v1/'));
       assert.deepEqual(listed, [`${stage.service.url}/v1/pets`]);
+      // The key is kept only if the reader wants it.
+      assert.equal(await page.evaluate('localStorage.length'), 0);
       assertClean(opened, stage.service.url);
     });
 
