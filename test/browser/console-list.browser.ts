@@ -83,7 +83,7 @@ describePages('console, list', start, (test, stage) => {
     await page.getByLabel('Pets on a page').selectOption('10');
     await page.getByText('Page 1: 10 pets').waitFor();
     await page.getByLabel('Status').last().selectOption('sold');
-    await page.getByText('Page 1: 10 pets').waitFor();
+    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 2))[0] === 'Pet 2');
     // The same list again is the same place in the history.
     const listed = page.waitForResponse(/limit=10/);
     await page.getByRole('button', { name: 'List' }).click();
