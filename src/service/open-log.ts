@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
-import { createTextLines, JSON_LINES, type LogFormat } from './log-format.ts';
+import { createJsonLines, createTextLines, type LogFormat } from './log-format.ts';
 import { LogWriter } from './log-writer.ts';
 
 const STDERR = 2;
@@ -16,7 +16,7 @@ function isOn(lineLevel: LogLevel, logLevel: LogLevel): boolean {
 export function createLog(
   level: LogLevel,
   write: (line: string) => void,
-  format: LogFormat = JSON_LINES,
+  format: LogFormat = createJsonLines(),
 ): Log {
   const at =
     (other: LogLevel) =>
@@ -57,8 +57,9 @@ export function openLog(level: LogLevel): OpenLog {
       close: async () => true,
     };
   }
+  const format = createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
-    JSON_LINES.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
+    format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );
   process.on('exit', () => writer.flushSync());
   let isOpen = true;
@@ -70,7 +71,7 @@ export function openLog(level: LogLevel): OpenLog {
     return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
   };
   return {
-    log: createLog(level, write),
+    log: createLog(level, write, format),
     hasJsonInfo: isOn('info', level),
     countDropped: () => writer.dropped,
     close,
