@@ -22,6 +22,7 @@ const RUN = `async ({ name, place }) => {
 test('client › in a browser, from another origin › passes its scenarios', {
   skip: NO_BROWSER,
 }, async (t) => {
+  const { emitWarning } = process;
   await using place = await openPlace();
   const server = createServer(async (request, response) => {
     const isScript = request.url?.endsWith('.ts') === true;
@@ -46,4 +47,6 @@ test('client › in a browser, from another origin › passes its scenarios', {
       assert.equal(await opened.page.evaluate(`(${RUN})(${argument})`), 'passed');
     });
   }
+  // It is off only while types are stripped.
+  assert.equal(process.emitWarning, emitWarning);
 });

@@ -57,6 +57,7 @@ describePages('console, list', start, (test, stage) => {
     assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 2), second);
     await previousPage.click();
     await page.getByText('Page 1: 20 pets').waitFor();
+    assert.equal(await previousPage.getAttribute('aria-disabled'), 'true');
     // There is none before the first one.
     const { length } = opened.requests;
     await previousPage.click({ force: true });
@@ -69,6 +70,7 @@ describePages('console, list', start, (test, stage) => {
   for (const [hash, shown] of [
     ['limit=7', 'Page 1: 20 pets'],
     ['limit=100&page=2', 'Page 1: 100 pets'],
+    ['limit=100&page=1.5&cursor=x', 'Page 1: 100 pets'],
     ['limit=7&status=gone&page=2&cursor=x', 'Page 1: 20 pets'],
   ] as const) {
     test(`console, list › opened with #${hash} › shows a page`, {
@@ -81,7 +83,7 @@ describePages('console, list', start, (test, stage) => {
 
   test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async (page) => {
     await page.getByLabel('Pets on a page').selectOption('10');
-    await page.getByText('Page 1: 10 pets').waitFor();
+    await page.waitForURL(/#limit=10$/);
     await page.getByLabel('Status').last().selectOption('sold');
     await until(async () => (await readColumn(page, 'Page 1: 10 pets', 2))[0] === 'Pet 2');
     // The same list again is the same place in the history.
@@ -114,6 +116,14 @@ describePages('console, list', start, (test, stage) => {
     assert.deepEqual(await readColumn(other.page, 'Page 3: 10 pets', 2), third);
     await other.page.getByRole('button', { name: 'Previous page' }).click();
     assert.deepEqual(await readColumn(other.page, 'Page 2: 10 pets', 2), second);
+    // With a number that a person has changed. There are 14 pages.
+    await other.page.goto(page.url().replace('page=3', 'page=30'));
+    assert.deepEqual(await readColumn(other.page, 'Page 30: 10 pets', 2), third);
+    await other.page.getByRole('button', { name: 'Previous page' }).click();
+    const last = await readColumn(other.page, 'Page 14: 5 pets', 2);
+    await other.page.waitForURL(/page=14&/);
+    await other.page.reload();
+    assert.deepEqual(await readColumn(other.page, 'Page 14: 5 pets', 2), last);
     assert.ok(!other.page.url().includes(stage.service.key));
     assertClean(other, stage.service.url);
   });
@@ -149,8 +159,11 @@ describePages('console, list', start, (test, stage) => {
     await lookUp(page, 117);
     await page.getByText('The pet with the id 117').waitFor();
     assert.deepEqual(await readMarked(page), ['117', 'Pet 117', '1', 'sold']);
+    await page.setViewportSize({ width: 1280, height: 300 });
     await page.getByRole('button', { name: 'Go to its page' }).click();
     assert.equal((await readColumn(page, 'Page 12: 10 pets', 1))[6], '117');
+    const place = await page.locator('tr[aria-current]').boundingBox();
+    assert.ok(place !== null && place.y > 0 && place.y < 250, `its place is at ${place?.y}`);
     await page.reload();
     await page.getByText('Page 12: 10 pets').waitFor();
     await page.goBack();
@@ -162,6 +175,12 @@ describePages('console, list', start, (test, stage) => {
   }, async (page) => {
     const empty = page.getByText('There are no pets yet. Add the first one above');
     await empty.waitFor();
+    await page.getByText('Page 1: 0 pets').waitFor();
+    assert.equal(await page.locator('thead').isVisible(), false);
+    const choices = page.locator('[name=status] > [value=""]');
+    assert.deepEqual(await choices.allTextContents(), ['none', 'any']);
+    const numbers = 'Array.from(document.querySelectorAll("[inputmode=numeric]"), ({ id }) => id)';
+    assert.deepEqual(await page.evaluate(numbers), ['new-categoryId', 'id']);
     await assertAccessible(page);
     await page.getByLabel('Status').last().selectOption('sold');
     await page.getByText('No pet matches the filter').waitFor();
@@ -195,26 +214,36 @@ describePages('console, list', start, (test, stage) => {
     await page.getByRole('button', { name: 'Next page' }).click();
     await page.getByText('Page 3: 20 pets').waitFor();
     assert.equal(await page.getByText('is not the id of a pet').count(), 0);
+    // It is removed before the page is looked for.
+    const json = { id: 0, name: 'Gone', categoryId: 1 };
+    await page.route('**/v1/pets/0', (route) => route.fulfill({ json }));
+    await lookUp(page, 0);
+    await page.getByRole('button', { name: 'Go to its page' }).click();
+    await page.getByText('Page 1: 20 pets').waitFor();
+    assert.equal(await page.locator('#marked:not(:empty), #go:not([hidden])').count(), 0);
   });
 
-  test('console, list › a look-up that is late › does not take the place of a newer list', async (page) => {
+  test('console, list › a look-up or a list that is late › does not take the place of a newer list', async (page) => {
+    const selectLimit = (limit: string) => page.getByLabel('Pets on a page').selectOption(limit);
     const held: Route[] = [];
     const ended: Request[] = [];
-    const note = (request: Request) => request.url().endsWith('/pets/1') && ended.push(request);
+    const late = /pets\/1$|limit=50/;
+    const note = (request: Request) => late.test(request.url()) && ended.push(request);
     page.on('requestfailed', note);
     page.on('requestfinished', note);
-    await page.route('**/v1/pets/*', (route) => held.push(route));
+    await page.route(late, (route) => held.push(route));
     await lookUp(page, 1);
     await until(() => held.length === 1);
-    await page.getByLabel('Pets on a page').selectOption('10');
-    await page.locator('#answers li', { hasText: 'limit=10' }).waitFor({ state: 'attached' });
-    const json = { id: 1, name: 'Late', categoryId: 1 };
-    // It cannot be answered any more.
-    await held[0]?.fulfill({ json }).catch(() => {});
-    await until(() => ended.length === 1);
-    assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
-    await page.getByText('Page 1:').waitFor();
-    assert.equal(await page.getByText('Late').count(), 0);
+    await selectLimit('50');
+    await until(() => held.length === 2);
+    await selectLimit('10');
+    await page.getByText('Page 1: 10 pets').waitFor();
+    // They cannot be answered any more.
+    for (const route of held) await route.continue().catch(() => {});
+    await until(() => ended.length === 2);
+    const failures = ended.map((request) => request.failure()?.errorText);
+    assert.deepEqual(failures, ['net::ERR_ABORTED', 'net::ERR_ABORTED']);
+    await page.getByText('Page 1: 10 pets').waitFor();
     const messages = await page.locator('.error').allTextContents();
     assert.equal(messages.join(''), '');
   });
@@ -242,9 +271,9 @@ describePages('console, list', start, (test, stage) => {
       );
       assert.equal(new Set(labels).size, 3);
       assert.equal(new Set(labels.map((label) => label.replace(/^\w+rgb/, ''))).size, 3);
-      for (const cell of ['th:first-child', 'td:nth-child(3)']) {
+      for (const cell of ['#pets th', '#pets td:nth-child(3)', 'thead th:nth-child(3)']) {
         const style = await page.evaluate(
-          `(({ textAlign, fontVariantNumeric }) => [textAlign, fontVariantNumeric])(getComputedStyle(document.querySelector('#pets ${cell}')))`,
+          `(({ textAlign, fontVariantNumeric }) => [textAlign, fontVariantNumeric])(getComputedStyle(document.querySelector('${cell}')))`,
         );
         assert.deepEqual(style, ['right', 'tabular-nums'], cell);
       }

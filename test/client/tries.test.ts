@@ -5,6 +5,7 @@ import { getEventListeners } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import manifest from '../../client/package.json' with { type: 'json' };
 import { PetstoreClient } from '../../client/petstore-client.ts';
+import { until } from '../support/until.ts';
 
 /** A client that is always answered with that status, and what it sent. */
 function createRefused(status: number, headers: Readonly<Record<string, string>> = {}) {
@@ -19,7 +20,8 @@ function createRefused(status: number, headers: Readonly<Record<string, string>>
   return { petstore, sent };
 }
 
-test('client › headers of a create › have the version of the package, and what the call replaces', async () => {
+test('client › a create › has the version of the package, what the call replaces, and 10 s', async (t) => {
+  const timeout = t.mock.method(AbortSignal, 'timeout');
   const { petstore, sent } = createRefused(400);
   const type = 'application/json; charset=utf-8';
   const options = { headers: { 'Content-Type': type } };
@@ -27,24 +29,42 @@ test('client › headers of a create › have the version of the package, and wh
   const headers = new Headers(sent[0]?.headers);
   assert.equal(headers.get('user-agent'), `${manifest.name}/${manifest.version}`);
   assert.equal(headers.get('content-type'), type);
+  // A shorter random key would come twice.
+  assert.ok((headers.get('idempotency-key') ?? '').length > 20);
+  assert.deepEqual(timeout.mock.calls[0]?.arguments, [10_000]);
 });
 
-for (const [cause, code] of [
-  ['ECONNREFUSED', 'connection_refused'],
-  ['ENOTFOUND', 'unknown_host'],
-  ['EAI_AGAIN', 'unknown_host'],
-  ['ETIMEDOUT', 'timed_out'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'timed_out'],
-  ['ECONNRESET', 'no_answer'],
+for (const [reason, code, words] of [
+  ['ECONNREFUSED', 'connection_refused', 'the connection was refused'],
+  ['ENOTFOUND', 'unknown_host', 'the host is unknown'],
+  ['EAI_AGAIN', 'unknown_host', 'the host is unknown'],
+  ['ETIMEDOUT', 'timed_out', 'the connection timed out'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'timed_out', 'the connection timed out'],
+  ['ECONNRESET', 'no_answer', 'it broke'],
 ] as const) {
-  test(`client › no answer because of ${cause} › has the code ${code}`, async () => {
-    const petstore = new PetstoreClient({
-      ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key', retries: 0 },
-      fetch: () => Promise.reject(new TypeError('fetch failed', { cause: { code: cause } })),
-    });
-    await assert.rejects(petstore.listPage(), { code, status: 0 });
+  test(`client › no answer because of ${reason} › has the code ${code}`, async () => {
+    const error = Object.assign(new Error('it broke'), { code: reason });
+    // As Node throws it, and as Bun does.
+    for (const cause of [new TypeError('fetch failed', { cause: error }), error]) {
+      const petstore = new PetstoreClient({
+        ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key', retries: 0 },
+        fetch: () => Promise.reject(cause),
+      });
+      const message = `no answer from http://127.0.0.1:8080/v1: ${words}`;
+      const expected = { code, status: 0, message, cause, retryAfterSeconds: undefined };
+      await assert.rejects(petstore.listPage(), expected);
+    }
   });
 }
+
+test('client › a Link to other pages too › has the cursor of the next page', async () => {
+  const link = '<https://petstore.test/?cursor=a>; rel="help", </v1/pets?cursor=b%2B>; rel="next"';
+  const petstore = new PetstoreClient({
+    ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key' },
+    fetch: async () => new Response('[]', { headers: { link } }),
+  });
+  assert.deepEqual(await petstore.listPage(), { pets: [], next: 'b+' });
+});
 
 /** The pauses of a client from now on, which are over at once. */
 function watchPauses({ mock }: TestContext): readonly number[] {
@@ -58,15 +78,35 @@ function watchPauses({ mock }: TestContext): readonly number[] {
 
 test('client › 503 for ever › pauses between its tries for longer and longer, for 5 s at most', async (t) => {
   const pauses = watchPauses(t);
-  const { petstore } = createRefused(503);
+  // A time of day is no count of seconds.
+  const { petstore } = createRefused(503, { 'retry-after': 'Sat, 01 Jan 2000 00:00:00 GMT' });
   const { signal } = new AbortController();
-  await assert.rejects(petstore.listPage({ signal, retries: 20 }), { code: 'unavailable' });
+  const expected = { code: 'unavailable', retryAfterSeconds: undefined };
+  await assert.rejects(petstore.listPage({ signal, retries: 20 }), expected);
   assert.equal(getEventListeners(signal, 'abort').length, 0);
   assert.equal(pauses.length, 20);
   for (const [tries, ms] of pauses.entries()) {
     const most = Math.min(200 * 2 ** tries, 5_000);
     assert.ok(ms >= most / 2 && ms <= most, `${ms} ms after try ${tries + 1}`);
   }
+  // Clients that were refused together do not come back together.
+  assert.equal(new Set(pauses).size, 20);
+});
+
+test('client › its signal while it pauses › ends the call at once, and leaves no timer', async () => {
+  const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout');
+  const before = countTimers().length;
+  const controller = new AbortController();
+  const { petstore, sent } = createRefused(503, { 'retry-after': '59' });
+  const call = petstore.listPage({ signal: controller.signal });
+  await until(() => countTimers().length > before);
+  controller.abort(new Error('the user left'));
+  await assert.rejects(call, { message: 'the user left' });
+  assert.equal(countTimers().length, before);
+  assert.deepEqual(
+    sent.map((init) => init?.signal?.aborted),
+    [true],
+  );
 });
 
 test('client › a Retry-After of 61 s › throws at once, and tells how long it is', async () => {
@@ -87,7 +127,6 @@ for (const [status, tries] of [
     assert.equal(sent.length, tries);
     const keys = sent.map((init) => new Headers(init?.headers).get('idempotency-key'));
     assert.equal(new Set(keys).size, 1);
-    // Clients that were refused together do not come back together.
     assert.ok(pauses.every((ms) => ms > 60_000 && ms <= 65_000));
   });
 }

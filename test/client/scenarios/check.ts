@@ -17,6 +17,29 @@ export interface Place {
   readonly echoUrl: string;
 }
 
+/** Why a service that is busy refuses. */
+export const BUSY = '{"code":"unavailable","message":"later","status":503}';
+
+export function open({ client, baseUrl, apiKey }: Place, options: object = {}) {
+  return new client.PetstoreClient({ baseUrl, apiKey, ...options });
+}
+
+type Fetch = typeof fetch;
+
+/** A client whose requests `answer` answers, with the number of the request. */
+export function openAnswered(
+  place: Place,
+  answer: (count: number, ...args: Parameters<Fetch>) => Promise<Response>,
+  options: object = {},
+) {
+  let count = 0;
+  const counting: Fetch = (...args) => {
+    count += 1;
+    return answer(count, ...args);
+  };
+  return { petstore: open(place, { ...options, fetch: counting }), count: () => count };
+}
+
 export type Scenarios = Readonly<Record<string, (place: Place) => Promise<void>>>;
 
 export function equal(actual: unknown, expected: unknown): void {

@@ -1,33 +1,15 @@
 /** Failures: which error they are, and what is sent again. */
 
-import { equal, fails, type Place, type Scenarios } from './check.ts';
+import { equal, fails, open, openAnswered, type Scenarios } from './check.ts';
 
 const REX = { name: 'Rex', categoryId: 3n } as const;
-const BUSY = '{"code":"unavailable","message":"later","status":503}';
-
-type Fetch = NonNullable<ConstructorParameters<Place['client']['PetstoreClient']>[0]['fetch']>;
-
-/** A client whose requests `send` answers, with the number of the request. */
-function open(
-  { client, baseUrl, apiKey }: Place,
-  send: (count: number, ...args: Parameters<Fetch>) => Promise<Response>,
-) {
-  let count = 0;
-  const counting: Fetch = (...args) => {
-    count += 1;
-    return send(count, ...args);
-  };
-  const petstore = new client.PetstoreClient({ baseUrl, apiKey, fetch: counting });
-  return { petstore, count: () => count };
-}
 
 export const FAILURE_SCENARIOS: Scenarios = {
   'client › a refused request › throws the code of the service, and is not sent again': async (
     place,
   ) => {
-    const { petstore, count } = open(place, (_count, ...args) => fetch(...args));
-    const { baseUrl } = place;
-    const stranger = new place.client.PetstoreClient({ baseUrl, apiKey: 'x' });
+    const { petstore, count } = openAnswered(place, (_count, ...args) => fetch(...args));
+    const stranger = open(place, { apiKey: 'x' });
     const name = 'PetstoreClientError';
     for (const [call, code, status, message] of [
       [() => petstore.create({ ...REX, name: ' ' }), 'bad_request', 400, /^name must/],
@@ -42,14 +24,20 @@ export const FAILURE_SCENARIOS: Scenarios = {
     equal([error instanceof place.client.PetstoreClientError, error.requestId.length], [true, 36]);
   },
 
-  'create › whose answer is lost after the pet was added › is sent again and adds none': async ({
-    client,
-    baseUrl,
-    apiKey,
-  }) => {
-    const petstore = new client.PetstoreClient({ baseUrl, apiKey });
-    const pet = await petstore.create(REX, { headers: { Prefer: 'lose-answer' } });
+  'create › whose answer is lost after the pet was added › is sent again and adds none': async (
+    place,
+  ) => {
+    const pet = await open(place).create(REX, { headers: { Prefer: 'lose-answer' } });
     equal(pet.replayed, true);
+  },
+
+  'client › an answer that breaks off › is asked for again': async (place) => {
+    const pull = (body: ReadableStreamDefaultController) => body.error(new TypeError('terminated'));
+    const { petstore, count } = openAnswered(place, async (count, ...args) =>
+      count === 1 ? new Response(new ReadableStream({ pull })) : fetch(...args),
+    );
+    await petstore.listPage();
+    equal(count(), 2);
   },
 
   'client › an answer of something else › throws invalid_answer with the status': async (place) => {
@@ -58,23 +46,25 @@ export const FAILURE_SCENARIOS: Scenarios = {
       [400, '{"code":"bad_request"}'],
       [200, '{}'],
       [200, '[7]'],
+      [200, '[null]'],
+      [200, '[{"name":"Rex","categoryId":3}]'],
       [200, '[{"id":1'],
       [200, '[{"id":1.5}]'],
       [200, `[{"id":${'9'.repeat(99)}}]`],
       // A search for the end of each of these strings would take minutes.
       [200, `["${'\\"'.repeat(1_000_000)}`],
     ] as const) {
-      const { petstore, count } = open(place, async () => new Response(body, { status }));
+      const { petstore, count } = openAnswered(place, async () => new Response(body, { status }));
       await fails(() => petstore.listPage(), { code: 'invalid_answer', status });
       equal(count(), 1);
     }
   },
 
-  'client › no answer › names the cause': async ({ client, runtime, apiKey, ...place }) => {
+  'client › no answer › names the cause': async (place) => {
     // Deno and browsers do not tell by a code why there is no answer.
-    const tells = runtime === 'node' || runtime === 'bun';
+    const tells = place.runtime === 'node' || place.runtime === 'bun';
     const call = (baseUrl: string) => () =>
-      new client.PetstoreClient({ baseUrl, apiKey, retries: 0 }).listPage({ timeoutMs: 2_000 });
+      open(place, { baseUrl, retries: 0 }).listPage({ timeoutMs: 2_000 });
     const no = { name: 'PetstoreClientError', status: 0, requestId: undefined };
     await fails(call(place.closedUrl), {
       ...no,
@@ -91,23 +81,17 @@ export const FAILURE_SCENARIOS: Scenarios = {
   },
 
   'client › its signal while it waits for an answer › throws the reason': async (place) => {
-    const { client, silentUrl, apiKey } = place;
-    const petstore = new client.PetstoreClient({ baseUrl: silentUrl, apiKey });
+    const { petstore, count } = openAnswered(
+      { ...place, baseUrl: place.silentUrl },
+      (_count, ...args) => fetch(...args),
+    );
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 100);
     await fails(() => petstore.listPage({ signal: controller.signal }), { name: 'AbortError' });
-    const left = AbortSignal.abort(new Error('the user left'));
-    await fails(() => petstore.create(REX, { signal: left }), { message: /^the user left$/ });
-  },
-
-  'client › its signal while it pauses › throws the reason at once': async (place) => {
-    const controller = new AbortController();
-    const { petstore, count } = open(place, async () => {
-      setTimeout(() => controller.abort(new Error('the user left')), 100);
-      return new Response(BUSY, { status: 503, headers: { 'retry-after': '59' } });
-    });
-    const { signal } = controller;
-    await fails(() => petstore.listPage({ signal }), { message: /^the user left$/ });
+    const options = { signal: AbortSignal.abort(new Error('the user left')) };
+    for (const call of [() => petstore.create(REX, options), () => petstore.get(1, options)]) {
+      await fails(call, { message: /^the user left$/ });
+    }
     equal(count(), 1);
   },
 };

@@ -1,19 +1,18 @@
 /** Options of the client and of a call. */
 
 import type { ClientRequest, ClientResponse } from '../../../client/petstore-client.ts';
-import { equal, fails, type Place, type Scenarios } from './check.ts';
-
-const BUSY = '{"code":"unavailable","message":"later","status":503}';
+import { BUSY, equal, fails, open, openAnswered, type Place, type Scenarios } from './check.ts';
 
 /** The header fields that a call sends. */
 async function readFields(
-  { client, echoUrl, apiKey }: Place,
+  place: Place,
   options: Readonly<Record<string, unknown>> = {},
   call: Readonly<Record<string, unknown>> = {},
 ): Promise<Map<string, string>> {
-  const petstore = new client.PetstoreClient({ baseUrl: echoUrl, apiKey, ...options });
-  const { pets } = await petstore.listPage(call);
-  return new Map(pets.map(({ name }) => name.split(': ', 2) as [string, string]));
+  const petstore = open(place, { baseUrl: place.echoUrl, ...options });
+  const fields: [string, string][] = [];
+  for await (const { name } of petstore.list(call)) fields.push(name.split(': ', 2) as never);
+  return new Map(fields);
 }
 
 export const OPTION_SCENARIOS: Scenarios = {
@@ -30,6 +29,7 @@ export const OPTION_SCENARIOS: Scenarios = {
       [{ baseUrl: 'http://256.0.0.1/v1', apiKey }, /^baseUrl must be an address/],
       [{ baseUrl: 'http://ann:secret@127.0.0.1/v1', apiKey }, /^baseUrl must be .* without user/],
       [{ baseUrl: 'http://127.0.0.1/v1?a=b', apiKey }, /^baseUrl must be .* query/],
+      [{ baseUrl: 'http://127.0.0.1/v1#a', apiKey }, /^baseUrl must be .* fragment/],
       [{ baseUrl }, /^apiKey is missing/],
       [{ baseUrl, apiKey: '' }, /^apiKey is missing/],
       [
@@ -37,6 +37,7 @@ export const OPTION_SCENARIOS: Scenarios = {
         /^apiKey must be a string of ASCII .* without white space$/,
       ],
       [{ baseUrl, apiKey: 'two words' }, /^apiKey must be a string/],
+      [{ baseUrl, apiKey: 7 }, /^apiKey must be a string/],
       [{ baseUrl, apiKey, integers: 'int' }, /^integers must be one of bigint, number, string$/],
     ] as const) {
       const create = () => new client.PetstoreClient(options as never);
@@ -44,11 +45,7 @@ export const OPTION_SCENARIOS: Scenarios = {
     }
   },
 
-  'client › numbers that are wrong › are refused by name': async ({
-    client,
-    closedUrl,
-    apiKey,
-  }) => {
+  'client › numbers that are wrong › are refused by name': async (place) => {
     for (const [name, values] of [
       ['timeoutMs', [-1, 1.5, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY, '5']],
       ['retries', [-1, Number.NaN, '5']],
@@ -56,10 +53,8 @@ export const OPTION_SCENARIOS: Scenarios = {
       const wrong = { name: 'TypeError', message: new RegExp(`^${name} must be a `) };
       for (const value of values) {
         const options = { [name]: value };
-        const petstore = new client.PetstoreClient({ baseUrl: closedUrl, apiKey, ...options });
-        await fails(() => petstore.listPage(), wrong);
-        const other = new client.PetstoreClient({ baseUrl: closedUrl, apiKey });
-        await fails(() => other.listPage(options as never), wrong);
+        await fails(() => open(place, options).listPage(), wrong);
+        await fails(() => open(place).listPage(options as never), wrong);
       }
     }
   },
@@ -67,9 +62,7 @@ export const OPTION_SCENARIOS: Scenarios = {
   'client › a key from a function that never ends › is not waited for after the signal': async (
     place,
   ) => {
-    const { client, baseUrl } = place;
-    const never = () => new Promise<string>(() => {});
-    const petstore = new client.PetstoreClient({ baseUrl, apiKey: never });
+    const petstore = open(place, { apiKey: () => new Promise<string>(() => {}) });
     for (const ms of [50, 0]) {
       const call = new AbortController();
       // The timer of AbortSignal.timeout would let Node end first.
@@ -80,10 +73,8 @@ export const OPTION_SCENARIOS: Scenarios = {
   },
 
   'client › a key from a function › is asked for before each call': async (place) => {
-    const { client, baseUrl, apiKey } = place;
-    const keys = ['old', apiKey, '', 'new\n'];
-    const next = async () => keys.shift() ?? apiKey;
-    const petstore = new client.PetstoreClient({ baseUrl, apiKey: next });
+    const keys = ['old', place.apiKey, '', 'new\n'];
+    const petstore = open(place, { apiKey: async () => keys.shift() });
     await fails(() => petstore.listPage(), { code: 'unauthorized' });
     equal(Array.isArray((await petstore.listPage()).pets), true);
     await fails(() => petstore.listPage(), { name: 'TypeError', message: /^apiKey is missing/ });
@@ -91,7 +82,9 @@ export const OPTION_SCENARIOS: Scenarios = {
   },
 
   'client › its requests › name the client and its version, except in a browser': async (place) => {
-    const agent = (await readFields(place)).get('user-agent') ?? '';
+    const fields = await readFields(place);
+    equal(fields.get('authorization'), `Bearer ${place.apiKey}`);
+    const agent = fields.get('user-agent') ?? '';
     equal(/^petstore-client\/\d+\.\d+\.\d+$/.test(agent), place.runtime !== 'browser');
   },
 
@@ -109,55 +102,62 @@ export const OPTION_SCENARIOS: Scenarios = {
   'client › onRequest and onResponse › see each try, and may add a header': async (place) => {
     const seen: unknown[] = [];
     let count = 0;
+    const startedAt = performance.now();
+    const baseUrl = place.echoUrl.replace('http:', 'HTTP:');
     const options = {
       // Its last slash is not doubled.
-      baseUrl: `${place.echoUrl}/`,
+      baseUrl: `${baseUrl}/`,
       fetch: (...args: Parameters<typeof fetch>) => {
         count += 1;
         return count > 1 ? fetch(...args) : Promise.resolve(new Response(BUSY, { status: 503 }));
       },
       async onRequest({ method, url, headers, tries }: ClientRequest) {
         seen.push([method, url, tries]);
+        await Promise.resolve();
         headers.set('X-Tries', String(tries));
       },
       onResponse({ request, status, headers, ms }: ClientResponse) {
-        seen.push([request.tries, status, headers instanceof Headers, ms >= 0]);
+        seen.push([request.tries, status, headers instanceof Headers]);
+        equal(ms >= 0 && ms <= performance.now() - startedAt, true);
       },
     };
-    const fields = await readFields(place, options, { headers: { 'X-Trace': 'seven' } });
-    const url = `${place.echoUrl}/pets?`;
+    const call = { limit: 7, status: undefined, headers: {}, retries: 1, timeoutMs: 60_000 };
+    const fields = await readFields(place, options, call);
+    const url = `${baseUrl}/pets?limit=7`;
     equal(seen, [
       ['GET', url, 1],
-      [1, 503, true, true],
+      [1, 503, true],
       ['GET', url, 2],
-      [2, 200, true, true],
+      [2, 200, true],
     ]);
     equal(fields.get('x-tries'), '2');
   },
 
   'client › a hook that throws › ends the call': async (place) => {
-    const onRequest = () => {
-      throw new RangeError('not now');
-    };
-    await fails(() => readFields(place, { onRequest }), { name: 'RangeError' });
+    const hook = () => Promise.reject(new RangeError('not now'));
+    for (const name of ['onRequest', 'onResponse']) {
+      await fails(() => readFields(place, { [name]: hook }), { name: 'RangeError' });
+    }
   },
 
   'client › retries and timeoutMs of a call › replace those of the client': async (place) => {
-    const { client, baseUrl, silentUrl, apiKey } = place;
-    let count = 0;
-    const busy = async () => {
-      count += 1;
-      return new Response(BUSY, { status: 503 });
-    };
-    const petstore = new client.PetstoreClient({ baseUrl, apiKey, retries: 2, fetch: busy });
-    await fails(() => petstore.listPage({ retries: 0 }), { code: 'unavailable', status: 503 });
-    equal(count, 1);
-    await fails(() => petstore.listPage(), { code: 'unavailable' });
-    equal(count, 4);
-    const silent = new client.PetstoreClient({ baseUrl: silentUrl, apiKey });
-    await fails(() => silent.listPage({ timeoutMs: 100, retries: 1 }), {
-      code: 'timed_out',
-      message: /within 100 ms$/,
-    });
+    for (const [retries, call, expected] of [
+      [2, { retries: 0 }, 1],
+      [2, {}, 3],
+      [0, {}, 1],
+    ] as const) {
+      const busy = async () => new Response(BUSY, { status: 503 });
+      const { petstore, count } = openAnswered(place, busy, { retries });
+      await fails(() => petstore.listPage(call), { code: 'unavailable', status: 503 });
+      equal(count(), expected);
+    }
+    const { signal } = new AbortController();
+    for (const timeoutMs of [100, 0]) {
+      const silent = open(place, { baseUrl: place.silentUrl, timeoutMs: 60_000, retries: 1 });
+      await fails(() => silent.listPage({ timeoutMs, signal }), {
+        code: 'timed_out',
+        message: new RegExp(`within ${timeoutMs} ms$`),
+      });
+    }
   },
 };
