@@ -44,6 +44,7 @@ export const FAILURE_SCENARIOS: Scenarios = {
     for (const [status, body] of [
       [404, '<h1>Not Found</h1>'],
       [400, '{"code":"bad_request"}'],
+      [403, '{"message":"Forbidden"}'],
       [200, '{}'],
       [200, '[7]'],
       [200, '[null]'],
