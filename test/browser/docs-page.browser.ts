@@ -89,7 +89,6 @@ describePages('pages without a key', start, (testPage, stage) => {
       const { page } = opened;
       const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
       const keep = page.getByRole('checkbox', { name: 'Keep the key in this browser' });
-      const countStored = () => page.evaluate<number>('localStorage.length');
       await token.fill(stage.service.key);
       assert.equal(await keep.isChecked(), false);
       await keep.check();
@@ -103,7 +102,7 @@ describePages('pages without a key', start, (testPage, stage) => {
       await keep.uncheck();
       await reloaded;
       assert.equal(await token.inputValue(), '');
-      assert.equal(await countStored(), 0);
+      assert.equal(await page.evaluate('localStorage.length'), 0);
       assert.equal(await keep.isChecked(), false);
     });
 
@@ -135,30 +134,21 @@ describePages('pages without a key', start, (testPage, stage) => {
 
     test('docs page › a pet is tried without a key › shows 401 and why', async () => {
       const { page } = opened;
-      const client = await openClient(
-        page,
-        { url: stage.service.url, key: '' },
-        'GET',
-        'List animals',
-      );
+      const { url } = stage.service;
+      const client = await openClient(page, { url, key: '' }, 'GET', 'List animals');
       await sendForm(client, '401 Unauthorized');
       assert.match(await readAnswer(client), /"code": "unauthorized"/);
     });
   });
 
-  testPage(
-    'docs page › at another address than --base-url says › tries the service at its own',
-    { path: '/docs/', start: startElsewhere },
-    async (page, { service }) => {
-      const client = await openClient(page, service, 'GET', 'List animals');
-      await sendForm(client, '200 OK');
-    },
-  );
-
-  for (const isTold of [false, true]) {
+  for (const [where, startThere] of [
+    ['at another address than --base-url says', startElsewhere],
+    ['under a path of a proxy, without --base-url', () => startProxied(false)],
+    ['under a path of a proxy, with --base-url', () => startProxied(true)],
+  ] as const) {
     testPage(
-      `docs page › behind a proxy that serves it under a path, ${isTold ? 'with' : 'without'} --base-url › is found and tries the service there`,
-      { path: '/docs', start: () => startProxied(isTold) },
+      `docs page › ${where} › is found and tries the service there`,
+      { path: '/docs', start: startThere },
       async (page, { service }) => {
         await page.waitForURL(`${service.url}/docs/`);
         await page.getByText(`${service.url}/v1`, { exact: true }).first().waitFor();

@@ -64,21 +64,16 @@ export const FAILURE_SCENARIOS: Scenarios = {
   'client › no answer › names the cause': async (place) => {
     // Deno and browsers do not tell by a code why there is no answer.
     const tells = place.runtime === 'node' || place.runtime === 'bun';
-    const call = (baseUrl: string) => () =>
-      open(place, { baseUrl, retries: 0 }).listPage({ timeoutMs: 2_000 });
-    const no = { name: 'PetstoreClientError', status: 0, requestId: undefined };
-    await fails(call(place.closedUrl), {
-      ...no,
-      code: tells ? 'connection_refused' : 'no_answer',
-      message: tells ? /:\d+\/v1: the connection was refused$/ : /:\d+\/v1: .+/,
-    });
-    await fails(call('http://petstore.invalid/v1'), {
-      ...no,
-      code: tells ? 'unknown_host' : 'no_answer',
-      message: tells ? /^no answer from http:..petstore.invalid.v1: the host is unknown$/ : /: .+/,
-    });
-    const message = /^no answer from .*:\d+\/v1: nothing came within 2000 ms$/;
-    await fails(call(place.silentUrl), { ...no, code: 'timed_out', message });
+    for (const [baseUrl, code, words] of [
+      [place.closedUrl, 'connection_refused', 'the connection was refused$'],
+      ['http://petstore.invalid/v1', 'unknown_host', 'the host is unknown$'],
+    ] as const) {
+      await fails(() => open(place, { baseUrl, retries: 0 }).listPage(), {
+        ...{ name: 'PetstoreClientError', status: 0, requestId: undefined },
+        code: tells ? code : 'no_answer',
+        message: new RegExp(`^no answer from ${baseUrl}: ${tells ? words : '.+'}`),
+      });
+    }
   },
 
   'client › its signal while it waits for an answer › throws the reason': async (place) => {
