@@ -7,11 +7,13 @@ import manifest from '../../client/package.json' with { type: 'json' };
 import { PetstoreClient } from '../../client/petstore-client.ts';
 import { until } from '../support/until.ts';
 
+const SERVICE = { baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key' };
+
 /** A client that is always answered with that status, and what it sent. */
 function createRefused(status: number, headers: Readonly<Record<string, string>> = {}) {
   const sent: (RequestInit | undefined)[] = [];
   const petstore = new PetstoreClient({
-    ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key' },
+    ...SERVICE,
     async fetch(_url, init) {
       sent.push(init);
       return Response.json({ code: 'unavailable', message: 'later' }, { status, headers });
@@ -46,11 +48,9 @@ for (const [reason, code, words] of [
     const error = Object.assign(new Error('it broke'), { code: reason });
     // As Node throws it, and as Bun does.
     for (const cause of [new TypeError('fetch failed', { cause: error }), error]) {
-      const petstore = new PetstoreClient({
-        ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key', retries: 0 },
-        fetch: () => Promise.reject(cause),
-      });
-      const message = `no answer from http://127.0.0.1:8080/v1: ${words}`;
+      const fetch = () => Promise.reject(cause);
+      const petstore = new PetstoreClient({ ...SERVICE, fetch, retries: 0 });
+      const message = `no answer from ${SERVICE.baseUrl}: ${words}`;
       const expected = { code, status: 0, message, cause, retryAfterSeconds: undefined };
       await assert.rejects(petstore.listPage(), expected);
     }
@@ -59,10 +59,8 @@ for (const [reason, code, words] of [
 
 test('client › a Link to other pages too › has the cursor of the next page', async () => {
   const link = '<https://petstore.test/?cursor=a>; rel="help", </v1/pets?cursor=b%2B>; rel="next"';
-  const petstore = new PetstoreClient({
-    ...{ baseUrl: 'http://127.0.0.1:8080/v1', apiKey: 'key' },
-    fetch: async () => new Response('[]', { headers: { link } }),
-  });
+  const fetch = async () => new Response('[]', { headers: { link } });
+  const petstore = new PetstoreClient({ ...SERVICE, fetch });
   assert.deepEqual(await petstore.listPage(), { pets: [], next: 'b+' });
 });
 
