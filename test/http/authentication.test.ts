@@ -64,6 +64,8 @@ for (const [what, authorization, challenge, reason, known] of [
   ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID, 'malformed'],
   ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID, 'malformed'],
   ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID, 'malformed'],
+  ['with an empty field and a good one', ['', `Bearer ${key}`], PLAIN, 'malformed'],
+  ['with a good field and an empty one', [`Bearer ${key}`, ''], INVALID, 'malformed'],
 ] as const) {
   test(`Authorization › ${what} › answers 401 with its challenge and the one body, and logs why`, async () => {
     clients += 1;
@@ -80,15 +82,6 @@ for (const [what, authorization, challenge, reason, known] of [
     assert.equal(answer.body, (await send(port, { path: '/v1/pets' })).body);
   });
 }
-
-test('Authorization › an empty field beside the good one › answers 401', async () => {
-  const good = `Authorization: Bearer ${key}\r\n`;
-  for (const fields of [`Authorization:\r\n${good}`, `${good}Authorization:\r\n`]) {
-    const head = 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\n';
-    const text = await exchange(port, `${head}${fields}\r\n`);
-    assertError(parseAnswer(text), 'unauthorized', /API key/);
-  }
-});
 
 test('Authorization › a good key in the query › is not read', async () => {
   for (const name of ['access_token', 'api_key', 'key', 'authorization']) {
@@ -179,16 +172,6 @@ test('Authorization › what is no key of this environment › is not looked up 
   assert.equal(counted.finds, 0);
 });
 
-test('Authorization › in production › a production key opens and a staging key does not', async () => {
-  await using production = await startTestApp({ environment: 'production' });
-  const headers = production.authorization;
-  assertJson(await send(production.port, { path: '/v1/pets', headers }), 200);
-  const staging = await addKey(production.store, { environment: 'staging' });
-  const other = { authorization: `Bearer ${staging}` };
-  const answer = await send(production.port, { path: '/v1/pets', headers: other });
-  assertError(answer, 'unauthorized', /API key/);
-});
-
 test('Authorization › the time of last use › is written at most once a minute, and not by a refusal', async () => {
   let now = 1_000_000;
   await using clocked = await startTestApp({ now: () => now });
@@ -231,26 +214,20 @@ test('Authorization › a time of last use that cannot be written › leaves a w
   );
 });
 
-for (const [what, failure, code] of [
-  ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
-  ['breaks', new Error('broken'), 'internal_error'],
-] as const) {
-  test(`Authorization › a store of keys that ${what} › opens nothing`, async () => {
-    const find = () => Promise.reject(failure);
-    await using broken = await startTestApp({ store: { ...store, keys: { ...store.keys, find } } });
-    const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
-    assertError(answer, code, /^the service /);
-  });
-}
+test('Authorization › a store of keys that cannot answer › opens nothing', async () => {
+  const find = () => Promise.reject(new PetstoreError('unavailable', 'the database is busy'));
+  await using broken = await startTestApp({ store: { ...store, keys: { ...store.keys, find } } });
+  const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
+  assertError(answer, 'unavailable', /^the service /);
+});
+
+const TEXT = { 'content-type': 'text/plain', 'idempotency-key': 'a b' };
 
 const wrong: readonly [string, Sent][] = [
   ['a wrong parameter', { path: '/v1/pets?limit=0' }],
   ['a wrong body', { method: 'POST', path: '/v1/pets', body: '{' }],
   ['a body that is too large', { method: 'POST', path: '/v1/pets', body: 'x'.repeat(70_000) }],
-  [
-    'a wrong media type',
-    { method: 'POST', path: '/v1/pets', headers: { 'content-type': 'text/plain' }, body: 'x' },
-  ],
+  ['a wrong media type', { method: 'POST', path: '/v1/pets', headers: TEXT, body: 'x' }],
   ['a wrong petId', { path: '/v1/pets/abc' }],
   ['a wrong method', { method: 'DELETE', path: '/v1/pets' }],
   ['OPTIONS', { method: 'OPTIONS', path: '/v1/pets' }],
@@ -285,7 +262,7 @@ for (const [what, method, path, code] of [
   ['a media type before the size', 'POST', '/v1/pets', 'unsupported_media_type'],
 ] as const) {
   test(`order of checks › ${what} › answers ${code}`, async () => {
-    const headers = { ...service.authorization, 'content-type': 'text/plain' };
+    const headers = { ...service.authorization, ...TEXT };
     const sent = { method, path, headers, body: 'x'.repeat(70_000) };
     assertError(await send(port, sent), code, /./);
   });

@@ -1,13 +1,11 @@
-/** The script of the docs page: its codings, how long it may be kept, and clients that do not read it. */
+/** The script of the docs page: its codings, and how long it may be kept. */
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { startTestApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
-import { until } from '../support/until.ts';
 
 const service = await startTestApp({ corsOrigin: ['https://shop.test'] });
 after(() => service[Symbol.asyncDispose]());
@@ -74,28 +72,4 @@ test('docs script › another name › answers 404 that is not kept', async () =
     const answer = await send(port, { path: `/docs/js/${name}` });
     assertError(answer, 'not_found', /^there is nothing at this path/);
   }
-});
-
-test('docs script › 100 clients do not read it › another one gets it all the same', async (t) => {
-  const readers = Array.from({ length: 100 }, () => connect(port, '127.0.0.1').pause());
-  t.after(() => readers.map((socket) => socket.destroy()));
-  for (const socket of readers) {
-    socket.on('error', () => undefined).write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-  }
-  const answers = () => service.log.filter(({ route }) => route === '/docs/js/:name').length;
-  const before = answers();
-  await until(() => answers() >= before + readers.length);
-  const { status, body } = await send(port, { path });
-  assert.equal(status, 200);
-  assert.equal(body, plain.toString());
-});
-
-test('docs script › its client reads it 3 s later › gets all of it', async (t) => {
-  const socket = connect(port, '127.0.0.1').pause();
-  t.after(() => socket.destroy());
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-  await sleep(3_000);
-  let bytes = 0;
-  for await (const chunk of socket) bytes += chunk.length;
-  assert.ok(bytes > plain.length);
 });

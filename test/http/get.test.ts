@@ -1,15 +1,10 @@
 /** `GET /v1/pets/{petId}`: which ids are valid, and its deprecation, sunset and retirement. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { openStore } from '../../src/storage/open.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { disposable } from '../support/disposable.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
-import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -52,13 +47,14 @@ for (const petId of [
 }
 
 test('GET /v1/pets/{petId} › an id that no double holds › is exact in the body, the links and back', async () => {
-  const folder = createProcessFolder();
-  await using store = disposable(await openStore(`sqlite:${folder}/big.db`, { create: true }));
-  using database = new DatabaseSync(join(folder, 'big.db'));
-  for (const id of ['9007199254740993', '9007199254740995']) {
-    database.exec(`insert into pets (id, name, category_id) values (${id}, 'Rex', ${id})`);
-  }
-  await using app = await startTestApp({ store });
+  await using app = await startTestApp();
+  const ids = [9_007_199_254_740_993n, 9_007_199_254_740_995n];
+  await app.store.pets.addAllWithIds(
+    (async function* () {
+      for (const id of ids) yield { pet: { id, name: 'Rex', categoryId: id }, place: '' };
+    })(),
+    false,
+  );
   const found = '{"id":9007199254740993,"name":"Rex","categoryId":9007199254740993}';
   assert.equal((await get('9007199254740993', app)).body, found);
   assert.equal((await get('9007199254740992', app)).status, 404);

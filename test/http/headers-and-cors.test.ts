@@ -73,28 +73,14 @@ for (const id of ['a', 'A_b.c-9', 'x'.repeat(128)]) {
   });
 }
 
-for (const id of [
-  undefined,
-  '',
-  'a b',
-  'a,b',
-  'a;b',
-  '{"a":1}',
-  'é',
-  'a/b',
-  'x'.repeat(129),
-  ['a', 'b'],
-]) {
-  const shown = JSON.stringify(id ?? 'none')?.slice(0, 40);
-  test(`X-Request-Id › ${shown} › is replaced by a new one`, async () => {
-    const headers = id === undefined ? {} : { 'x-request-id': id };
-    const ids = [];
-    for (let times = 0; times < 2; times += 1) {
-      const answer = await send(port, { path: '/livez', headers });
-      assert.match(answer.headers['x-request-id'] ?? '', UUID);
-      ids.push(answer.headers['x-request-id']);
-    }
-    assert.notEqual(ids[0], ids[1]);
+const UNSAFE = ['', 'a b', 'a,b', 'a;b', '{"a":1}', 'é', 'a/b', 'x'.repeat(129), ['a', 'b']];
+
+for (const headers of [{}, ...UNSAFE.map((id) => ({ 'x-request-id': id }))]) {
+  test(`X-Request-Id › of ${JSON.stringify(headers).slice(0, 40)} › is a new one`, async () => {
+    const one = await send(port, { path: '/livez', headers });
+    const other = await send(port, { path: '/livez', headers });
+    assert.match(one.headers['x-request-id'] ?? '', UUID);
+    assert.notEqual(one.headers['x-request-id'], other.headers['x-request-id']);
   });
 }
 
@@ -104,16 +90,8 @@ const NAMES = [
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
   ...['Allow', 'Cache-Control', 'Connection', 'Content-Length', 'Content-Security-Policy'],
   ...['Content-Type', 'Date', 'Deprecation', 'Idempotency-Replayed', 'Link', 'Location'],
-  ...[
-    'Preference-Applied',
-    'RateLimit',
-    'RateLimit-Policy',
-    'Retry-After',
-    'Sunset',
-    'Vary',
-    'WWW-Authenticate',
-  ],
-  ...['X-Content-Type-Options', 'X-Request-Id'],
+  ...['Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
+  ...['WWW-Authenticate', 'X-Content-Type-Options', 'X-Request-Id'],
 ];
 
 test('headers › their names › are sent in canonical case', async () => {
@@ -184,20 +162,16 @@ for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nothing', '/livez', '/openapi
   });
 }
 
-for (const [what, headers] of [
-  ['without Origin', { 'access-control-request-method': 'POST' }],
-  ['without Access-Control-Request-Method', { origin: ORIGIN }],
+for (const [what, method, headers] of [
+  ['without Origin', 'OPTIONS', { 'access-control-request-method': 'POST' }],
+  ['without Access-Control-Request-Method', 'OPTIONS', { origin: ORIGIN }],
+  ['with another method', 'GET', preflight('/v1/pets', ORIGIN).headers],
 ] as const) {
-  test(`CORS › OPTIONS ${what} › is no preflight and needs the key`, async () => {
-    const sent = { method: 'OPTIONS', path: '/v1/pets', headers };
+  test(`CORS › a preflight ${what} › is none, and needs the key`, async () => {
+    const sent = { method, path: '/v1/pets', ...(headers && { headers }) };
     assertError(await send(port, sent), 'unauthorized', /API key/);
   });
 }
-
-test('CORS › another method with the fields of a preflight › needs the key', async () => {
-  const sent = { ...preflight('/v1/pets', ORIGIN), method: 'GET' };
-  assertError(await send(port, sent), 'unauthorized', /API key/);
-});
 
 for (const [status, sent] of KINDS) {
   test(`CORS › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › can be read by a page of any origin`, async () => {
@@ -217,29 +191,20 @@ test('CORS › a request without Origin › gets no header of it', async () => {
 test('CORS › with a list of origins › names a listed one, says nothing to others, and always varies', async () => {
   const corsOrigin = [ORIGIN, 'https://other.example:8443'];
   await using app = await startTestApp({ corsOrigin });
-  const ask = async (headers: Record<string, string>, sent: Sent = { path: '/livez' }) =>
-    corsOf(await send(app.port, { ...sent, headers: { ...sent.headers, ...headers } }));
+  const ask = async (sent: Sent) => corsOf(await send(app.port, sent));
+  const vary = 'Origin';
   for (const origin of corsOrigin) {
-    assert.deepEqual(await ask({ origin }), {
-      vary: 'Origin',
-      'access-control-allow-origin': origin,
+    assert.deepEqual(await ask({ path: '/livez', headers: { origin } }), {
+      ...{ vary, 'access-control-allow-origin': origin },
       'access-control-expose-headers': EXPOSED,
     });
   }
-  for (const origin of [
-    'null',
-    'http://shop.example',
-    `${ORIGIN}:444`,
-    'https://SHOP.example',
-    '*',
-  ]) {
-    assert.deepEqual(await ask({ origin }), { vary: 'Origin' }, origin);
+  const others = ['null', 'http://shop.example', `${ORIGIN}:444`, 'https://SHOP.example', '*'];
+  for (const headers of [{}, ...others.map((origin) => ({ origin }))]) {
+    assert.deepEqual(await ask({ path: '/livez', headers }), { vary });
   }
-  assert.deepEqual(await ask({}), { vary: 'Origin' });
-  const allowed = await ask({}, preflight('/v1/pets', ORIGIN));
+  const allowed = await ask(preflight('/v1/pets', ORIGIN));
   assert.equal(allowed['access-control-allow-origin'], ORIGIN);
   assert.equal(allowed['access-control-allow-methods'], 'GET, HEAD, POST');
-  assert.deepEqual(await ask({}, preflight('/v1/pets', 'https://evil.example')), {
-    vary: 'Origin',
-  });
+  assert.deepEqual(await ask(preflight('/v1/pets', 'https://evil.example')), { vary });
 });

@@ -116,17 +116,6 @@ test('GET /v1/pets › a pet with and one without a status › are the documente
   );
 });
 
-for (const [query, pattern] of [
-  ['', /^\/v1\/pets\?limit=20&cursor=[\w-]+$/],
-  ['?limit=7', /^\/v1\/pets\?limit=7&cursor=[\w-]+$/],
-  ['?status=pending', /^\/v1\/pets\?limit=20&status=pending&cursor=[\w-]+$/],
-  ['?x=1&status=available&limit=2', /^\/v1\/pets\?limit=2&status=available&cursor=[\w-]+$/],
-] as const) {
-  test(`GET /v1/pets › the link of the query "${query}" › keeps limit and status`, async () => {
-    assert.match(findNext(await list(query)) ?? 'no link', pattern);
-  });
-}
-
 for (const [query, sizes] of [
   ['?limit=100', [100, 20]],
   ['?limit=40', [40, 40, 40]],
@@ -147,11 +136,8 @@ for (const [query, sizes] of [
 }
 
 test('GET /v1/pets › with a base URL › links to the outside address', async () => {
-  const baseUrl = 'https://pets.example/store/v1';
-  await using outside = await startTestApp({
-    baseUrl,
-    store: service.store,
-  });
+  const { store } = service;
+  await using outside = await startTestApp({ baseUrl: 'https://pets.example/store/v1', store });
   assert.match(
     (await list('?limit=1', outside)).headers.link ?? 'no link',
     /^<https:\/\/pets\.example\/store\/v1\/pets\?limit=1&cursor=[\w-]+>; rel="next"$/,
@@ -169,22 +155,14 @@ test('GET /v1/pets › a cursor with another limit and status › carries on aft
 const raw = Buffer.from(cursor, 'base64url');
 for (const [what, value] of [
   ['empty', ''],
-  ['garbage', 'abc'],
   ['a plain id', '5'],
   ['shortened', cursor.slice(0, -1)],
   ['lengthened', `${cursor}A`],
-  ['padded', `${cursor}%3D`],
-  ['with a blank in front', `%20${cursor}`],
-  ['with a blank behind', `${cursor}%20`],
   ['with a line feed behind', `${cursor}%0A`],
   ['with stray bits in its last character', cursor.slice(0, -1) + nextCharacter(cursor)],
-  ['in hexadecimal', raw.toString('hex')],
-  ['of a negative id', Buffer.alloc(8, 0xff).toString('base64url')],
   ['of the least id', 'gAAAAAAAAAA'],
-  [
-    'in the other base64 alphabet',
-    encodeURIComponent(Buffer.alloc(8, 0x7f).fill(0xfb, 1).toString('base64')),
-  ],
+  ['padded', `${cursor}%3D`],
+  ['in the other base64 alphabet', 'AP%2F%2FAAAAAAA'],
   ['of a longer number', Buffer.concat([Buffer.alloc(1), raw]).toString('base64url')],
 ] as const) {
   test(`GET /v1/pets › a cursor ${what} › answers 400 and names it`, async () => {

@@ -154,15 +154,12 @@ for (const [sent, method] of [
   }
 }
 
-for (const [what, failure] of [
-  ['a text', 'broken'],
-  ['an error with a status of its own', Object.assign(new Error(CAUSE), { statusCode: 400 })],
-  [
-    'an error with a code of the framework',
-    Object.assign(new Error(CAUSE), { code: 'ECONNRESET' }),
-  ],
-] as const) {
-  test(`GET /v1/pets › a store that throws ${what} › answers 500`, async () => {
+for (const failure of [
+  'broken',
+  Object.assign(new Error(CAUSE), { statusCode: 400 }),
+  Object.assign(new Error(CAUSE), { code: 'ECONNRESET' }),
+]) {
+  test(`GET /v1/pets › a store that throws ${JSON.stringify(failure)} › answers 500`, async () => {
     await using app = await startBroken(failure, 'listAsJson');
     const answer = await send(app.port, { path: '/v1/pets', headers: app.authorization });
     assertError(answer, 'internal_error', /^the service failed to answer/);

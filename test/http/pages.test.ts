@@ -62,28 +62,6 @@ for (const path of ['main.ts', '/', '../src/pet.ts', '__proto__']) {
   });
 }
 
-for (const what of [
-  ...['/', '/docs', '/docs/', '/docs/recipes/curl.sh', 'the script of /docs/'],
-  ...['/openapi.json', '/console', '/console/'],
-]) {
-  test(`pages › ${what} › takes GET, HEAD and OPTIONS and refuses the rest`, async () => {
-    const { body } = await send(port, { path: '/docs/' });
-    const script = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
-    const path = what.startsWith('the script') ? script : what;
-    const get = await send(port, { path });
-    const head = await send(port, { method: 'HEAD', path });
-    const options = await send(port, { method: 'OPTIONS', path });
-    const post = await send(port, { method: 'POST', path });
-    assert.equal(get.status, /^\/(docs|console)$/.test(what) ? 301 : 200);
-    assert.equal(head.status, get.status);
-    assert.equal(head.headers['content-length'], String(Buffer.byteLength(get.body)));
-    assert.equal(options.status, 204);
-    assert.equal(options.headers.allow, 'GET, HEAD, OPTIONS');
-    assert.equal(post.headers.allow, 'GET, HEAD, OPTIONS');
-    assertError(post, 'method_not_allowed', /GET, HEAD, OPTIONS/);
-  });
-}
-
 test('GET /docs/recipes › each recipe › is named by the page, and is its file', async () => {
   const page = await send(port, { path: '/docs/' });
   const named = page.body.matchAll(/(?<="recipes\/)[^"]+/g).map(([name]) => name);

@@ -95,11 +95,8 @@ describe('what is sent without end', { concurrency: true }, () => {
 });
 
 test('a long body › of a client that sends all of it before it reads › gets the 413', async () => {
-  for (const [bytes, rounds] of [
-    [100_000, 20],
-    [1_000_000, 20],
-  ] as const) {
-    for (let round = 0; round < rounds; round += 1) {
+  for (const bytes of [100_000, 1_000_000]) {
+    for (let round = 0; round < 20; round += 1) {
       const head = `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Length: ${bytes}\r\n\r\n`;
       const answer = parseAnswer(await exchange(port, head, Buffer.alloc(bytes, ' ')));
       assert.equal(answer.status, 413);
@@ -107,28 +104,21 @@ test('a long body › of a client that sends all of it before it reads › gets 
   }
 });
 
-for (const bytes of [20_000, 65_536]) {
-  test(`a body of ${bytes} bytes › that comes after its refusal › leaves the connection to the next request`, async () => {
+for (const [bytes, expected] of [
+  [65_536, 'keep-alive'],
+  [65_537, 'close'],
+] as const) {
+  test(`a body of ${bytes} bytes › that comes after its refusal › is answered with Connection: ${expected}`, async () => {
     using connection = openConnection(port);
     const { socket } = connection;
     socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${bytes}\r\n\r\n`);
     await once(socket, 'data');
-    assert.match(connection.received, /^HTTP\/1\.1 401 /);
+    const { status, headers } = parseAnswer(connection.received);
+    assert.deepEqual([status, headers.connection], [401, expected]);
     socket.write(Buffer.alloc(bytes));
     socket.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
-    assert.match(await connection.readToEnd(), /HTTP\/1\.1 200 /);
-  });
-}
-
-for (const [bytes, connection] of [
-  [65_536, 'keep-alive'],
-  [65_537, 'close'],
-] as const) {
-  test(`a body of ${bytes} bytes › that is refused before it comes › is answered with Connection: ${connection}`, async () => {
-    using raw = openConnection(port);
-    raw.socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${bytes}\r\n\r\n`);
-    await once(raw.socket, 'data');
-    assert.equal(parseAnswer(raw.received).headers.connection, connection);
+    const isNextAnswered = /HTTP\/1\.1 200 /.test(await connection.readToEnd());
+    assert.equal(isNextAnswered, expected === 'keep-alive');
   });
 }
 
