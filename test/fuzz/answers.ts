@@ -26,52 +26,48 @@ const REQUIRED: Readonly<Record<number, string>> = {
 /** What no message may show of the inside. */
 const INSIDE = /\bat .+:\d+:\d+|node:|sqlite|select |insert |petstore_(?:stag|prod)_/i;
 
-/** Reads the answers of one connection as they come. */
-export class AnswerReader {
-  #rest: Buffer = Buffer.alloc(0);
-
-  get isEmpty(): boolean {
-    return this.#rest.length === 0;
+/**
+ * The answers of one connection, without 1xx.
+ *
+ * @param methods of its requests; empty when they are not known.
+ * @param isCut whether the last answer may be incomplete.
+ * @throws Error when one is not well-formed.
+ */
+export function* readAnswers(
+  received: string,
+  methods: readonly string[],
+  isCut: boolean,
+): Generator<Answer> {
+  let answered = 0;
+  for (let rest = Buffer.from(received); rest.length > 0; ) {
+    const read = readAnswer(rest, methods[answered]);
+    check(read !== undefined || isCut, 'an answer was cut off');
+    if (read === undefined) return;
+    rest = rest.subarray(read.length);
+    if (read.status < 200) continue;
+    answered += 1;
+    yield read;
   }
+}
 
-  add(bytes: Buffer): void {
-    this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
-  }
-
-  /**
-   * The next answer; undefined while it is not complete. 1xx are left out.
-   *
-   * @param method of its request; undefined when that is not known.
-   * @throws Error when it is not well-formed.
-   */
-  next(method: string | undefined): Answer | undefined {
-    const end = this.#rest.indexOf('\r\n\r\n');
-    if (end < 0) return undefined;
-    const [statusLine = '', ...fields] = this.#rest.toString('latin1', 0, end).split('\r\n');
-    check(STATUS_LINE.test(statusLine), `the status line is ${statusLine}`);
-    const status = Number(statusLine.slice(9, 12));
-    const headers = parseFields(fields);
-    const start = end + 4;
-    if (status < 200) {
-      this.#rest = this.#rest.subarray(start);
-      return this.next(method);
-    }
-    const length = headers.get('content-length');
-    check(status === 204 || /^\d+$/.test(length ?? ''), 'Content-Length is missing');
-    const hasNone = method === 'HEAD' || (method === undefined && this.#hasNoBody(start));
-    const size = status === 204 || hasNone ? 0 : Number(length);
-    if (this.#rest.length < start + size) return undefined;
-    const body = this.#rest.toString('utf8', start, start + size);
-    this.#rest = this.#rest.subarray(start + size);
-    return { status, headers, body };
-  }
-
-  /** Whether the answer was to HEAD: no body of the service begins like an answer. */
-  #hasNoBody(start: number): boolean {
-    return (
-      this.#rest.length === start || this.#rest.toString('latin1', start, start + 9) === 'HTTP/1.1 '
-    );
-  }
+/** The first answer of these bytes, and its length; undefined when it is not complete. */
+function readAnswer(bytes: Buffer, method?: string): (Answer & { length: number }) | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end).split('\r\n');
+  check(STATUS_LINE.test(statusLine), `the status line is ${statusLine}`);
+  const status = Number(statusLine.slice(9, 12));
+  const headers = parseFields(fields);
+  const start = end + 4;
+  const mayHaveBody = status >= 200 && status !== 204;
+  const size = headers.get('content-length') ?? '';
+  check(!mayHaveBody || /^\d+$/.test(size), 'Content-Length is missing');
+  // No body of the service begins like an answer.
+  const isHead = ['', 'HTTP/1.1 '].includes(bytes.toString('latin1', start, start + 9));
+  const hasBody = mayHaveBody && !(method === undefined ? isHead : method === 'HEAD');
+  const length = start + (hasBody ? Number(size) : 0);
+  if (bytes.length < length) return undefined;
+  return { status, headers, body: bytes.toString('utf8', start, length), length };
 }
 
 function parseFields(fields: readonly string[]): Map<string, string> {

@@ -2,20 +2,16 @@
 
 import { createRandom } from '../../src/sample.ts';
 
-export interface Dice {
-  /** A whole number from 0 up to, and without, the bound. */
-  below(bound: number): number;
-  pick<Value>(values: readonly Value[]): Value;
-  /** Whether something happens that does so once in that many times. */
-  onceIn(times: number): boolean;
-}
+export type Dice = ReturnType<typeof createDice>;
 
-export function createDice(seed: number): Dice {
+export function createDice(seed: number) {
   const random = createRandom(seed);
+  /** A whole number from 0 up to, and without, the bound. */
   const below = (bound: number) => Math.floor(random() * bound);
   return {
     below,
-    pick: (values) => values[below(values.length)] as never,
-    onceIn: (times) => below(times) === 0,
+    pick: <Value>(values: readonly Value[]) => values[below(values.length)] as Value,
+    /** Whether something happens that does so once in that many times. */
+    onceIn: (times: number) => below(times) === 0,
   };
 }

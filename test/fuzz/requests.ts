@@ -27,6 +27,7 @@ const PARTS_MAX = 5;
 const MUTATIONS_MAX = 6;
 
 const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY'];
+const PATHS = ['/v1/pets', '/v1/pets/1', '/v1/', '/v1/store/orders', '/livez', '/none'];
 const TEXTS = [
   ...['', '0', '1', '20', '100', '101', '-1', '+1', '1.0', '1e2', '007', '9223372036854775807'],
   ...['9223372036854775808', '-9223372036854775808', '999999999999999999999999', 'NaN', 'null'],
@@ -118,14 +119,7 @@ const KINDS: readonly Create[] = [
     return frame('GET', '/v1/pets?limit=1', { id, key, ...field }, [200, 400, 431]);
   },
   (dice, key, id) => {
-    const path = dice.pick([
-      '/v1/pets',
-      '/v1/pets/1',
-      '/v1/',
-      '/v1/store/orders',
-      '/livez',
-      '/none',
-    ]);
+    const path = dice.pick(PATHS);
     const body = dice.onceIn(2) ? createBody(dice) : undefined;
     return frame(dice.pick(METHODS), path, { id, key, ...(body && { body }) }, ANY);
   },
@@ -141,13 +135,8 @@ function createPost(dice: Dice, key: string, id: string): Framed {
 
 function createCredential(dice: Dice): string {
   const text = createText(dice).replace(/[^ -~]/g, '?');
-  const value = dice.pick([
-    '',
-    'Bearer',
-    `Bearer ${text}`,
-    `Basic ${text}`,
-    `Bearer petstore_stag_${text}`,
-  ]);
+  const schemes = ['', 'Bearer', `Bearer ${text}`, `Basic ${text}`, `Bearer petstore_stag_${text}`];
+  const value = dice.pick(schemes);
   const field = `Authorization: ${value}\r\n`;
   return dice.onceIn(5) ? field + field : field;
 }

@@ -49,34 +49,23 @@ export async function assertEndures(
   const memory: Memory[] = [];
   let sent = 0;
   let conversations = 0;
-  let hasFailed = false;
-  let measuring = Promise.resolve();
-  const measure = async () => {
-    memory.push(await measureMemory(service));
-  };
   const runOne = async () => {
-    const number = conversations;
+    const conversation = create(conversations);
     conversations += 1;
-    const conversation = create(number);
     sent += Math.max(1, conversation.requests.length);
-    try {
-      await converse(port, conversation, count);
-    } catch (cause) {
-      hasFailed = true;
+    await converse(port, conversation, count).catch((cause) => {
       const bytes = show(Buffer.concat(conversation.parts));
-      throw new Error(`connection ${number}, which sent ${bytes}`, { cause });
-    }
-  };
-  const run = async () => {
-    while (sent < requests && !hasFailed) {
-      await runOne();
-      if (sent < ((memory.length + 1) * requests) / MEASUREMENTS) continue;
-      measuring = measuring.then(measure);
-      await measuring;
-    }
+      throw new Error(`a connection failed that sent ${bytes}`, { cause });
+    });
   };
   const startedAt = performance.now();
-  await Promise.all(Array.from({ length: CONNECTIONS }, run));
+  for (let round = 1; round <= MEASUREMENTS; round += 1) {
+    const run = async () => {
+      while (sent < (round * requests) / MEASUREMENTS) await runOne();
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, run));
+    memory.push(await measureMemory(service));
+  }
   const seconds = (performance.now() - startedAt) / 1_000;
 
   const { rssMib, heapMib } = await measureMemory(service);
