@@ -9,7 +9,7 @@ import { LIMITS } from '../../src/http/limits.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
-import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';
+import { openConnection, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const METRICS = '# TYPE pets gauge\npets 1\n';
@@ -64,25 +64,6 @@ test('admin listener › a request of another kind › is refused as by the serv
     'not_found',
     /^there is nothing at this path/,
   );
-  for (const [text, code, message] of [
-    [
-      'GET /livez HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
-      'bad_request',
-      /^Host must be/,
-    ],
-    ['CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', 'method_not_allowed', /^CONNECT is not served$/],
-  ] as const) {
-    assertError(parseAnswer(await exchange(port, text)), code, message);
-  }
-});
-
-test('admin listener › a body that is not read to its end › ends its connection', async () => {
-  using connection = openConnection(port);
-  connection.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await once(connection.socket, 'data');
-  const answer = parseAnswer(connection.received);
-  assertJson(answer, 200);
-  assert.equal(answer.headers.connection, 'close');
 });
 
 test('admin listener › one connection more than the bound › closes the one that is idle for longest', async () => {

@@ -20,10 +20,10 @@ after(() => service[Symbol.asyncDispose]());
 const { port, key, store } = service;
 
 const expired = await addKey(store, { environment: 'staging', expiresAt: Date.now() });
-const otherEnvironment = await addKey(store, { environment: 'production' });
-const issuedForStaging = createApiKeyText('staging');
+const production = await addKey(store, { environment: 'production' });
+const moved = createApiKeyText('staging');
 await store.keys.add({
-  digest: digestApiKey(issuedForStaging),
+  digest: digestApiKey(moved),
   name: 'moved',
   environment: 'production',
   createdAt: Date.now(),
@@ -46,19 +46,8 @@ for (const [what, authorization, challenge, reason, known] of [
   ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID, 'malformed'],
   ['with an expired key', `Bearer ${expired}`, INVALID, 'expired', expired],
   ['with a revoked key', `Bearer ${revoked}`, INVALID, 'revoked', revoked],
-  [
-    'with a key of the other environment',
-    `Bearer ${otherEnvironment}`,
-    INVALID,
-    'other environment',
-  ],
-  [
-    'with a key that is stored for the other environment',
-    `Bearer ${issuedForStaging}`,
-    INVALID,
-    'other environment',
-    issuedForStaging,
-  ],
+  ['with a key of another environment', `Bearer ${production}`, INVALID, 'other environment'],
+  ['with a key stored for another one', `Bearer ${moved}`, INVALID, 'other environment', moved],
   ['with something behind the key', `Bearer ${key} x`, INVALID, 'malformed'],
   ['with a comma behind the key', `Bearer ${key},`, INVALID, 'malformed'],
   ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID, 'malformed'],

@@ -111,17 +111,19 @@ for (const [what, bytes] of [
   });
 }
 
-for (const type of [
-  undefined,
-  'application/json',
-  'Application/JSON',
-  'application/json; charset=utf-8',
-  'application/json; Charset="utf-8"',
-  'application/json ; charset=utf-8',
-  'application/json;',
-]) {
-  test(`POST /v1/pets › with the media type ${type ?? 'of none'} › answers 201`, async () => {
-    const headers = type === undefined ? {} : { 'content-type': type };
+const TYPES = [
+  ...[
+    'application/json',
+    'Application/JSON',
+    'application/json;',
+    'application/json; charset=utf-8',
+  ],
+  ...['application/json; Charset="utf-8"', 'application/json ; charset=utf-8'],
+].map((type) => ({ 'content-type': type }));
+const IDENTITY = ['identity', 'Identity'].map((coding) => ({ 'content-encoding': coding }));
+
+for (const headers of [{}, ...TYPES, ...IDENTITY]) {
+  test(`POST /v1/pets › with ${JSON.stringify(headers)} › answers 201`, async () => {
     await assertCreated(await post(REX, headers), REX.slice(1, -1));
   });
 }
@@ -153,12 +155,6 @@ for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'identity, gzip', 'gzip
       'unsupported_media_type',
       /^the body must not be compressed: send it without Content-Encoding$/,
     );
-  });
-}
-
-for (const encoding of ['identity', 'Identity']) {
-  test(`POST /v1/pets › with Content-Encoding ${encoding} › answers 201`, async () => {
-    await assertCreated(await post(REX, { 'content-encoding': encoding }), REX.slice(1, -1));
   });
 }
 

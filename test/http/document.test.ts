@@ -263,23 +263,19 @@ test('document › what the interface does not have › is beta, and what it has
 test('document › requests of its examples and first values › are answered with the success', async () => {
   await using app = await startTestApp();
   for (const name of ['post /pets', 'get /pets', 'get /pets/{petId}'] as const) {
-    const [method, path = ''] = name.split(' ');
+    const [method = '', template = ''] = name.split(' ');
     const { parameters = [], requestBody } = getOperation(name);
-    const values = parameters.map((parameter) => {
-      const { name, in: place, example, schema } = Object(parameter);
-      const value = example ?? schema.default ?? schemas[schema.$ref?.split('/').at(-1)]?.enum?.[0];
-      return { name, place, value: value ?? '<string>' };
-    });
-    const inPlace = (wanted: string) => values.filter(({ place }) => place === wanted);
-    const query = new URLSearchParams(inPlace('query').map(({ name, value }) => [name, value]));
+    const values = { path: {}, query: {}, header: {} };
+    for (const { name, in: place, example, schema } of parameters.map(Object)) {
+      const [first] = schemas[schema.$ref?.split('/').at(-1)]?.enum ?? ['<string>'];
+      Object(values)[place][name] = String(example ?? schema.default ?? first);
+    }
+    const path = template.replace(/\{(\w+)\}/, (_all, name) => Object(values.path)[name]);
     const answer = await send(app.port, {
-      method: method?.toUpperCase() ?? '',
-      path: `/v1${path.replace(/\{(\w+)\}/, () => inPlace('path')[0]?.value)}?${query}`,
-      headers: {
-        ...app.authorization,
-        ...Object.fromEntries(inPlace('header').map(({ name, value }) => [name, value])),
-      },
-      ...(method === 'post' && {
+      method: method.toUpperCase(),
+      path: `/v1${path}?${new URLSearchParams(values.query)}`,
+      headers: { ...app.authorization, ...values.header },
+      ...(requestBody !== undefined && {
         body: JSON.stringify(Object(requestBody).content['application/json'].example),
       }),
     });

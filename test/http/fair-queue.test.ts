@@ -220,10 +220,7 @@ describe('fair queue', () => {
     const countUnread = () =>
       [...accepted].filter(({ writableLength }) => writableLength > 0).length;
     await until(() => countUnread() === slow.length);
-    for (let count = 0; count < 5; count += 1) {
-      const answer = await send(port, { path: '/v1/pets?limit=1', headers: mine });
-      assertJson(answer, 200);
-    }
+    assertJson(await send(port, { path: '/v1/pets?limit=1', headers: mine }), 200);
     assert.equal(countUnread(), slow.length);
     for (const connection of slow) connection[Symbol.dispose]();
   });

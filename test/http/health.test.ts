@@ -1,17 +1,14 @@
-/** `/livez`, `/readyz`, and a stop that loses no answer. */
+/** `/livez`, `/readyz`, and the end of idle connections at a stop. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../src/error.ts';
-import type { JsonPage } from '../../src/store.ts';
 import { startTestApp } from '../support/app.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
-import { openConnection, parseAnswer } from '../support/socket.ts';
+import { openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 for (const path of ['/livez', '/readyz']) {
@@ -57,40 +54,6 @@ if (process.env.TEST_ENGINE === 'postgresql') {
     }
   });
 }
-
-test('close › requests in flight › are answered and their connections closed; a new one is refused', async () => {
-  await using real = await startTestApp();
-  const { promise: page, resolve: answerList } = Promise.withResolvers<JsonPage>();
-  let isAsked = false;
-  const listAsJson = () => {
-    isAsked = true;
-    return page;
-  };
-  const store = { ...real.store, pets: { ...real.store.pets, listAsJson } };
-  await using app = await startTestApp({ store });
-  const accepted: Socket[] = [];
-  app.app.server.on('connection', (socket) => accepted.push(socket));
-  using slow = openConnection(app.port);
-  slow.socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`);
-  using late = openConnection(app.port);
-  late.socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n');
-  await until(() => isAsked && accepted.filter(({ bytesRead }) => bytesRead > 0).length === 2);
-
-  const closed = app.app.close();
-  while (app.app.server.listening) await setTimeout(1);
-  late.socket.write('\r\n');
-  const stopping = parseAnswer(await late.readToEnd());
-  assertError(stopping, 'unavailable', /^the service cannot answer now/);
-  assert.equal(stopping.headers.connection, 'close');
-  await assert.rejects(once(connect(app.port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
-
-  answerList({ json: '[]' });
-  const answer = parseAnswer(await slow.readToEnd());
-  assertJson(answer, 200);
-  assert.equal(answer.body, '[]');
-  assert.equal(answer.headers.connection, 'close');
-  await closed;
-});
 
 const REX = '{"name":"Rex","categoryId":3}';
 

@@ -30,11 +30,11 @@ function openAll(count: number, options = {}): RawConnection[] & Disposable {
 }
 
 /** Sends most of a body on each of these connections. */
-async function sendBodies(connections: readonly RawConnection[]): Promise<void> {
+async function sendBodies(connections: readonly RawConnection[], fields = FIELDS): Promise<void> {
   const body = Buffer.alloc(BODY_BYTES, ' ');
   for (const { socket } of connections) {
     const received = once(service.app.server, 'request');
-    socket.write(`POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${BODY_BYTES + 1}\r\n\r\n`);
+    socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${BODY_BYTES + 1}\r\n\r\n`);
     socket.write(body);
     await received;
   }
@@ -104,13 +104,8 @@ describe('held bytes', () => {
     using good = openConnection(port);
     await beginRex(good);
     using keyless = openAll(BODIES + 20);
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES + 1}\r\n\r\n`;
-    const body = Buffer.alloc(BODY_BYTES, ' ');
-    for (const connection of keyless) {
-      connection.socket.write(head);
-      connection.socket.write(body);
-      await until(() => connection.received.startsWith('HTTP/1.1 401 '));
-    }
+    await sendBodies(keyless, 'Host: x\r\n');
+    await until(() => keyless.every(({ received }) => received.startsWith('HTTP/1.1 401 ')));
     good.socket.write(REX.slice(1));
     assertJson(parseAnswer(await good.readToEnd()), 201);
   });

@@ -7,7 +7,7 @@ import { createApiKeyText } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import type { PetStore } from '../../src/store.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { assertError, type Sent, send } from '../support/request.ts';
+import { assertError, type Code, type Sent, STATUS_OF, send } from '../support/request.ts';
 import { type Answer, exchange, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
@@ -34,42 +34,29 @@ async function sendAndRead(
   return { answer, lines: log.slice(start), client };
 }
 
+const refused = (code: Code, reason: string) => ({ status: STATUS_OF[code], code, reason });
+const NO_PET = refused('not_found', 'there is no pet with this petId');
+const TWICE = refused('bad_request', 'body: the member "…" is given twice');
+const NOTHING = refused('not_found', 'there is nothing at this path; pets are at /v1/pets');
+const CREATE = { method: 'POST', path: '/v1/pets', headers: authorization };
+
 for (const [sent, expected] of [
   [
     { path: '/v1/pets?limit=5', headers: authorization },
-    { route: '/v1/pets', status: 200, keyId: 1 },
+    { route: '/v1/pets', status: 200 },
   ],
   [
     { path: '/v1/pets/9', headers: authorization },
-    {
-      route: '/v1/pets/:petId',
-      status: 404,
-      keyId: 1,
-      code: 'not_found',
-      reason: 'there is no pet with this petId',
-    },
+    { route: '/v1/pets/:petId', ...NO_PET },
   ],
   [
-    { method: 'POST', path: '/v1/pets', headers: authorization, body: '{"x":1,"x":1}' },
-    {
-      route: '/v1/pets',
-      status: 400,
-      keyId: 1,
-      code: 'bad_request',
-      reason: 'body: the member "…" is given twice',
-    },
+    { ...CREATE, body: '{"x":1,"x":1}' },
+    { route: '/v1/pets', ...TWICE },
   ],
-  [{ path: '/livez' }, { route: '/livez', status: 200, keyId: null }],
-  [
-    { path: '/nothing' },
-    {
-      status: 404,
-      keyId: null,
-      code: 'not_found',
-      reason: 'there is nothing at this path; pets are at /v1/pets',
-    },
-  ],
+  [{ path: '/livez' }, { route: '/livez', status: 200 }],
+  [{ path: '/nothing' }, NOTHING],
 ] as const satisfies readonly [Sent, object][]) {
+  const keyId = 'headers' in sent ? 1 : null;
   const method = 'method' in sent ? sent.method : 'GET';
   test(`log › ${method} ${sent.path}, answered ${expected.status} › leaves one line with these members`, async () => {
     const { answer, lines, client } = await sendAndRead(sent);
@@ -77,7 +64,7 @@ for (const [sent, expected] of [
     const { time, ms, ...rest } = lines[0] ?? {};
     const requestId = answer.headers['x-request-id'];
     const { pid } = process;
-    assert.deepEqual(rest, { level: 'info', pid, client, method, ...expected, requestId });
+    assert.deepEqual(rest, { ...expected, level: 'info', pid, client, method, keyId, requestId });
     assert.ok(typeof ms === 'number' && ms > 0 && ms < 10_000);
     assert.equal(new Date(String(time)).toISOString(), time);
   });
@@ -100,7 +87,7 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
       `{"${secret}":1,"${secret}":1}`,
       `["${wrong}" "${secret}"]`,
       `{"${secret}":\n${secret}}`,
-    ].map((body) => ({ method: 'POST', path: '/v1/pets', headers: authorization, body })),
+    ].map((body) => ({ ...CREATE, body })),
   ];
   for (const sent of sents) {
     const { answer, lines } = await sendAndRead(sent);

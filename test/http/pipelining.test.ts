@@ -32,12 +32,6 @@ test('pipelining › 1,000 creates at once › are all answered, in their order'
   assert.deepEqual(names, numbers(1_000));
 });
 
-test('pipelining › more requests than fit into one read › are all answered', async () => {
-  const small = 'GET /livez HTTP/1.1\r\nHost:x\r\n\r\n';
-  const text = await exchange(port, small.repeat(4_000) + get(1, CLOSE));
-  assert.equal(statuses(text).length, 4_001);
-});
-
 test('pipelining › 100 requests at once › are at work one at a time', async ({ mock }) => {
   const find = store.pets.find;
   let atWork = 0;

@@ -98,23 +98,14 @@ describe('rate limit', { concurrency: true }, () => {
     assert.equal(await store.pets.count(), before);
   });
 
-  test('rate limit › without a key, or with an unknown one › answers 401, counts nothing and tells nothing', async () => {
+  test('rate limit › requests without a known key › are not limited, and are told nothing', async () => {
+    const unknown = { path: '/v1/pets', headers: { authorization: 'Bearer x' } };
     for (let count = 0; count < BURST + 2; count += 1) {
-      for (const headers of [{}, { authorization: 'Bearer x' }]) {
-        const answer = await send(port, { path: '/v1/pets', headers });
-        assertError(answer, 'unauthorized', /API key/);
-        assert.equal(answer.headers.ratelimit, undefined);
-        assert.equal(answer.headers['ratelimit-policy'], undefined);
-      }
-    }
-  });
-
-  test('rate limit › what needs no key › is not limited', async () => {
-    for (const path of ['/livez', '/readyz', '/openapi.json']) {
-      for (let count = 0; count < BURST + 2; count += 1) {
-        const answer = await send(port, { path });
-        assertJson(answer, 200);
-        assert.equal(answer.headers.ratelimit, undefined);
+      for (const sent of [unknown, { path: '/v1/pets' }, { path: '/livez' }, { path: '/docs/' }]) {
+        const { status, headers } = await send(port, sent);
+        assert.equal(status, sent.path === '/v1/pets' ? 401 : 200);
+        assert.equal(headers.ratelimit, undefined);
+        assert.equal(headers['ratelimit-policy'], undefined);
       }
     }
   });

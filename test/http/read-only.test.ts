@@ -7,44 +7,29 @@ import { assertError, assertJson, send } from '../support/request.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
-const { port, key, store } = service;
+const { port, store } = service;
 const readOnly = await addKey(store, { environment: 'staging', isReadOnly: true });
+const authorization = `Bearer ${readOnly}`;
+const { id } = await store.pets.add({ name: 'Rex', categoryId: 1n });
 
-const post = (
-  sentKey: string,
-  headers: Record<string, string> = {},
-  body = '{"name":"Rex","categoryId":1}',
-) =>
-  send(port, {
-    ...{ method: 'POST', path: '/v1/pets', body },
-    headers: { authorization: `Bearer ${sentKey}`, ...headers },
-  });
-
-test('a read-only key › lists and gets › is answered like any other key', async () => {
-  const { id } = JSON.parse((await post(key)).body);
-  const get = (path: string, sentKey: string) =>
-    send(port, { path, headers: { authorization: `Bearer ${sentKey}` } });
-  for (const path of ['/v1/pets', `/v1/pets/${id}`]) {
-    const answer = await get(path, readOnly);
+for (const path of ['/v1/pets', `/v1/pets/${id}`]) {
+  test(`a read-only key › gets ${path} › is answered like any other key`, async () => {
+    const answer = await send(port, { path, headers: { authorization } });
     assertJson(answer, 200);
     assert.match(answer.body, /"Rex"/);
-    assert.equal(answer.body, (await get(path, key)).body);
-  }
-});
+  });
+}
 
 for (const [what, headers, body] of [
-  ['adds a pet', {}, undefined],
-  ['adds one with an Idempotency-Key', { 'idempotency-key': 'a' }, undefined],
+  ['adds a pet', {}, '{"name":"Rex","categoryId":1}'],
+  ['adds one with an Idempotency-Key', { 'idempotency-key': 'a' }, '{"name":"Rex","categoryId":1}'],
   ['sends a body that is not JSON', {}, '{'],
   ['sends another media type', { 'content-type': 'text/plain' }, 'Rex'],
 ] as const) {
   test(`a read-only key › ${what} › answers 403 and adds nothing`, async () => {
-    const before = await store.pets.count();
-    assertError(
-      await post(readOnly, headers, body),
-      'forbidden',
-      /^this API key is read-only: add pets with another key$/,
-    );
-    assert.equal(await store.pets.count(), before);
+    const sent = { method: 'POST', path: '/v1/pets', body };
+    const answer = await send(port, { ...sent, headers: { authorization, ...headers } });
+    assertError(answer, 'forbidden', /^this API key is read-only: add pets with another key$/);
+    assert.equal(await store.pets.count(), 1);
   });
 }
