@@ -1,6 +1,4 @@
-/**
- * The usual requests and refusals, so many that a leak shows: `TEST_SOAK_REQUESTS=10000000 npm run soak`.
- */
+/** The usual requests and refusals, so many that a leak shows: `TEST_SOAK_REQUESTS=10000000 npm run soak`. */
 
 import { after, test } from 'node:test';
 import { createCursor } from '../../src/http/cursor.ts';
@@ -47,9 +45,6 @@ function createConversation(number: number): Conversation {
   const fields = `Idempotency-Key: ${number}\r\n`;
   const keyed = frame('POST', '/v1/pets', { id: 'keyed', key, body, fields }, [201]);
   const requests = [...usual, keyed, ...refused, keyed];
-  return {
-    parts: [Buffer.concat(requests.map(({ bytes }) => bytes))],
-    requests,
-    isBroken: false,
-  };
+  const parts = [Buffer.concat(requests.map(({ bytes }) => bytes))];
+  return { parts, requests, isBroken: false };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { assertFlat, MEASURABLE, type Memory, measureMemory } from '../support/memory.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { converse, show } from './converse.ts';
 import type { Conversation } from './requests.ts';
 
@@ -16,20 +16,13 @@ const UNAVAILABLE_SHARE_MAX = 0.01;
 
 /** Starts the program on a new database with one pet. */
 export async function startTarget(): Promise<RunningService> {
-  const folder = await createFolder();
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} ${MEASURABLE}` };
   const args = ['--log-level', 'warn', '--database', 'sqlite:pets.db'];
-  const service = await startService(args, { cwd: folder.path, env });
+  const service = await startService(args, { cwd: createProcessFolder(), env });
   const headers = { authorization: `Bearer ${service.key}` };
   const body = '{"name":"Rex","categoryId":1}';
   assertJson(await send(service.port, { method: 'POST', path: '/v1/pets', headers, body }), 201);
-  return {
-    ...service,
-    async [Symbol.asyncDispose]() {
-      await service[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
+  return service;
 }
 
 /**

@@ -11,15 +11,10 @@ const service = await startTestApp({ corsOrigin: ['https://shop.test'] });
 after(() => service[Symbol.asyncDispose]());
 const { port } = service;
 
-/** The path of the script, as the page has it. */
-async function findScript(at: number): Promise<string> {
-  const { body } = await send(at, { path: '/docs/' });
-  const [, name] = /<script defer src="(js\/scalar-\d+\.\d+\.\d+\.js)">/.exec(body) ?? [];
-  assert.ok(name, body);
-  return `/docs/${name}`;
-}
-
-const path = await findScript(port);
+const page = await send(port, { path: '/docs/' });
+const [, name] = /<script defer src="(js\/scalar-\d+\.\d+\.\d+\.js)">/.exec(page.body) ?? [];
+assert.ok(name, page.body);
+const path = `/docs/${name}`;
 
 /** The bytes as they are sent. */
 async function readRaw(field: string): Promise<{ head: string; body: Buffer }> {

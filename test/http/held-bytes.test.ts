@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../src/http/limits.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs-script.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';
@@ -53,10 +54,7 @@ const chunked = (parts: number) =>
   `POST /v1/pets HTTP/1.1\r\n${FIELDS}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n${'1\r\n \r\n'.repeat(parts - 2)}1c\r\n${REX.slice(1)}\r\n0\r\n\r\n`;
 
 /** The path of the longest answer. */
-async function findScript(): Promise<string> {
-  const { body } = await send(port, { path: '/docs/' });
-  return `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
-}
+const SCRIPT = `/docs/js/${SCRIPT_NAME}`;
 
 describe('held bytes', () => {
   test('held bytes › a body in as many parts as are allowed, or in more › is read, or is 413', async () => {
@@ -111,16 +109,16 @@ describe('held bytes', () => {
   });
 
   test('held bytes › more unread answers than may be held › cost the oldest connections', async () => {
-    const path = await findScript();
-    const script = (await send(port, { path })).body;
+    const script = (await send(port, { path: SCRIPT })).body;
     const accepted: Socket[] = [];
     const { server } = service.app;
     server.on('connection', (socket) => accepted.push(socket));
     // The kernel may take a half of each.
     using readers = openAll(Math.ceil((2 * LIMITS.HELD_BYTES_MAX) / script.length) + 2);
     for (const { socket } of readers) {
-      socket.pause().write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      socket.pause().write(`GET ${SCRIPT} HTTP/1.1\r\nHost: x\r\n\r\n`);
     }
+    await until(() => accepted.length >= readers.length);
     // Before the end of the time to read an answer.
     await until(() => accepted.some(({ destroyed }) => destroyed), LIMITS.UNREAD_MS_MAX / 2);
     assert.ok(accepted[0]?.destroyed);
@@ -130,13 +128,12 @@ describe('held bytes', () => {
   test('held bytes › an answer that is read late › leaves the connection to the next request', async ({
     mock,
   }) => {
-    const path = await findScript();
     mock.timers.enable({ apis: ['setTimeout'] });
     const accepted = once(service.app.server, 'connection');
     using reader = openConnection(port);
     const [socket] = (await accepted) as [Socket];
     // More than the kernel keeps.
-    const requests = `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(5);
+    const requests = `GET ${SCRIPT} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(5);
     reader.socket.pause().write(requests);
     await until(() => socket.writableLength > 0);
     reader.socket.resume();

@@ -84,11 +84,8 @@ for (const [queries, message] of [
   [['limit=%205', 'limit=5%20', 'limit=5%00', 'limit=5%0A', 'limit=5,6', 'limit="5"'], LIMIT],
   [['limit=abc', 'limit=null', 'limit=NaN', 'limit=%EF%BC%95', 'limit=%D9%A5', 'limit=%zz'], LIMIT],
   [['status=sold&status=sold', 'status=sold&status=pending', 'cursor=a&cursor=a'], TWICE],
-  [['status', 'status='], STATUS],
-  [
-    ['status=Sold', 'status=SOLD', 'status=%20sold', 'status=sold%20', 'status=sold,pending'],
-    STATUS,
-  ],
+  [['status', 'status=', 'status=sold,pending'], STATUS],
+  [['status=Sold', 'status=SOLD', 'status=%20sold', 'status=sold%20'], STATUS],
   [['status=gone', 'status=null', 'status=0', 'status=constructor', 'status=sold%00'], STATUS],
 ] as const) {
   for (const query of queries) {

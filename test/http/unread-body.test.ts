@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
@@ -14,7 +14,8 @@ after(() => service[Symbol.asyncDispose]());
 const { port, key } = service;
 
 const HOST = 'Host: x\r\n';
-const AUTHORIZATION = `Authorization: Bearer ${key}\r\n`;
+const POST = `POST /v1/pets HTTP/1.1\r\n${HOST}`;
+const MINE = `${POST}Authorization: Bearer ${key}\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const LONG = 'Content-Length: 100000000\r\n';
 const MIB = Buffer.alloc(1024 * 1024, '{');
@@ -30,53 +31,41 @@ const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 const accepted = new Map<number | undefined, Socket>();
 service.app.server.on('connection', (socket) => accepted.set(socket.remotePort, socket));
 
-/** Sends the head and then parts for as long as the server takes them, also after its answer. */
-async function sendWithoutEnd(head: string, part: Buffer) {
-  const start = performance.now();
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  let text = '';
-  socket.on('data', (chunk) => {
-    text += chunk;
-  });
-  socket.on('error', () => undefined);
-  const closed = new Promise((resolve) => socket.once('close', resolve));
-  await once(socket, 'connect');
-  const clientPort = socket.localPort;
-  socket.write(head);
-  const sendMore = () => {
+/** Writes the part for as long as the server takes it. */
+function writeWithoutEnd(socket: Socket, part: Buffer): void {
+  const writeMore = () => {
     while (!socket.destroyed && socket.write(part));
   };
-  socket.on('drain', sendMore);
-  sendMore();
-  await closed;
-  return {
-    text,
-    readBytes: accepted.get(clientPort)?.bytesRead ?? 0,
-    ms: performance.now() - start,
-  };
+  socket.on('drain', writeMore);
+  writeMore();
+}
+
+/** Sends the head and then parts, also after the answer. */
+async function sendWithoutEnd(head: string, part: Buffer) {
+  const start = performance.now();
+  using connection = openConnection(port, { allowHalfOpen: true });
+  const { socket } = connection;
+  await once(socket, 'connect');
+  const { localPort } = socket;
+  socket.write(head);
+  writeWithoutEnd(socket, part);
+  // The end of the connection may be a reset.
+  await connection.readToEnd().catch(() => undefined);
+  const { bytesRead: readBytes = 0 } = accepted.get(localPort) ?? {};
+  return { text: connection.received, readBytes, ms: performance.now() - start };
 }
 
 describe('what is sent without end', { concurrency: true }, () => {
   for (const [what, head, part, status] of [
-    ['no key, in chunks', `POST /v1/pets HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 401],
-    ['no key, announced', `POST /v1/pets HTTP/1.1\r\n${HOST}${LONG}\r\n`, MIB, 401],
+    ['no key, in chunks', `${POST}${CHUNKED}\r\n`, CHUNK, 401],
+    ['no key, announced', `${POST}${LONG}\r\n`, MIB, 401],
     ['no path', `POST /nothing HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 404],
     ['no such method', `PUT /livez HTTP/1.1\r\n${HOST}${LONG}\r\n`, MIB, 405],
     ['a GET', `GET /livez HTTP/1.1\r\n${HOST}${CHUNKED}\r\n`, CHUNK, 200],
     ['a bad Host', `POST /v1/pets HTTP/1.1\r\nHost:\r\n${CHUNKED}\r\n`, CHUNK, 400],
-    [
-      'another media type',
-      `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Type: text/plain\r\n${LONG}\r\n`,
-      MIB,
-      415,
-    ],
-    ['a key, announced', `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}${LONG}\r\n`, MIB, 413],
-    [
-      'a key, in chunks',
-      `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}${CHUNKED}\r\n`,
-      CHUNK,
-      413,
-    ],
+    ['another media type', `${MINE}Content-Type: text/plain\r\n${LONG}\r\n`, MIB, 415],
+    ['a key, announced', `${MINE}${LONG}\r\n`, MIB, 413],
+    ['a key, in chunks', `${MINE}${CHUNKED}\r\n`, CHUNK, 413],
     ['a head without an end', `GET / HTTP/1.1\r\n${HOST}X: `, MIB, 431],
     ['no HTTP', 'garbage\r\n\r\n', MIB, 400],
     ['Connection: close', `GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`, REQUESTS, 200],
@@ -97,7 +86,7 @@ describe('what is sent without end', { concurrency: true }, () => {
 test('a long body › of a client that sends all of it before it reads › gets the 413', async () => {
   for (const bytes of [100_000, 1_000_000]) {
     for (let round = 0; round < 20; round += 1) {
-      const head = `POST /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Length: ${bytes}\r\n\r\n`;
+      const head = `${MINE}Content-Length: ${bytes}\r\n\r\n`;
       const answer = parseAnswer(await exchange(port, head, Buffer.alloc(bytes, ' ')));
       assert.equal(answer.status, 413);
     }
@@ -111,7 +100,7 @@ for (const [bytes, expected] of [
   test(`a body of ${bytes} bytes › that comes after its refusal › is answered with Connection: ${expected}`, async () => {
     using connection = openConnection(port);
     const { socket } = connection;
-    socket.write(`POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${bytes}\r\n\r\n`);
+    socket.write(`${POST}Content-Length: ${bytes}\r\n\r\n`);
     await once(socket, 'data');
     const { status, headers } = parseAnswer(connection.received);
     assert.deepEqual([status, headers.connection], [401, expected]);
@@ -133,12 +122,13 @@ for (const [what, head, status] of [
   ['a bad Host', 'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
   [
     'no key and Connection: close',
-    `POST /v1/pets HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Length: 20000\r\n\r\n`,
+    `${POST}Connection: close\r\nContent-Length: 20000\r\n\r\n`,
     401,
   ],
 ] as const) {
   test(`lingering close › what is sent behind a request with ${what} › does not reset the connection`, async () => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    using connection = openConnection(port, { allowHalfOpen: true });
+    const { socket } = connection;
     socket.write(head);
     const [answer] = await once(socket, 'data');
     assert.equal(parseAnswer(String(answer)).status, status);
@@ -147,7 +137,7 @@ for (const [what, head, status] of [
       socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
     }
     socket.end();
-    await once(socket, 'close');
+    await connection.readToEnd();
   });
 }
 
@@ -160,14 +150,10 @@ test('a body without end › behind a request that is at work › is not read on
   using connection = openConnection(slow.port);
   const { socket } = connection;
   const [server] = (await connected) as [Socket];
-  const sendMore = () => {
-    while (!socket.destroyed && socket.write(CHUNK));
-  };
-  socket.on('drain', sendMore);
-  const create = `POST /v1/pets HTTP/1.1\r\n${HOST}Authorization: Bearer ${slow.key}\r\n${CHUNKED}\r\n`;
+  const create = `${POST}Authorization: Bearer ${slow.key}\r\n${CHUNKED}\r\n`;
   const requested = once(slow.app.server, 'request');
   socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\n${create}`);
-  sendMore();
+  writeWithoutEnd(socket, CHUNK);
   await requested;
   await sleep(200);
   // The first read, and as much as a socket buffers.
