@@ -92,14 +92,6 @@ for (const [method, petId, status] of [
   });
 }
 
-test('GET /v1/pets › the list › is not deprecated', async () => {
-  const { port, authorization: headers } = service;
-  const answer = await send(port, { path: '/v1/pets', headers });
-  assertJson(answer, 200);
-  assert.equal(answer.headers.deprecation, undefined);
-  assert.equal(answer.headers.sunset, undefined);
-});
-
 test('GET /v1/pets/{petId} › with a base URL › links to the outside documentation', async () => {
   await using app = await startTestApp({ baseUrl: 'https://pets.example/store/v1' });
   const { headers } = await get('1', app);

@@ -52,11 +52,8 @@ async function* walk(query: string): AsyncGenerator<Answer> {
 
 for (const [query, ids] of [
   ['', range(1, 20)],
-  ['?', range(1, 20)],
   ['?limit=1', [1]],
   ['?limit=7', range(1, 7)],
-  ['?limit=20', range(1, 20)],
-  ['?limit=99', range(1, 99)],
   ['?limit=100', range(1, 100)],
   ['?status=available&limit=3', [1, 4, 7]],
   ['?limit=3&status=pending', [2, 5, 8]],
@@ -101,6 +98,7 @@ test('GET /v1/pets › of an empty store › answers an empty array and no link'
   assertJson(answer, 200);
   assert.equal(answer.body, '[]');
   assert.equal(answer.headers.link, undefined);
+  assert.equal(answer.headers.deprecation, undefined);
 });
 
 test('GET /v1/pets › a pet with and one without a status › are the documented members in their order', async () => {
