@@ -3,15 +3,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import pg from 'pg';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
-import { createTestDatabase, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { disposable } from '../support/disposable.ts';
+import {
+  createEmptyDatabase,
+  type EmptyDatabase,
+  holdInSession,
+} from '../support/empty-database.ts';
+import { LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { until } from '../support/until.ts';
+import { until, within } from '../support/until.ts';
+import { REX } from './contract/data.ts';
 
-const REX = { name: 'Rex', categoryId: 1n };
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 /** A connection that nobody uses is closed after this time. */
 const IDLE_MS_MAX = 60_000;
@@ -21,36 +26,20 @@ const CLOSE_MS_MAX = 20_000;
 interface Watched extends AsyncDisposable {
   readonly store: Store;
   readonly proxy: TestProxy;
-  /** Of the database, beside the proxy. */
-  readonly address: string;
-  /** Runs SQL there, on a connection of its own. */
-  readonly run: (sql: string) => Promise<readonly unknown[]>;
+  /** The database, beside the proxy. */
+  readonly database: EmptyDatabase;
 }
 
 /** A new store that reaches its database through a proxy; `await using` closes and removes it. */
 async function openWatched(query = '', limits = PATIENT): Promise<Watched> {
-  const database = await createTestDatabase();
-  const { address } = database;
-  const proxy = await startProxy(address);
-  const store = await openStore(proxy.address + query, {
-    create: true,
-    databaseConnections: 2,
-    ...limits,
-  });
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= store.close();
-    return closing;
-  };
-  return {
-    ...{ store: { ...store, close }, proxy, address },
-    run: async (sql) => (await queryOnce(address, sql)).rows,
-    async [Symbol.asyncDispose]() {
-      await proxy[Symbol.asyncDispose]();
-      await close();
-      await database[Symbol.asyncDispose]();
-    },
-  };
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(await createEmptyDatabase());
+  const proxy = await startProxy(database.address);
+  const options = { create: true, databaseConnections: 2, ...limits };
+  const store = stack.use(disposable(await openStore(proxy.address + query, options)));
+  stack.use(proxy);
+  const opened = stack.move();
+  return { store, proxy, database, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 /** A read and a write, each of which has a connection. */
@@ -84,33 +73,30 @@ describe('connections', () => {
         skip: NO_SESSIONS,
       }, async () => {
         await using watched = await openWatched('', LIMITED);
-        const other = new pg.Client({ connectionString: watched.address });
-        await other.connect();
-        try {
-          await other.query(`begin; ${lock}`);
-          await assert.rejects(watched.store.pets.add(REX), UNAVAILABLE);
+        const { store, database } = watched;
+        {
+          await using _other = await holdInSession(database, lock);
+          await assert.rejects(store.pets.add(REX), UNAVAILABLE);
           const active = `select 1 from pg_stat_activity where datname = current_database()
             and state = 'active' and pid <> pg_backend_pid()`;
-          await until(async () => (await watched.run(active)).length === 0);
-        } finally {
-          await other.end();
+          await until(async () => (await database.query(active)).length === 0);
         }
-        assert.deepEqual(await watched.store.pets.list({ limit: 1 }), { pets: [] });
+        assert.deepEqual(await store.pets.list({ limit: 1 }), { pets: [] });
       });
     }
 
     test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
       await using watched = await openWatched('?target_session_attrs=read-write');
-      const { store, proxy, run } = watched;
+      const { store, proxy, database } = watched;
       await useTwoConnections(watched);
-      await run(
+      await database.query(
         `create function refuse() returns trigger language plpgsql as
           $$ begin raise sqlstate '25006'; end $$;
         create trigger refuse before insert on pets execute function refuse()`,
       );
       await assert.rejects(store.pets.add(REX), UNAVAILABLE);
       await until(() => proxy.open === 1);
-      await run('drop trigger refuse on pets');
+      await database.query('drop trigger refuse on pets');
       assert.equal((await store.pets.add(REX)).name, 'Rex');
     });
 
@@ -121,30 +107,17 @@ describe('connections', () => {
       await until(() => watched.proxy.open === 0);
     });
 
-    test('connections › of a store that is closed while they are silent › are given up', async () => {
-      await using watched = await openWatched();
-      const { store, proxy } = watched;
-      await useTwoConnections(watched);
-      proxy.silence();
-      const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
-      const isLate = setTimeout(CLOSE_MS_MAX, true, { ref: false });
-      assert.equal(await Promise.race([store.close(), isLate]), undefined);
-      await reading;
-    });
-
     test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
       skip: NO_SESSIONS,
     }, async (t) => {
-      await using database = await createTestDatabase();
-      const { address } = database;
-      const latin1 = new URL(address);
+      await using database = await createEmptyDatabase();
+      const latin1 = new URL(database.address);
       latin1.pathname += '_latin1';
       const name = latin1.pathname.slice(1);
-      await queryOnce(
-        address,
+      await database.query(
         `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
       );
-      t.after(() => queryOnce(address, `drop database ${name} with (force)`));
+      t.after(() => database.query(`drop database ${name} with (force)`));
       await assert.rejects(openStore(latin1.href, { create: true }), {
         ...UNAVAILABLE,
         message: 'the database has the encoding LATIN1: it must be UTF8',
@@ -162,21 +135,18 @@ describe('connections', () => {
     skip: NO_SESSIONS,
   }, async () => {
     await using watched = await openWatched('', LIMITED);
-    const { store, proxy, address } = watched;
+    const { store, proxy, database } = watched;
     await useTwoConnections(watched);
     const { opened } = proxy;
-    const other = new pg.Client({ connectionString: address });
-    await other.connect();
-    try {
-      await other.query('begin; lock table pets, api_keys in access exclusive mode');
+    {
+      const lock = 'lock table pets, api_keys in access exclusive mode';
+      await using _other = await holdInSession(database, lock);
       await Promise.all([
         assert.rejects(store.pets.find(1n), UNAVAILABLE),
-        assert.rejects(store.pets.list({ limit: 1 }), UNAVAILABLE),
+        assert.rejects(store.pets.listAsJson({ limit: 1 }), UNAVAILABLE),
         assert.rejects(store.keys.list(), UNAVAILABLE),
         assert.rejects(store.pets.add(REX), UNAVAILABLE),
       ]);
-    } finally {
-      await other.end();
     }
     assert.deepEqual(await store.keys.list(), []);
     assert.equal(proxy.opened, opened);
@@ -205,7 +175,7 @@ describe('connections', () => {
     const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
     // The call has its connection.
     await setTimeout(100);
-    await Promise.all([reading, store.close()]);
+    await within(Promise.all([reading, store.close()]), CLOSE_MS_MAX);
   });
 
   test('connections › that nobody uses for a minute › are closed', async (t) => {
@@ -218,7 +188,7 @@ describe('connections', () => {
       await readAndWrite(store);
       t.mock.timers.tick(IDLE_MS_MAX - 1);
       // A round trip: by its end the proxy would have seen the end of the other connection.
-      await watched.run('select 1');
+      await watched.database.query('select 1');
       assert.equal(proxy.open, 4);
       t.mock.timers.tick(1);
       t.mock.timers.reset();
