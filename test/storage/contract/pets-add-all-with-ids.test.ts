@@ -6,7 +6,7 @@ import { INT64_MAX } from '../../../src/int64.ts';
 import type { Pet } from '../../../src/pet.ts';
 import type { Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
-import { fail, listAll, REX, repeat } from './data.ts';
+import { listAll, REX, repeat } from './data.ts';
 import { test } from './engines.ts';
 
 /** Adds them as the lines of a file, the first of which is line 1. */
@@ -113,18 +113,4 @@ test('pets.addAllWithIds › an id that another takes meanwhile › is refused',
     store.pets.addAllWithIds(placed(), false),
     refusal('the id 1 exists already'),
   );
-});
-
-test('pets.addAllWithIds › an iteration that fails › adds none and throws what it threw', async (store) => {
-  async function* placed() {
-    let id = 0n;
-    for await (const pet of fail(2_500)) {
-      id += 1n;
-      yield { pet: { ...pet, id }, place: '' };
-    }
-  }
-  await assert.rejects(store.pets.addAllWithIds(placed(), false), {
-    message: 'row 7 is wrong',
-  });
-  assert.equal((await store.pets.add(REX)).id, 1n);
 });

@@ -7,29 +7,17 @@ import { newPet } from '../../arbitraries.ts';
 import { fail, listAll, REX, repeat } from './data.ts';
 import { test, testLasting } from './engines.ts';
 
-test('pets.addAll › many pets › get ascending ids in their order', async (store) => {
-  await store.pets.add(REX);
-  const listSold = () => store.pets.listAsJson({ limit: 1, status: 'sold' });
-  assert.equal((await listSold()).json, '[]');
-  assert.deepEqual(await store.pets.addAll(repeat(2_500, { ...REX, status: 'sold' })), {
-    count: 2_500,
-    lastId: 2_501n,
-  });
-  assert.match((await listSold()).json, /"Rex 0"/);
-  const added = await listAll(store, { status: 'sold' });
-  const names = Array.from({ length: 2_500 }, (_, index) => `Rex ${index}`);
+test('pets.addAll › any pets, more than go at once › are found as they were given, by ascending ids', async (store) => {
+  await store.pets.add({ ...REX, status: 'sold' });
+  const listSold = () => store.pets.listAsJson({ limit: 9, status: 'sold' });
+  const { json } = await listSold();
+  const given = fc.sample(newPet, 2_500);
+  const added = await store.pets.addAll(ReadableStream.from(given));
+  assert.deepEqual(added, { count: 2_500, lastId: 2_501n });
+  assert.notEqual((await listSold()).json, json);
   assert.deepEqual(
-    added.map(({ name }) => name),
-    names,
-  );
-});
-
-test('pets.addAll › any pets › are found exactly as they were given', async (store) => {
-  const given = fc.sample(newPet, 200);
-  await store.pets.addAll(ReadableStream.from(given));
-  assert.deepEqual(
-    (await listAll(store)).map(({ id: _, ...pet }) => pet),
-    given.map((pet) => ({ ...pet })),
+    (await listAll(store)).slice(1),
+    given.map((pet, index) => ({ ...pet, id: BigInt(index + 2) })),
   );
 });
 

@@ -2,18 +2,11 @@
 
 import assert from 'node:assert/strict';
 import type { Pet } from '../../../src/pet.ts';
-import { IDEMPOTENCY_MS, type Store } from '../../../src/store.ts';
+import { IDEMPOTENCY_MS } from '../../../src/store.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { refuseBad, test, testLasting } from './engines.ts';
 
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
-
-/** Adds idempotency keys of that time. */
-async function addRequests(store: Store, count: number, at: number): Promise<string[]> {
-  const keys = Array.from({ length: count }, (_, index) => `${at}-${index}`);
-  await Promise.all(keys.map((key) => addOnce(store.pets, REX, { ...REQUEST, key, at })));
-  return keys;
-}
 
 function assertNoGap(pets: readonly Pet[]): void {
   assert.deepEqual(
@@ -128,21 +121,6 @@ test('pets.addOnce › a clock that jumped ten years ahead and back › adds eac
   assert.deepEqual(await addOnce(pets, REX, { ...ahead, at: REQUEST.at + 1 }), added);
   assert.deepEqual(await addOnce(pets, REX, { ...REQUEST, at: REQUEST.at + 2 }), before);
   assert.equal((await listAll(store)).length, 2);
-});
-
-test('pets.addOnce › many names again at once after 24 hours › each adds one, and each stays', async (store, place) => {
-  const stores = [store, await place.openOther()];
-  const keys = await addRequests(store, 20, 1);
-  const addAll = () =>
-    Promise.all(
-      keys.map((key, index) => {
-        const { pets } = stores[index % 2] ?? store;
-        return addOnce(pets, { ...REX, name: key }, { ...REQUEST, key, at: 1 + IDEMPOTENCY_MS });
-      }),
-    );
-  const added = await addAll();
-  assert.deepEqual(await addAll(), added);
-  assert.equal((await listAll(store)).length, 40);
 });
 
 testLasting(

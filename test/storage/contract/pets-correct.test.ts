@@ -33,22 +33,15 @@ test('pets.update › each field › is what every later read has, and no other 
     { ...REX, categoryId: INT64_MAX, status: 'pending' },
     REX,
     { ...REX, status: 'available' },
-    { ...REX, status: 'available' },
   ];
   for (const newPet of changes) {
     const expected = { id: 2n, ...newPet };
     assert.deepEqual(await pets.update(await getPet(pets, 2n), newPet), expected);
     assert.deepEqual(await pets.find(2n), expected);
   }
-  assert.deepEqual(await listAll(store), [
-    { id: 1n, ...REX, status: 'sold' },
-    { id: 2n, ...REX, status: 'available' },
-    { id: 3n, ...REX, status: 'sold' },
-  ]);
-  assert.deepEqual(
-    (await listAll(store, { status: 'sold' })).map(({ id }) => id),
-    [1n, 3n],
-  );
+  const others = [1n, 3n].map((id) => ({ id, ...REX, status: 'sold' }));
+  assert.deepEqual(await listAll(store, { status: 'sold' }), others);
+  assert.equal((await listAll(store)).length, 3);
 });
 
 test('pets.update, pets.remove › by another process › is what is read, also what was read before', async (store, place) => {
@@ -162,16 +155,4 @@ test('pets.remove › its create is sent again › is gone, and not added again'
   }
   assert.deepEqual(await listAll(store), []);
   assert.equal((await pets.add(REX)).id, 2n);
-});
-
-test('pets.remove › the pet that a page ended with › leaves its next page as it was', async (store) => {
-  const { pets } = store;
-  for (let count = 0; count < 5; count += 1) await pets.add(REX);
-  const { next: after = 0n } = await pets.listAsJson({ limit: 2 });
-  for (const id of [2n, 3n]) await pets.remove(id);
-  const { json } = await pets.listAsJson({ limit: 2, after });
-  assert.deepEqual(
-    JSON.parse(json).map(({ id }: { id: number }) => id),
-    [4, 5],
-  );
 });
