@@ -7,13 +7,9 @@ import fc from 'fast-check';
 import { describeAddress, isMemoryAddress, parseAddress } from '../../src/storage/address.ts';
 
 describe('parseAddress', () => {
-  for (const [address, expected] of [
-    ['sqlite:store.db', { kind: 'sqlite', file: 'store.db' }],
-    ['sqlite:a:b\nc.db', { kind: 'sqlite', file: 'a:b\nc.db' }],
-    ['sqlite::memory:', { kind: 'sqlite', file: ':memory:' }],
-  ] as const) {
-    test(`parseAddress › ${JSON.stringify(address)} › is a file`, () => {
-      assert.deepEqual(parseAddress(address), expected);
+  for (const file of ['store.db', 'a:b\nc.db', ':memory:']) {
+    test(`parseAddress › ${JSON.stringify(file)} › is a file`, () => {
+      assert.deepEqual(parseAddress(`sqlite:${file}`), { kind: 'sqlite', file });
     });
   }
 
@@ -22,7 +18,6 @@ describe('parseAddress', () => {
     'postgresql://h/pets',
     // A text behind a wrong ? may be a password, so no message may repeat it.
     'postgres://rex:1?sslmod@h/pets',
-    'postgres://h/pets?',
     'postgres://h/pets?user=rex&password=s3cr3t&host=/run/pg&port=1&application_name=shop&options=-csearch_path%3Dshop',
     'postgres://h/pets?sslmode=verify-full&sslcert=a&sslkey=b&sslrootcert=c',
     'postgres://h/pets?target_session_attrs=any&pgbouncer=true',
@@ -32,14 +27,7 @@ describe('parseAddress', () => {
     });
   }
 
-  for (const address of [
-    '',
-    'sqlite:',
-    'store.db',
-    'mysql://rex:s3cr3t@h/db',
-    'SQLITE:store.db',
-    ' sqlite:a.db',
-  ]) {
+  for (const address of ['', 'sqlite:', 'store.db', 'mysql://rex:s3cr3t@h/db']) {
     test(`parseAddress › ${JSON.stringify(address)} › is refused without repeating it`, () => {
       assert.throws(() => parseAddress(address), {
         ...{ name: 'PetstoreError', code: 'bad_request' },
@@ -58,9 +46,7 @@ describe('the parameters of an address', () => {
     ['?sslmode=require&pgBouncer=true', `an unknown parameter: it may have ${ALL}`],
     ['?ssl%6Dde=require', `an unknown parameter: it may have ${ALL}`],
     ['?sslmode=verify-full&sslmode=disable', 'the parameter sslmode twice'],
-    ['?connect_timeout=5', `an unknown parameter: it may have ${ALL}`],
     ['?password=half&s3cr3t', `an unknown parameter: it may have ${ALL}`],
-    ['?constructor=1', `an unknown parameter: it may have ${ALL}`],
   ] as const) {
     test(`parseAddress › ${query} › is refused`, () => {
       assert.throws(() => parseAddress(`postgresql://rex:s3cr3t@a:1,[::1]/pets${query}`), {
@@ -88,10 +74,7 @@ describe('describeAddress', () => {
     ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],
     ['postgres://h/pets?user=rex&password=s@p', 'postgres://'],
     ['postgres://rex:p@s@h/pets', 'postgres://'],
-    ['postgresql:rex:p@h/pets', 'postgresql://'],
     ['mysql://rex:p@h/pets', ''],
-    ['rex:p@h/pets', ''],
-    ['', ''],
   ] as const) {
     test(`describeAddress › ${address} › is ${shown || 'not shown'}`, () => {
       assert.equal(describeAddress(address), shown);

@@ -33,49 +33,43 @@ async function createOlderFile(): Promise<string> {
   return file;
 }
 
-/** Cuts the file at that many bytes. */
-async function cut(file: string, bytes: number): Promise<string> {
+/** A file of another program. */
+const createBy = (sql: string) => async () => alter(createFile(), sql);
+
+/** A database that was cut at that many bytes. */
+async function cut(bytes: number): Promise<string> {
+  const file = await createDatabase();
   await truncate(file, bytes);
   return file;
 }
 
-describe('backup', () => {
-  /** More than one step of the copy, and more than SQLite keeps in memory. */
+async function assertLeft(file: string, bytes: Buffer): Promise<void> {
+  assert.deepEqual(await readFile(file), bytes);
+  assert.equal((await readdir(dirname(file))).length, 1);
+}
+
+const FOREIGN = 'belongs to another program';
+const NO_DATABASE = 'is not an SQLite database';
+const DAMAGED = 'is damaged: restore it from a backup';
+
+test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
+  // More than one step of the copy, and more than SQLite keeps in memory.
   const PETS = 2_000;
-  const NAME_UNITS = 4_000;
-
-  test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
-    const file = await createDatabase(PETS, NAME_UNITS);
-    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
-    using other = new DatabaseSync(file);
-    const parts: number[] = [];
-    await store.backup(`${file}.backup`, (phase, part) => {
-      assert.equal(phase, part === undefined ? 'checking' : 'copied');
-      if (part !== undefined) parts.push(part);
-      if (parts.length === 1) other.exec("insert into pets (name, category_id) values ('Tom', 1)");
-    });
-    const count = 'select count(*) as pets from pets';
-    assert.ok(Number(other.prepare(count).get()?.pets) > PETS);
-    using copy = new DatabaseSync(`${file}.backup`, { readOnly: true });
-    assert.equal(copy.prepare(count).get()?.pets, PETS);
-    assert.ok((parts[0] ?? 0) > 0 && (parts.at(-1) ?? 1) < 1);
-    assert.deepEqual(parts, [...new Set(parts)].sort());
+  const file = await createDatabase(PETS, 4_000);
+  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  using other = new DatabaseSync(file);
+  const parts: number[] = [];
+  await store.backup(`${file}.backup`, (phase, part) => {
+    assert.equal(phase, part === undefined ? 'checking' : 'copied');
+    if (part !== undefined) parts.push(part);
+    if (parts.length === 1) other.exec("insert into pets (name, category_id) values ('Tom', 1)");
   });
-
-  test('store.backup on sqlite › of a database that is damaged meanwhile › fails and makes no file', async () => {
-    const file = await createDatabase(PETS, NAME_UNITS);
-    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
-    await damage(file);
-    await assert.rejects(store.backup(`${file}.backup`), {
-      name: 'PetstoreError',
-      message: `the database ${file} is damaged: restore it from a backup`,
-    });
-    const files = await readdir(dirname(file));
-    assert.deepEqual(
-      files.filter((name) => name.includes('backup')),
-      [],
-    );
-  });
+  const count = 'select count(*) as pets from pets';
+  assert.ok(Number(other.prepare(count).get()?.pets) > PETS);
+  using copy = new DatabaseSync(`${file}.backup`, { readOnly: true });
+  assert.equal(copy.prepare(count).get()?.pets, PETS);
+  assert.ok((parts[0] ?? 0) > 0 && (parts.at(-1) ?? 1) < 1);
+  assert.deepEqual(parts, [...new Set(parts)].sort());
 });
 
 describe('opening', { concurrency: 2 }, () => {
@@ -117,75 +111,36 @@ describe('opening', { concurrency: 2 }, () => {
     const store = await openStore(`sqlite:${file}`, { create: false, olderSchema: 'keep' });
     assert.equal(store.foundSchema, OLDER_SCHEMA);
     await store.close();
-    assert.deepEqual(await readFile(file), bytes);
-    assert.equal((await readdir(dirname(file))).length, 1);
+    await assertLeft(file, bytes);
   });
 
   for (const [what, create, reason] of [
     [
       'of a newer petstore',
       () => createDatabase().then((file) => alter(file, `pragma user_version = ${NEWER}`)),
-      new RegExp(
-        `is of a newer petstore: its schema is ${NEWER}, this program knows up to ${MIGRATIONS.length}`,
-      ),
+      `is of a newer petstore: its schema is ${NEWER}, this program knows up to ${MIGRATIONS.length}`,
     ],
     [
       'of an older petstore',
       createOlderFile,
-      new RegExp(
-        `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${MIGRATIONS.length}: back it up with the older release, then run petstore migrate`,
-      ),
+      `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${MIGRATIONS.length}: back it up with the older release, then run petstore migrate`,
     ],
-    [
-      'of another program',
-      () => alter(createFile(), 'create table pets (id integer primary key)'),
-      /belongs to another program/,
-    ],
-    [
-      'of another program in WAL mode',
-      () => alter(createFile(), 'pragma journal_mode = wal; create table songs (id)'),
-      /belongs to another program/,
-    ],
-    [
-      'that another program has only numbered',
-      () => alter(createFile(), 'pragma user_version = 1'),
-      /belongs to another program/,
-    ],
-    [
-      'that another program has only marked as its own',
-      () => alter(createFile(), 'pragma application_id = 7'),
-      /belongs to another program/,
-    ],
-    [
-      'that is a text',
-      () => write('buy food for Rex\n'.repeat(1_000)),
-      /is not an SQLite database/,
-    ],
-    ['that is one byte', () => write('S'), /is not an SQLite database/],
-    [
-      'with random bytes in its middle',
-      () => createDatabase().then(damage),
-      /is damaged: restore it from a backup/,
-    ],
+    ['of another program', createBy('create table pets (id integer primary key)'), FOREIGN],
+    ['in WAL mode', createBy('pragma journal_mode = wal; create table songs (id)'), FOREIGN],
+    ['that another program has only numbered', createBy('pragma user_version = 1'), FOREIGN],
+    ['that another program has only marked', createBy('pragma application_id = 7'), FOREIGN],
+    ['that is a text', () => write('buy food for Rex\n'.repeat(1_000)), NO_DATABASE],
+    ['that is one byte', () => write('S'), NO_DATABASE],
+    ['with random bytes in its middle', () => createDatabase().then(damage), DAMAGED],
     [
       'of a petstore that lost its tables',
-      () =>
-        alter(
-          createFile(),
-          `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
-        ),
-      /is damaged: restore it from a backup/,
+      createBy(
+        `pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`,
+      ),
+      DAMAGED,
     ],
-    [
-      'that was cut at half a page',
-      () => createDatabase().then((file) => cut(file, 5.5 * PAGE_BYTES)),
-      /is damaged: restore it from a backup/,
-    ],
-    [
-      'that was cut within its header',
-      () => createDatabase().then((file) => cut(file, 50)),
-      /is damaged: restore it from a backup/,
-    ],
+    ['that was cut at half a page', () => cut(5.5 * PAGE_BYTES), DAMAGED],
+    ['that was cut within its header', () => cut(50), DAMAGED],
   ] as const) {
     test(`openStore › a database ${what} › is refused and left as it was`, async () => {
       const file = await create();
@@ -193,11 +148,10 @@ describe('opening', { concurrency: 2 }, () => {
       for (const mayCreate of [true, false]) {
         await assert.rejects(openStore(`sqlite:${file}`, { create: mayCreate }), {
           ...{ name: 'PetstoreError', code: 'unavailable' },
-          message: new RegExp(`^the database ${file} ${reason.source}$`),
+          message: `the database ${file} ${reason}`,
         });
       }
-      assert.deepEqual(await readFile(file), bytes);
-      assert.equal((await readdir(dirname(file))).length, 1);
+      await assertLeft(file, bytes);
     });
   }
 
@@ -224,7 +178,6 @@ describe('opening', { concurrency: 2 }, () => {
     ['3.51.10', false],
     ['3.9.20', true],
     ['4.0.0', false],
-    ['2.99.99', true],
   ] as const) {
     test(`openStore › SQLite ${version} › is ${isTooOld ? 'refused, since it can lose commits' : 'good'}`, async (t) => {
       const { prepare } = DatabaseSync.prototype;
