@@ -1,7 +1,7 @@
 /** Which writes share a commit, the outcome of each, and how many may wait. */
 
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { GroupCommit, type Outcome } from '../../src/storage/group-commit.ts';
 import { Statistics } from '../../src/store.ts';
@@ -9,16 +9,13 @@ import { until } from '../support/until.ts';
 
 /** The bytes of the writes that may wait. */
 const WAITING_BYTES_MAX = 8 * 1024 * 1024;
-/** How long a write of some tests waits at most for its commit. */
+/** How long a write may wait for its commit, in the test of it. */
 const WAIT_MS_MAX = 900;
-
 /** How long this process works, or does nothing, during a commit. */
 const WORK_MS = 5;
 const IDLE_MS = 500;
 /** A pause is much shorter; the rest is for a machine that is busy. */
 const PAUSE_MS_MAX = 5_000;
-
-const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
 interface Commit {
   end(): Promise<void>;
@@ -31,37 +28,19 @@ function create(bytes = 1, waitMsMax?: number) {
   const statistics = new Statistics();
   const commit = (writes: readonly number[]) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
-    commits.push({
-      async end() {
-        resolve(writes.map((one) => 2 * one));
-        await nextTurn();
-      },
-      async fail(error) {
-        reject(error);
-        await nextTurn();
-      },
-    });
+    const end = () => {
+      resolve(writes.map((one) => 2 * one));
+      return nextTurn();
+    };
+    const fail = (error: Error) => {
+      reject(error);
+      return nextTurn();
+    };
+    commits.push({ end, fail });
     return promise;
   };
   const writes = new GroupCommit<number, number>(commit, statistics, waitMsMax);
-  const write = (number: number) => writes.add(number, bytes);
-  return { write, commits, statistics };
-}
-
-/** The state of each write: its result, the message of its error, or `waits`. */
-function watch(writing: readonly Promise<number>[]): (number | string)[] {
-  const seen: (number | string)[] = writing.map(() => 'waits');
-  for (const [index, one] of writing.entries()) {
-    one.then(
-      (result) => {
-        seen[index] = result;
-      },
-      (error: Error) => {
-        seen[index] = error.message;
-      },
-    );
-  }
-  return seen;
+  return { write: (number: number) => writes.add(number, bytes), commits, statistics };
 }
 
 /** Keeps the event loop busy. */
@@ -91,61 +70,38 @@ for (const [what, reads, use, isAtOnce] of [
 
 test('GroupCommit › a queue that was full when its commit failed › has room again', async () => {
   const { write, commits } = create(WAITING_BYTES_MAX);
-  const seen = watch([write(1)]);
+  const seen = [write(1)];
   await nextTurn();
-  const waiting = watch([write(2), write(3)]);
+  seen.push(write(2), write(3));
+  const settled = Promise.all(seen.map((one) => one.catch(({ message }) => message)));
   await commits[0]?.fail(new Error('away'));
-  assert.deepEqual([...seen, ...waiting], ['away', 'away', 'too many writes wait for the disk']);
-  const next = watch([write(4)]);
+  assert.deepEqual(await settled, ['away', 'away', 'too many writes wait for the disk']);
+  const next = write(4);
   await nextTurn();
   await commits[1]?.end();
-  assert.deepEqual(next, [8]);
-});
-
-const TOO_SLOW = 'the database commits too slowly for the writes that wait';
-
-/** A clock that moves when it is told to. */
-function createClock(t: TestContext): { pass(ms: number): void } {
-  let now = 0;
-  t.mock.method(performance, 'now', () => now);
-  return {
-    pass(ms) {
-      now += ms;
-    },
-  };
-}
-
-test('GroupCommit › two commits of a second each › are counted, their writes too, and those that wait', async (t) => {
-  const clock = createClock(t);
-  const { write, commits, statistics } = create();
-  clock.pass(5_000);
-  watch([write(1)]);
-  await nextTurn();
-  watch([write(2), write(3)]);
-  const none = { ...new Statistics() };
-  assert.deepEqual({ ...statistics }, { ...none, waitingWrites: 2 });
-  for (const commit of [0, 1]) {
-    clock.pass(1_000);
-    await commits[commit]?.end();
-  }
-  const counted = { commits: 2, committedWrites: 3, commitSeconds: 2 };
-  assert.deepEqual({ ...statistics }, { ...none, ...counted });
+  assert.equal(await next, 8);
 });
 
 test('GroupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {
-  const clock = createClock(t);
-  const { write, commits } = create(1, WAIT_MS_MAX);
-  watch([write(1)]);
+  let now = 5_000;
+  t.mock.method(performance, 'now', () => now);
+  const { write, commits, statistics } = create(1, WAIT_MS_MAX);
+  const first = write(1);
   await nextTurn();
-  const late = write(2);
-  const seen = watch([late]);
-  clock.pass(1);
-  const inTime = watch([write(3)]);
-  clock.pass(WAIT_MS_MAX);
-  assert.deepEqual(seen, ['waits']);
+  const late = assert.rejects(write(2), {
+    ...{ name: 'PetstoreError', code: 'unavailable' },
+    message: 'the database commits too slowly for the writes that wait',
+  });
+  now += 1;
+  const inTime = [write(3), write(4)];
+  const none = { ...new Statistics() };
+  assert.deepEqual({ ...statistics }, { ...none, waitingWrites: 3 });
+  now += WAIT_MS_MAX;
   await commits[0]?.end();
-  await assert.rejects(late, { ...UNAVAILABLE, message: TOO_SLOW });
-  assert.deepEqual(inTime, ['waits']);
+  await late;
+  now += 99;
   await commits[1]?.end();
-  assert.deepEqual(inTime, [6]);
+  assert.deepEqual(await Promise.all([first, ...inTime]), [2, 6, 8]);
+  const counted = { commits: 2, committedWrites: 3, commitSeconds: 1 };
+  assert.deepEqual({ ...statistics }, { ...none, ...counted });
 });

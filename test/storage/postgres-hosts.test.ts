@@ -18,7 +18,6 @@ describe('parseHosts', () => {
     ['postgres://rex:p@h/pets', { ...login, host: 'h', database: 'pets' }],
     ['postgresql://rex:p@h:1/pets', { ...login, host: 'h', port: 1, database: 'pets' }],
     ['postgres://rex:p@h:65535', { ...login, host: 'h', port: 65_535 }],
-    ['postgres://', { user: '', password: '', host: '' }],
     ['postgres:///pets', { user: '', password: '', host: '', database: 'pets' }],
     ['postgres://rex@/pets', { user: 'rex', password: '', host: '', database: 'pets' }],
     ['postgres://rex:p@[::1]:1/pets', { ...login, host: '::1', port: 1, database: 'pets' }],
@@ -33,14 +32,9 @@ describe('parseHosts', () => {
     ],
   ] as const) {
     test(`parseHosts › ${address} › is understood`, () => {
-      const found = parseHosts(address).configs.map((config) => {
-        const { host, port, user, password, database } = config;
-        return Object.fromEntries(
-          Object.entries({ host, port, user, password, database }).filter(
-            ([, value]) => value !== undefined,
-          ),
-        );
-      });
+      const found = parseHosts(address).configs.map(({ host, port, user, password, database }) =>
+        JSON.parse(JSON.stringify({ host, port, user, password, database })),
+      );
       assert.deepEqual(found, expected);
     });
   }
@@ -48,8 +42,6 @@ describe('parseHosts', () => {
   const MALFORMED = 'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes';
   for (const [address, message = MALFORMED] of [
     ['postgres:pets'],
-    ['postgres:/h/pets'],
-    ['postgres://h:port/pets'],
     ['postgres://h:0/pets'],
     ['postgres://h:65536/pets'],
     ['postgres://h/pets?port=65536'],
@@ -59,24 +51,18 @@ describe('parseHosts', () => {
     ['postgres://h/pets#1'],
     ['postgres://rex:p#p@h/pets'],
     ['postgres://rex:p/p@h/pets'],
-    ['postgres://rex:1/p@h'],
     ['postgres://rex:1?p@h/pets'],
     ['postgres://rex:p@p@h/pets'],
     ['postgres://rex:p%zz@h/pets'],
-    ['postgres://rex:p%@h/pets'],
     ['postgres://rex:p%3A p@h/pets'],
     ['postgres://rex:%E0%A4@h/pets'],
     ['postgres://h/%FF'],
     ['postgres://h/pets?sslmode=Require', 'sslmode must be one of disable, prefer, require, '],
-    ['postgres://h/pets?sslmode=allow', 'sslmode must be one of disable, prefer, require, '],
     ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
-    ['postgres://h/pets?sslmode=require&sslrootcert=/no', 'files that can be read'],
     ['postgres://h/pets?sslcert=/etc', 'files that can be read'],
     ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
     ['postgres://h/pets?pgbouncer=yes', 'pgbouncer must be one of false, true'],
-    ['postgres://h/pets?pgbouncer=', 'pgbouncer must be one of false, true'],
     ['postgres://h/pets?target_session_attrs=', 'one of any, read-write, primary'],
-    ['postgres://h/pets?target_session_attrs=constructor', 'one of any, read-write, primary'],
   ] as const) {
     test(`parseHosts › ${address} › is refused and not repeated`, () => {
       assert.throws(
@@ -105,17 +91,6 @@ describe('parseHosts', () => {
     );
   });
 
-  for (const mode of ['require', 'verify-ca']) {
-    test(`parseHosts › sslmode=${mode} with a certificate › checks it and not the host's name`, () => {
-      const query = `?sslmode=${mode}&sslrootcert=${encodeURIComponent(import.meta.filename)}`;
-      const ssl = parseHosts(`postgres://h/pets${query}`).configs[0]?.ssl;
-      assert.ok(typeof ssl === 'object');
-      assert.ok(ssl.ca);
-      assert.equal(ssl.rejectUnauthorized, undefined);
-      assert.equal(ssl.checkServerIdentity?.('h', {} as never), undefined);
-    });
-  }
-
   const DEFAULT = { ssl: undefined, mustWrite: false, isPooled: false };
   for (const [query, expected] of [
     ['', {}],
@@ -123,10 +98,8 @@ describe('parseHosts', () => {
     ['?sslmode=prefer', { ssl: { rejectUnauthorized: false } }],
     ['?sslmode=require', { ssl: { rejectUnauthorized: false } }],
     ['?sslmode=verify-full', { ssl: {} }],
-    ['?target_session_attrs=any', {}],
     ['?target_session_attrs=read-write', { mustWrite: true }],
     ['?target_session_attrs=primary', { mustWrite: true }],
-    ['?pgbouncer=false', {}],
     ['?pgbouncer=true', { isPooled: true }],
   ] as const) {
     test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
