@@ -5,7 +5,9 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Finished, RUN_MS_MAX, type RunOptions, withoutOptions } from './program.ts';
 
@@ -21,27 +23,31 @@ export interface Command {
   readonly env: NodeJS.ProcessEnv;
 }
 
-const running = new Set<Host>();
-const idle: Host[] = [];
-process.on('exit', () => {
-  for (const host of [...running, ...idle]) host.kill();
-});
+const idle: ChildProcess[] = [];
 
 /** Runs a command to its end; one that takes too long, or ends its host, fails. */
 export async function runCommand(
   args: readonly string[],
   { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>,
 ): Promise<Finished> {
-  const host = idle.pop() ?? new Host();
-  running.add(host);
+  const host = idle.pop() ?? startHost();
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  const lose = () => reject(new Error(`${args.join(' ')} ended its host, or was late`));
+  host.once('exit', lose);
   // It keeps this process alive, which a host does not.
-  const timer = setTimeout(() => host.kill(), RUN_MS_MAX);
+  const timer = setTimeout(() => host.kill('SIGKILL'), RUN_MS_MAX);
+  const ended = Promise.all([
+    readCommand(host.stdout),
+    readCommand(host.stderr),
+    once(host, 'message'),
+  ]);
+  host.send({ args, cwd, env: { ...withoutOptions(process.env), ...env } } satisfies Command);
   try {
-    const finished = await host.run({ args, cwd, env: { ...withoutOptions(process.env), ...env } });
+    const [stdout, stderr, [status]] = await Promise.race([ended, lost]);
     idle.push(host);
-    return finished;
+    return { status, signal: null, stdout, stderr };
   } finally {
-    running.delete(host);
+    host.off('exit', lose);
     clearTimeout(timer);
   }
 }
@@ -57,55 +63,23 @@ export function parseLine(line: string): { args: string[]; env: Record<string, s
   };
 }
 
-class Host {
-  readonly #process: ChildProcess;
-  #written = { stdout: '', stderr: '' };
-  #status: number | undefined;
-  #command = Promise.withResolvers<Finished>();
+function startHost(): ChildProcess {
+  const host = fork(HOST, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  host.unref();
+  host.channel?.unref();
+  for (const stream of [host.stdout, host.stderr] as Socket[]) stream.setEncoding('utf8').unref();
+  return host;
+}
 
-  constructor() {
-    this.#process = fork(HOST, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
-    this.#process.unref();
-    this.#process.channel?.unref();
-    for (const name of ['stdout', 'stderr'] as const) {
-      const stream = this.#process[name] as Socket;
-      stream.unref();
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        this.#written[name] += text;
-        this.#finish();
-      });
-    }
-    this.#process.on('message', (status: number) => {
-      this.#status = status;
-      this.#finish();
-    });
-    this.#process.on('exit', () => {
-      const { stdout, stderr } = this.#written;
-      this.#command.reject(
-        new Error(`the command ended its host, or was late: ${stdout}${stderr}`),
-      );
-    });
-  }
-
-  run(command: Command): Promise<Finished> {
-    this.#written = { stdout: '', stderr: '' };
-    this.#status = undefined;
-    this.#command = Promise.withResolvers();
-    this.#process.send(command);
-    return this.#command.promise;
-  }
-
-  kill(): void {
-    this.#process.kill('SIGKILL');
-  }
-
-  #finish(): void {
-    const { stdout, stderr } = this.#written;
-    if (this.#status === undefined || !stdout.endsWith(END) || !stderr.endsWith(END)) return;
-    this.#command.resolve({
-      ...{ status: this.#status, signal: null },
-      stdout: stdout.slice(0, -END.length),
-      stderr: stderr.slice(0, -END.length),
-    });
-  }
+/** What a command writes to the stream. */
+function readCommand(stream: Readable | null): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let text = '';
+  stream?.on('data', function add(part: string) {
+    text += part;
+    if (!text.endsWith(END)) return;
+    stream.off('data', add);
+    resolve(text.slice(0, -END.length));
+  });
+  return promise;
 }

@@ -6,10 +6,10 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } fr
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { getFreePort } from './socket.ts';
+import { until } from './until.ts';
 
 /** Where Debian keeps each version: /usr/lib/postgresql/15/bin. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
@@ -18,16 +18,10 @@ const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const SETPRIV = '/usr/bin/setpriv';
 export const END_WITH_PARENT = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : [];
 
-const START_MS_MAX = 20_000;
-const START_POLL_MS = 20;
-
-/** What a server says whose predecessor was killed and still has children. */
-const PREDECESSOR_LIVES = /pre-existing shared memory block|lock file .* already exists/;
-
 const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** How long the end of this process waits for a server's end. */
-const EXIT_WAIT_MS_MAX = 3_000;
+/** The children of a server that was killed write for a moment more. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 } as const;
 
 export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
 
@@ -139,19 +133,9 @@ const leftovers = new Map<string, ChildProcess | undefined>();
 process.on('exit', () => {
   for (const [folder, server] of leftovers) {
     server?.kill('SIGQUIT');
-    waitUntilGone(folder);
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, REMOVAL);
   }
 });
-
-/** In an exit handler nothing asynchronous happens any more; a server removes its pid file last. */
-function waitUntilGone(folder: string): void {
-  const deadline = Date.now() + EXIT_WAIT_MS_MAX;
-  const clock = new Int32Array(new SharedArrayBuffer(4));
-  while (existsSync(join(folder, 'data/postmaster.pid')) && Date.now() < deadline) {
-    Atomics.wait(clock, 0, 0, START_POLL_MS);
-  }
-}
 
 function createCluster(place: ClusterPlace): Cluster {
   const { folder, port } = place;
@@ -180,31 +164,25 @@ function createCluster(place: ClusterPlace): Cluster {
     },
     async [Symbol.asyncDispose]() {
       await this.stop('SIGQUIT');
-      // The children of a server that was killed write for a moment more.
-      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      await rm(folder, REMOVAL);
       leftovers.delete(folder);
     },
   };
 }
 
-/** Starts the server until it accepts connections; one whose predecessor lives on, again and again. */
+/** Starts the server, again and again as long as the children of one that was killed live on. */
 async function startServer(place: ClusterPlace, url: string): Promise<ChildProcess> {
-  const deadline = Date.now() + START_MS_MAX;
   let server = spawnServer(place);
-  for (;;) {
-    await sleep(START_POLL_MS);
-    if (isGone(server)) {
-      const log = readFileSync(join(place.folder, 'log'), 'utf8');
-      if (!PREDECESSOR_LIVES.test(log) || Date.now() > deadline) {
-        throw new Error(`PostgreSQL does not start:\n${log}`);
-      }
-      server = spawnServer(place);
-    } else if (await queryOnce(url, 'SELECT 1').then(Boolean, () => false)) {
-      return server;
-    } else if (Date.now() > deadline) {
-      await end(server, 'SIGKILL');
-      throw new Error(`PostgreSQL takes no connections:\n${join(place.folder, 'log')}`);
-    }
+  try {
+    await until(() => {
+      if (isGone(server)) server = spawnServer(place);
+      return queryOnce(url, 'SELECT 1').then(Boolean, () => false);
+    });
+    return server;
+  } catch {
+    await end(server, 'SIGKILL');
+    const log = readFileSync(join(place.folder, 'log'), 'utf8');
+    throw new Error(`PostgreSQL does not start:\n${log}`);
   }
 }
 

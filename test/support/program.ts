@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
 
 /** Where the program starts. */
 export const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -55,18 +56,12 @@ export async function runProgram(
   },
 ): Promise<Finished> {
   const { runMsMax = RUN_MS_MAX } = options;
-  const program = startProgram(args, options);
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    program.process.kill('SIGKILL');
-  }, runMsMax);
-  const finished = await program.finished.finally(() => clearTimeout(timer));
-  if (!isLate) return finished;
-  const { stdout, stderr } = finished;
-  throw new Error(
-    `${args.join(' ')} did not end within ${runMsMax} ms; it wrote so far: ${stdout}${stderr}`,
-  );
+  const { process, finished, output } = startProgram(args, options);
+  const timer = setTimeout(() => process.kill('SIGKILL'), runMsMax);
+  const ended = await finished.finally(() => clearTimeout(timer));
+  const what = `${args.join(' ')} did not end within ${runMsMax} ms`;
+  assert.ok(!process.killed, `${what}; it wrote so far: ${output.stdout}${output.stderr}`);
+  return ended;
 }
 
 export interface RunningProgram extends AsyncDisposable {
@@ -132,17 +127,17 @@ export async function startService(
   options: RunOptions,
 ): Promise<RunningService> {
   const program = startProgram(['serve', '--port', '0', ...args], options);
-  const url = await waitFor(program, /listens on (http:\S+) /).catch((error) => {
-    program.process.kill('SIGKILL');
-    throw error;
-  });
-  const key = /(petstore_stag_\w+)/.exec(program.output.stdout)?.[1] ?? '';
-  return {
-    ...program,
-    url,
-    port: Number(new URL(url).port),
-    key,
-  };
+  const { process, output } = program;
+  const findUrl = () => /listens on (http:\S+) /.exec(output.stdout + output.stderr)?.[1];
+  const hasEnded = () => (process.exitCode ?? process.signalCode) !== null;
+  await until(() => findUrl() !== undefined || hasEnded(), START_MS_MAX).catch(() => undefined);
+  const url = findUrl();
+  if (url === undefined) {
+    await program[Symbol.asyncDispose]();
+    throw new Error(`the program does not listen: ${output.stderr}`);
+  }
+  const key = /(petstore_stag_\w+)/.exec(output.stdout)?.[1] ?? '';
+  return { ...program, url, port: Number(new URL(url).port), key };
 }
 
 /** What the start said so far: as lines of the log, then on standard output. */
@@ -150,24 +145,4 @@ export function readStart({ output: { stdout, stderr } }: RunningProgram): strin
   const lines = stderr.split('\n').filter((line) => line.endsWith('}'));
   const messages = lines.flatMap((line) => JSON.parse(line).msg ?? []);
   return [...messages, stdout].join('\n');
-}
-
-async function waitFor(program: RunningProgram, pattern: RegExp): Promise<string> {
-  let isFinished = false;
-  void program.finished.then(() => {
-    isFinished = true;
-  });
-  const deadline = performance.now() + START_MS_MAX;
-  for (;;) {
-    const { stdout, stderr } = program.output;
-    const found = pattern.exec(stdout + stderr)?.[1];
-    if (found !== undefined) return found;
-    if (isFinished) throw new Error(`the program ended early: ${program.output.stderr}`);
-    if (performance.now() > deadline) {
-      throw new Error(
-        `the program says nothing after ${START_MS_MAX} ms: ${program.output.stderr}`,
-      );
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
