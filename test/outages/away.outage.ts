@@ -11,7 +11,7 @@ import { listChildren } from '../support/children.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { type Cluster, queryOnce, type StopSignal } from '../support/postgres-cluster.ts';
 import { endure, type Outage, type OutageCase } from './endure.ts';
-import { ALL_REFUSED, type Expected } from './load.ts';
+import { ALL_ANSWERED, ALL_REFUSED, type Expected } from './load.ts';
 import * as petstore from './petstore.ts';
 
 const CONNECTIONS_MAX = 24;
@@ -145,12 +145,7 @@ async function fillDisk() {
   };
 }
 
-const NO_CREATES: Expected = {
-  create: 'refused',
-  list: 'answered',
-  get: 'answered',
-  ready: 'answered',
-};
+const NO_CREATES: Expected = { ...ALL_ANSWERED, create: 'refused' };
 
 const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
   'a fast restart': { outage: stopWith('SIGINT') },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALL_REFUSED, type Expected, startLoad } from './load.ts';
+import { ALL_REFUSED, type Expected, OPERATIONS, startLoad } from './load.ts';
 import { assertAliveAndSecret, assertKept, type Replicas } from './petstore.ts';
 
 const BEFORE_MS = 300;
@@ -53,7 +53,7 @@ export async function endure(
     await load.stop();
     const unanswered = await assertKept(replicas);
     t.diagnostic(
-      `${load.answers} answers, ${load.refusals} of them 503, slowest ${load.slowestMs} ms, back after ${returnMs} ms; ${unanswered} kept so far without a 201`,
+      `${load.answers} answers, ${load.countRefusals(...OPERATIONS)} of them 503, slowest ${load.slowestMs} ms, back after ${returnMs} ms; ${unanswered} kept so far without a 201`,
     );
     assert.deepEqual(load.violations, []);
     for (const [replica, each] of [expected, expectedOfSecond].entries()) {

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { request as requestByTls } from 'node:https';
 import { join } from 'node:path';
-import { after, before, describe, type TestContext, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, startService } from '../support/program.ts';
@@ -14,6 +14,7 @@ import { send } from '../support/request.ts';
 import { exchange, getFreePort, openConnection, parseAnswer } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { assertOwnError, type Balancer, startBalancer } from './balancer.ts';
+import { ALL_ANSWERED, startLoad } from './load.ts';
 import * as petstore from './petstore.ts';
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -57,7 +58,6 @@ describe('load balancer', () => {
   });
 
   test('load balancer › creates, lists and gets › reach both replicas, which are as one', async () => {
-    const ids = new Set<number>();
     for (let count = 0; count < 20; count += 1) {
       const name = `one by one ${count}`;
       const id = await petstore.create(balancer, key, name);
@@ -65,21 +65,11 @@ describe('load balancer', () => {
       assert.deepEqual((await petstore.listAll(balancer, key)).at(-1), [id, name]);
       const answer = await petstore.get(balancer, key, `/v1/pets/${id}`);
       assert.deepEqual(await answer.json(), { id, name, categoryId: 1 });
-      ids.add(id);
     }
-    const names = Array.from({ length: 60 }, (_, count) => `at once ${count}`);
-    const creates = names.map((name) => petstore.create(balancer, key, name));
-    for (const id of await Promise.all(creates)) ids.add(id);
-    assert.equal(ids.size, 80);
-    const listed = (await petstore.listAll(balancer, key)).map(([id]) => id);
-    assert.deepEqual(
-      listed,
-      [...ids].sort((a, b) => a - b),
-    );
     await setTimeout(LOG_MS_MAX);
     for (const replica of replicas) {
-      assert.ok(countLogged(replica, 'POST', 201) >= 10);
-      assert.ok(countLogged(replica, 'GET', 200) >= 10);
+      assert.ok(countLogged(replica, 'POST', 201) > 0);
+      assert.ok(countLogged(replica, 'GET', 200) > 0);
     }
   });
 
@@ -146,49 +136,21 @@ describe('load balancer', () => {
     assert.equal((await petstore.post(balancer, key, body)).status, 201);
   });
 
-  /** The result of clients that add and list pets while a replica is stopped. */
-  async function loadWhile(
-    t: TestContext,
-    balancer: Balancer,
-    go: () => Promise<void>,
-  ): Promise<string[]> {
-    const added = new Map<number, string>();
-    const unsure: string[] = [];
-    let reads = 0;
-    let isOver = false;
-    const create = async (prefix: string) => {
-      for (let count = 0; !isOver; count += 1) {
-        const name = `${prefix} ${count}`;
-        const sent = JSON.stringify({ name, categoryId: 1 });
-        const answer = await petstore.post(balancer, key, sent);
-        const body = (await answer.json()) as { id: number; code?: string };
-        if (answer.status === 201) {
-          assert.ok(!added.has(body.id));
-          added.set(body.id, name);
-        } else {
-          assert.equal(body.code, 'unavailable');
-          unsure.push(name);
-        }
-      }
-    };
-    const read = async () => {
-      for (; !isOver; reads += 1) {
-        const answer = await petstore.get(balancer, key, '/v1/pets?limit=1');
-        assert.equal(answer.status, 200);
-      }
-    };
-    const clients = Array.from({ length: CLIENTS }, (_, at) => [create(`${t.name} ${at}`), read()]);
+  /** Sends requests through the balancer while that happens, and for a while before and after it. */
+  async function loadWhile(balancer: Balancer, prefix: string, happens: () => Promise<void>) {
+    const created = new Map([[await petstore.create(balancer, key, prefix), prefix]]);
+    const target = { services: [balancer], key, created } as const;
+    const load = startLoad(target, prefix, CLIENTS);
+    const from = performance.now();
     await setTimeout(500);
-    await go();
+    await happens();
     await setTimeout(500);
-    isOver = true;
-    await Promise.all(clients.flat());
-    const names = new Map(await petstore.listAll(balancer, key));
-    for (const [id, name] of added) assert.equal(names.get(id), name);
-    const ours = [...names.values()].filter((name) => name.startsWith(t.name));
-    assert.equal(new Set(ours).size, ours.length, 'a pet is there twice');
-    t.diagnostic(`${added.size} creates, ${unsure.length} of them unsure, ${reads} lists`);
-    return unsure;
+    const to = performance.now();
+    await load.stop();
+    assert.deepEqual(load.violations, []);
+    load.assertWithin([from, to], 0, { ...ALL_ANSWERED, create: 'any', ready: 'any' });
+    await petstore.assertKept(target);
+    return load.countRefusals('create');
   }
 
   async function stop(replica: RunningService | undefined): Promise<void> {
@@ -196,19 +158,19 @@ describe('load balancer', () => {
     assert.equal((await replica?.finished)?.status, 0);
   }
 
-  test('load balancer › a replica is taken out and stopped under load › no request fails', async (t: TestContext) => {
+  test('load balancer › a replica is taken out and stopped under load › no request fails', async () => {
     const replica = await startService([], { cwd, env });
     replicas.push(replica);
     await using balancer = await startBalancer([replicas[0]?.port ?? 0, replica.port]);
-    const unsure = await loadWhile(t, balancer, async () => {
+    const refused = await loadWhile(balancer, 'taken out', async () => {
       await balancer.takeOut(replica.port);
       await stop(replica);
     });
-    assert.deepEqual(unsure, []);
+    assert.equal(refused, 0);
   });
 
-  test('load balancer › a replica is stopped under load › no more fails than was on its way', async (t: TestContext) => {
-    const unsure = await loadWhile(t, balancer, () => stop(replicas[1]));
-    assert.ok(unsure.length <= CLIENTS, `${unsure.length} creates were refused`);
+  test('load balancer › a replica is stopped under load › no more fails than was on its way', async () => {
+    const refused = await loadWhile(balancer, 'stopped', () => stop(replicas[1]));
+    assert.ok(refused <= CLIENTS, `${refused} creates were refused`);
   });
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PASSWORD, type Replicas } from './petstore.ts';
+import { PASSWORD, type Services, toHeaders } from './petstore.ts';
 
 const ANSWER_MS_MAX = 2_000;
 const CLIENT_WAIT_MS_MAX = 10_000;
@@ -26,15 +26,17 @@ interface RecordedAnswer {
 
 /** What a replica does with an operation in an outage; `any` is both. */
 export type Expected = Readonly<Record<Operation, 'refused' | 'answered' | 'any'>>;
-export const ALL_REFUSED: Expected = {
-  create: 'refused',
-  list: 'refused',
-  get: 'refused',
-  ready: 'refused',
-};
+const expectAll = (what: Expected[Operation]): Expected => ({
+  create: what,
+  list: what,
+  get: what,
+  ready: what,
+});
+export const ALL_REFUSED = expectAll('refused');
+export const ALL_ANSWERED = expectAll('answered');
 
 /** Starts so many clients for each operation on each replica; the names of their pets begin with the prefix. */
-export function startLoad({ services, key, created }: Replicas, prefix: string, clients: number) {
+export function startLoad({ services, key, created }: Services, prefix: string, clients: number) {
   const answers: RecordedAnswer[] = [];
   const violations: string[] = [];
   const ids = [...created.keys()];
@@ -66,7 +68,7 @@ export function startLoad({ services, key, created }: Replicas, prefix: string, 
     return undefined;
   }
 
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const headers = { ...toHeaders(key), 'content-type': 'application/json' };
 
   async function create(replica: number, client: number): Promise<void> {
     let last = 0;
@@ -121,8 +123,9 @@ export function startLoad({ services, key, created }: Replicas, prefix: string, 
       return Math.round(Math.max(...answers.map(({ startedAt, endedAt }) => endedAt - startedAt)));
     },
 
-    get refusals() {
-      return answers.filter(({ isRefusal }) => isRefusal).length;
+    countRefusals(...of: readonly Operation[]): number {
+      return answers.filter(({ isRefusal, operation }) => isRefusal && of.includes(operation))
+        .length;
     },
 
     get answers() {

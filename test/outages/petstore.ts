@@ -39,32 +39,38 @@ export function toAddress(hosts: readonly string[], target?: string): string {
 
 export const toHost = ({ port }: Cluster) => `127.0.0.1:${port}`;
 
-export interface Replicas {
-  readonly services: readonly [RunningService, ...RunningService[]];
+/** Where a service is, or the load balancer before it. */
+interface Target {
+  readonly url: string;
+}
+
+/** Services with the same pets. */
+export interface Services {
+  readonly services: readonly [Target, ...Target[]];
   readonly key: string;
-  /** The name of each pet that was acknowledged, by its id: there is one already. */
+  /** The name of each pet that was acknowledged, by its id. */
   readonly created: Map<number, string>;
 }
 
-/** One replica for each address of the same database, which is empty, and a pet in it. */
+export interface Replicas extends Services {
+  readonly services: readonly [RunningService, ...RunningService[]];
+}
+
+/** Starts one replica for each address of the same database, which is empty, at once; then adds a pet. */
 export async function startReplicas(
   addresses: readonly string[],
   args: readonly string[] = [],
   options: Partial<RunOptions> = {},
 ): Promise<Replicas & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  const services: RunningService[] = [];
-  for (const address of addresses) {
-    services.push(stack.use(await startReplica(address, args, options)));
-  }
-  const [first, ...others] = services;
-  assert.ok(first !== undefined);
-  const created = new Map([[await create(first, first.key, 'first'), 'first']]);
-  const started = stack.move();
-  return {
-    ...{ services: [first, ...others], key: first.key, created },
-    [Symbol.asyncDispose]: () => started.disposeAsync(),
-  };
+  const starting = addresses.map((address) => startReplica(address, args, options));
+  const started = await Promise.allSettled(starting);
+  for (const each of started) if (each.status === 'fulfilled') stack.use(each.value);
+  const services = (await Promise.all(starting)) as [RunningService, ...RunningService[]];
+  const key = services.map((service) => service.key).join('');
+  const created = new Map([[await create(services[0], key, 'first'), 'first']]);
+  const disposables = stack.move();
+  return { services, key, created, [Symbol.asyncDispose]: () => disposables.disposeAsync() };
 }
 
 export function startReplica(
@@ -76,12 +82,7 @@ export function startReplica(
 }
 
 /** For a connection of its own: nginx may close an idle one just when it is used again. */
-const toHeaders = (key: string) => ({ authorization: `Bearer ${key}`, connection: 'close' });
-
-/** Where a service is, or the load balancer before it. */
-interface Target {
-  readonly url: string;
-}
+export const toHeaders = (key: string) => ({ authorization: `Bearer ${key}`, connection: 'close' });
 
 export const get = ({ url }: Target, key: string, path: string): Promise<Response> =>
   fetch(url + path, { headers: toHeaders(key) });
@@ -125,7 +126,7 @@ export async function listAll(service: Target, key: string): Promise<[id: number
 }
 
 /** Every acknowledged pet is there with its id, and none twice; returns how many more there are. */
-export async function assertKept({ services, key, created }: Replicas): Promise<number> {
+export async function assertKept({ services, key, created }: Services): Promise<number> {
   const kept = await listAll(services[0], key);
   const names = new Map(kept);
   assert.equal(names.size, kept.length, 'an id is there twice');
