@@ -33,12 +33,6 @@ function seal(body: string): string {
   return body + digits;
 }
 
-for (const environment of ENVIRONMENTS) {
-  test(`createApiKeyText › for ${environment} › makes a key of it`, () => {
-    assert.equal(isApiKeyOf(environment, createApiKeyText(environment)), true);
-  });
-}
-
 test('createApiKeyText › a thousand times › makes different keys in which every character occurs', () => {
   const keys = Array.from({ length: 1000 }, () => createApiKeyText('production'));
   assert.equal(new Set(keys).size, 1000);
@@ -71,9 +65,7 @@ test('isApiKeyOf › a key with any one character changed, or left out › is re
 for (const [what, body] of [
   ['one character too few', STAGING_KEY.slice(0, 43)],
   ['one character too many', STAGING_KEY.slice(0, 45)],
-  ['thousands of characters too many', STAGING_KEY.repeat(1000)],
   ['a character that is not base62', STAGING_KEY.slice(0, 43).concat('_')],
-  ['a letter that is not ASCII', STAGING_KEY.slice(0, 43).concat('\u00e9')],
   ['a second line', STAGING_KEY.concat('\nx')],
 ] as const) {
   test(`isApiKeyOf › ${what} with a true checksum › is refused`, () => {

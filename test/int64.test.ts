@@ -6,26 +6,18 @@ import fc from 'fast-check';
 import { findCanonicalInt64, findInt64, INT64_MAX, INT64_MIN } from '../src/int64.ts';
 import { int64 } from './arbitraries.ts';
 
-interface Spelling {
+const spelling = fc.record({
   /** Trailing zeros of the coefficient go into the exponent first: 100 becomes 1e2. */
-  readonly short: boolean;
-  /** Zeros written after the coefficient, taken back by the exponent. */
-  readonly zeros: number;
-  /** How many digits stand behind the point. */
-  readonly fraction: number;
-  readonly mark: 'e' | 'E';
-  readonly plus: '' | '+';
-  readonly exponentZeros: number;
-}
-
-const spelling: fc.Arbitrary<Spelling> = fc.record({
   short: fc.boolean(),
+  /** Zeros written after the coefficient, taken back by the exponent. */
   zeros: fc.nat(30),
+  /** How many digits stand behind the point. */
   fraction: fc.nat(60),
   mark: fc.constantFrom('e', 'E'),
   plus: fc.constantFrom('', '+'),
   exponentZeros: fc.nat(3),
 });
+type Spelling = typeof spelling extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Integers that end in many zeros, which random ones rarely do. */
 const round = fc

@@ -8,6 +8,7 @@
  */
 
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { findPostgresBin } from './support/postgres-cluster.ts';
@@ -20,8 +21,8 @@ interface Suite {
   readonly files: readonly string[];
   /** For each test. */
   readonly secondsMax: number;
-  /** For the run. */
-  readonly minutesMax: number;
+  /** For the run; by default 30. */
+  readonly minutesMax?: number;
   /** How many files run at the same time; by default one. */
   readonly concurrency?: number;
   /** Whether one PostgreSQL server is started for all files. */
@@ -36,46 +37,19 @@ const UNIT = [
 
 const SUITES: Readonly<Record<string, Suite>> = {
   // Some of its files wait.
-  all: {
-    files: ['test/**/*.test.ts'],
-    secondsMax: 60,
-    minutesMax: 25,
-    concurrency: 5,
-    hasServer: true,
-  },
-  unit: { files: UNIT, secondsMax: 10, minutesMax: 1, concurrency: 3 },
-  browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, minutesMax: 10, concurrency: 2 },
-  outages: {
-    files: ['test/outages/*.outage.ts'],
-    secondsMax: 300,
-    minutesMax: 30,
-    hasServer: true,
-  },
-  abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180, minutesMax: 30 },
-  monitoring: {
-    files: ['test/monitoring/*.monitoring.ts'],
-    secondsMax: 120,
-    minutesMax: 5,
-    hasServer: true,
-  },
-  pooler: {
-    files: ['test/pooler/*.pooler.ts'],
-    secondsMax: 60,
-    minutesMax: 25,
-    concurrency: 2,
-    hasServer: true,
-  },
-  litestream: { files: ['test/litestream/*.litestream.ts'], secondsMax: 180, minutesMax: 30 },
-  recipes: { files: ['test/recipes/*.recipe.ts'], secondsMax: 120, minutesMax: 5 },
-  runtimes: { files: ['test/client/*.runtime.ts'], secondsMax: 120, minutesMax: 15 },
+  all: { files: ['test/**/*.test.ts'], secondsMax: 60, concurrency: 5, hasServer: true },
+  unit: { files: UNIT, secondsMax: 10, concurrency: 3 },
+  browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, concurrency: 2 },
+  outages: { files: ['test/outages/*.outage.ts'], secondsMax: 300, hasServer: true },
+  abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180 },
+  monitoring: { files: ['test/monitoring/*.monitoring.ts'], secondsMax: 120, hasServer: true },
+  pooler: { files: ['test/pooler/*.pooler.ts'], secondsMax: 60, concurrency: 2, hasServer: true },
+  litestream: { files: ['test/litestream/*.litestream.ts'], secondsMax: 180 },
+  recipes: { files: ['test/recipes/*.recipe.ts'], secondsMax: 120 },
+  runtimes: { files: ['test/client/*.runtime.ts'], secondsMax: 120 },
   fuzz: { files: ['test/fuzz/*.fuzz.ts'], secondsMax: 3_600, minutesMax: 65 },
   soak: { files: ['test/fuzz/*.soak.ts'], secondsMax: 7_200, minutesMax: 125 },
-  crash: {
-    files: ['test/durability/*.durability.ts'],
-    secondsMax: 600,
-    minutesMax: 30,
-    hasServer: true,
-  },
+  crash: { files: ['test/durability/*.durability.ts'], secondsMax: 600, hasServer: true },
 };
 
 const root = join(import.meta.dirname, '..');
@@ -89,7 +63,7 @@ process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(
-  { secondsMax, minutesMax, concurrency = 1, hasServer = false }: Suite,
+  { secondsMax, minutesMax = 30, concurrency = 1, hasServer = false }: Suite,
   files: readonly string[],
 ): Promise<number> {
   const args = [
@@ -118,16 +92,8 @@ async function run(
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => endAll(signal));
   }
-  const { promise, resolve } = Promise.withResolvers<number>();
-  runner.on('error', (error) => {
-    process.stderr.write(`${error.message}\n`);
-    resolve(1);
-  });
-  runner.on('exit', (status, signal) => {
-    resolve(status ?? 128 + (signal === null ? 0 : constants.signals[signal]));
-  });
-  const status = await promise;
+  const [status, signal] = (await once(runner, 'exit')) as [number | null, NodeJS.Signals];
   clearTimeout(timer);
   endAll('SIGKILL');
-  return status;
+  return status ?? 128 + constants.signals[signal];
 }

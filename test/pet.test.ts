@@ -42,11 +42,6 @@ test('parseNewPet › any pet with one wrong field › is refused and the field 
   );
 });
 
-test('parseNewPet › a name of 255 characters that have two UTF-16 units › is taken', () => {
-  const pet = { name: '\u{1f436}'.repeat(255), categoryId: 7n };
-  assert.deepEqual(parse(toJson(pet)), pet);
-});
-
 for (const space of WHITE_SPACE) {
   const code = space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   test(`parseNewPet › a name of U+${code} alone › is blank`, () => {
@@ -78,12 +73,5 @@ test('toPetJson › any pet › is JSON that is read as the same pet, to the las
       ]);
       assert.deepEqual(parse(json), { ...pet });
     }),
-  );
-});
-
-test('toPetJson › a pet without a status › has no such member', () => {
-  assert.equal(
-    toPetJson({ id: 1n, name: 'R"ex\n', categoryId: -(2n ** 63n) }),
-    '{"id":1,"name":"R\\"ex\\n","categoryId":-9223372036854775808}',
   );
 });

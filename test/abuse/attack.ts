@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { constants, setPriority } from 'node:os';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { create } from '../outages/petstore.ts';
 import { readRssMib } from '../support/memory.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const SECONDS = Number(process.env.TEST_ABUSE_SECONDS ?? 4);
 const DATABASE = 'sqlite:pets.db';
@@ -26,7 +28,7 @@ const LIST = '/v1/pets?limit=20';
 /** How often the memory is read. */
 const SAMPLE_MS = 50;
 
-export interface Target extends RunningService {
+interface Target extends RunningService {
   /** How long each answer to the clients beside the attacks took so far, by client. */
   readonly times: Readonly<Record<string, number[]>>;
   /** Makes another key. */
@@ -34,10 +36,9 @@ export interface Target extends RunningService {
 }
 
 /** Starts the program on a new database, and three clients that wait for each answer, in threads of their own. */
-export async function startTarget(args: readonly string[] = []): Promise<Target> {
-  const folder = await createFolder();
+async function startTarget(args: readonly string[] = []): Promise<Target> {
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=16` };
-  const cwd = folder.path;
+  const cwd = createProcessFolder();
   const service = await startService(['--database', DATABASE, ...args], { cwd, env });
   // A minute of attacks has more lines than a string can hold.
   service.process.stderr?.on('data', () => {
@@ -69,7 +70,6 @@ export async function startTarget(args: readonly string[] = []): Promise<Target>
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map((client) => client.terminate()));
       await service[Symbol.asyncDispose]();
-      await folder[Symbol.asyncDispose]();
     },
   };
 }
@@ -80,7 +80,7 @@ export async function startTarget(args: readonly string[] = []): Promise<Target>
  *
  * @returns the figures.
  */
-export async function assertBears(
+async function assertBears(
   { port, process: { pid }, finished, key, times }: Target,
   connections: number,
   attack: (socket: Socket) => void,
@@ -153,10 +153,29 @@ export function writeForEver(socket: Socket, part: string | Buffer): void {
   socket.once('connect', write);
 }
 
-/** Adds 200 sold pets, whose pages have 160 KB. */
-export async function addLargePets({ port, key }: Target): Promise<void> {
-  const pet = { name: '\u0001'.repeat(253), categoryId: 1, status: 'sold' };
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const sent = { method: 'POST', path: '/v1/pets', headers, body: JSON.stringify(pet) };
-  await Promise.all(Array.from({ length: 200 }, () => send(port, sent)));
+const addPets = (name: string) => (service: Target) =>
+  Promise.all(Array.from({ length: 200 }, () => create(service, service.key, name)));
+
+export const addSmallPets = addPets('Rex');
+/** Their pages have 160 KB. */
+export const addLargePets = addPets('\u0001'.repeat(253));
+
+/** A test: so many clients attack a new service, which bears it. */
+export function testAttack(
+  what: string,
+  connections: number,
+  attack: (socket: Socket, key: string) => void,
+  options: {
+    args?: readonly string[];
+    prepare?: (service: Target) => Promise<unknown>;
+    p99MsMax?: number;
+  } = {},
+): void {
+  test(`abuse › ${connections} clients that ${what} › are borne`, async (t) => {
+    const { args, prepare, p99MsMax } = options;
+    await using service = await startTarget(args);
+    await prepare?.(service);
+    const start = (socket: Socket) => attack(socket, service.key);
+    t.diagnostic(await assertBears(service, connections, start, p99MsMax));
+  });
 }

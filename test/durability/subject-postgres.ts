@@ -1,8 +1,6 @@
 /** Services on PostgreSQL whose processes can be killed. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import * as petstore from '../outages/petstore.ts';
 import { listChildren } from '../support/children.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
@@ -24,10 +22,6 @@ export async function startOnPostgres(replicas: number, random: Random): Promise
   const services = [first];
   while (services.length < replicas) services.push(await start());
 
-  async function waitForAll(): Promise<void> {
-    await Promise.all(services.map(({ port }) => waitUntilReady(port)));
-  }
-
   return {
     random,
     key: first.key,
@@ -38,30 +32,17 @@ export async function startOnPostgres(replicas: number, random: Random): Promise
       const replica = Math.floor(random() * services.length);
       if (replicas > 1 && random() < 1 / 2) {
         services[replica]?.process.kill('SIGKILL');
-        return async () => {
-          const startedAt = performance.now();
-          services[replica] = await start();
-          await waitForAll();
-          return { struck: 'a replica', readyMs: performance.now() - startedAt };
-        };
-      }
-      const [pid] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
-      const children = await listChildren(Number(pid));
-      // The parent first, so that it does not start a recovery.
-      const stopped = cluster.stop('SIGKILL');
-      // A process that is only stopped would answer first.
-      const isAll = random() < 1 / 2;
-      if (isAll) killAll(children);
-      await stopped;
-      return async () => {
+        services[replica] = await start();
+      } else {
+        const children = await listChildren(cluster.pid);
+        // The parent first, so that it does not start a recovery.
+        const stopped = cluster.stop('SIGKILL');
+        // A process that is only stopped would answer first.
+        if (random() < 1 / 2) killAll(children);
+        await stopped;
         await cluster.start();
-        const startedAt = performance.now();
-        await waitForAll();
-        return {
-          struck: isAll ? 'all of the database' : 'the database',
-          readyMs: performance.now() - startedAt,
-        };
-      };
+      }
+      await Promise.all(services.map(({ port }) => waitUntilReady(port)));
     },
     async readStored(after) {
       const sql = `select id, name, status from pets where id > ${after} order by id`;

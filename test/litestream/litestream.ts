@@ -1,7 +1,7 @@
 /** The real Litestream, and what docs/operations.md says to do with it. */
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -46,36 +46,18 @@ export async function readSteps(folder: string, bin: string) {
   await writeFile(join(folder, 'litestream.yml'), configuration);
   const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
   return {
-    async replicate(): Promise<Replicating> {
+    /** Starts Litestream; `await using` kills it. */
+    async replicate() {
       const [program = '', ...args] = command.split(' ');
-      const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
       await once(child, 'spawn');
-      return new Replicating(child);
+      const exited = once(child, 'exit');
+      const end = async (signal: NodeJS.Signals) => {
+        child.kill(signal);
+        await exited;
+      };
+      return { end, [Symbol.asyncDispose]: () => end('SIGKILL') };
     },
     restore: () => promisify(execFile)('sh', ['-euc', restore], { env }),
   };
-}
-
-/** Litestream at work; `await using` kills it. */
-export class Replicating implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<unknown[]>;
-  log = '';
-
-  constructor(child: ChildProcess) {
-    this.#child = child;
-    this.#exited = once(child, 'exit');
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.log += text;
-    });
-  }
-
-  async end(signal: NodeJS.Signals): Promise<void> {
-    this.#child.kill(signal);
-    await this.#exited;
-  }
-
-  [Symbol.asyncDispose]() {
-    return this.end('SIGKILL');
-  }
 }

@@ -5,10 +5,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createClient } from '../durability/client.ts';
+import { type Create, createHistory } from '../durability/history.ts';
 import { listAll } from '../outages/petstore.ts';
 import { type RunningService, startService } from '../support/program.ts';
-import { send } from '../support/request.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { installLitestream, readSteps } from './litestream.ts';
 
 /** As docs/operations.md says. */
@@ -19,12 +20,6 @@ const CLIENTS = 8;
 /** So that one round adds some thousands of pets. */
 const PAUSE_MS = 10;
 const BUILD_MS_MAX = 20 * 60_000;
-
-interface Created {
-  readonly name: string;
-  /** By `performance.now`. */
-  readonly acknowledgedAt: number;
-}
 
 let bin: string;
 before(
@@ -39,45 +34,35 @@ const start = (cwd: string, file: string) =>
 
 /** Starts clients that add pets until the service is gone or they are stopped. */
 function startCreates({ port }: RunningService, key: string) {
-  const created = new Map<number, Created>();
+  const history = createHistory();
+  const wrong: string[] = [];
+  const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
   let isStopping = false;
-  const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+  const clients = Array.from({ length: CLIENTS }, async (_, place) => {
     for (let count = 0; !isStopping; count += 1) {
-      const name = `${client}/${count}/${performance.now()}`;
-      const answer = await send(port, {
-        ...{ method: 'POST', path: '/v1/pets', headers: { authorization: `Bearer ${key}` } },
-        body: JSON.stringify({ name, categoryId: 1 }),
-      }).catch(() => undefined);
-      if (answer === undefined) return;
-      assert.equal(answer.status, 201, answer.body);
-      const { id } = JSON.parse(answer.body);
-      assert.ok(!created.has(id), `the id ${id} is given twice`);
-      created.set(id, { name, acknowledgedAt: performance.now() });
+      const create = client.plan(`${place}/${count}/${performance.now()}`);
+      if (!(await client.create(create, false))) return;
       await sleep(PAUSE_MS);
     }
   });
-  return {
-    created,
-    stop() {
-      isStopping = true;
-      return Promise.all(clients);
-    },
+  return async () => {
+    isStopping = true;
+    await Promise.all(clients);
+    assert.deepEqual(wrong, []);
+    return history.creates.filter(({ id }) => id !== undefined);
   };
 }
 
-/** The names of all pets by id, from the service. */
 const listNames = async (service: RunningService, key: string) =>
   new Map(await listAll(service, key));
 
-/** Those that the store has not, or has otherwise. */
-function findLost(created: ReadonlyMap<number, Created>, names: ReadonlyMap<number, string>) {
-  return [...created].filter(([id, { name }]) => names.get(id) !== name).map(([, pet]) => pet);
-}
+/** The creates whose pets the store has not, or has otherwise. */
+const findLost = (created: readonly Create[], names: ReadonlyMap<number, string>) =>
+  created.filter(({ id = 0, name }) => names.get(id) !== name);
 
 for (const how of ['killed', 'stopped'] as const) {
   test(`Litestream › it and the service ${how} ${ROUNDS} times during creates › loses no more than documented`, async (t) => {
-    await using folder = await createFolder();
-    const cwd = folder.path;
+    const cwd = createProcessFolder();
     const steps = await readSteps(cwd, bin);
     let key = '';
     for (let round = 1; round <= ROUNDS; round += 1) {
@@ -85,7 +70,7 @@ for (const how of ['killed', 'stopped'] as const) {
       if (round === 1) key = service.key;
       const earlier = await listNames(service, key);
       await using litestream = await steps.replicate();
-      const { created, stop } = startCreates(service, key);
+      const stop = startCreates(service, key);
       await sleep(CREATES_MS);
       if (how === 'stopped') await stop();
       const endedAt = performance.now();
@@ -93,7 +78,8 @@ for (const how of ['killed', 'stopped'] as const) {
       service.process.kill(signal);
       if (how === 'stopped') await service.finished;
       await litestream.end(signal);
-      await Promise.all([service.finished, stop()]);
+      await service.finished;
+      const created = await stop();
 
       await steps.restore();
       {
@@ -103,12 +89,12 @@ for (const how of ['killed', 'stopped'] as const) {
       await using restored = await start(cwd, 'petstore.db');
       const names = await listNames(restored, key);
       const lost = findLost(created, names);
-      const oldest = Math.max(0, ...lost.map(({ acknowledgedAt }) => endedAt - acknowledgedAt));
+      const oldest = Math.max(0, ...lost.map(({ to = 0 }) => endedAt - to));
       t.diagnostic(
-        `${created.size} acknowledged, ${lost.length} lost, within ${Math.round(oldest)} ms`,
+        `${created.length} acknowledged, ${lost.length} lost, within ${Math.round(oldest)} ms`,
       );
-      assert.ok(oldest <= (how === 'killed' ? LOST_MS_MAX : 0), litestream.log);
-      assert.ok(created.size > lost.length, 'nothing was replicated');
+      assert.ok(oldest <= (how === 'killed' ? LOST_MS_MAX : 0), `${oldest} ms`);
+      assert.ok(created.length > lost.length, 'nothing was replicated');
       for (const [id, name] of earlier) assert.equal(names.get(id), name);
       assert.deepEqual(
         [...names.keys()],

@@ -12,27 +12,12 @@ import { createTestDatabase } from '../support/postgres.ts';
 import { startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { getFreePort } from '../support/socket.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 const MONITORING = join(import.meta.dirname, '../../deploy/monitoring');
 const LOAD_MS = 8_000;
-
-/** Of the answers of Prometheus what is used here. */
-interface Data {
-  readonly result: readonly unknown[];
-  readonly groups: readonly {
-    readonly rules: readonly Record<'name' | 'health' | 'query', string>[];
-  }[];
-}
-
-interface Dashboard {
-  readonly panels: readonly {
-    readonly title: string;
-    readonly targets: readonly { readonly expr: string }[];
-  }[];
-}
 
 test('promtool › the alert rules and the configuration › are valid', async () => {
   await run('promtool', ['check', 'config', join(MONITORING, 'prometheus.yml')]);
@@ -48,37 +33,26 @@ async function startPrometheus(t: TestContext, service: RunningService, cwd: str
     configuration.replaceAll('127.0.0.1:9090', host).replaceAll('15s', '1s'),
   );
   const port = await getFreePort();
-  const prometheus = spawn(
-    'prometheus',
-    [
-      `--web.listen-address=127.0.0.1:${port}`,
-      '--config.file=prometheus.yml',
-      '--storage.tsdb.path=data',
-    ],
-    { cwd, stdio: 'ignore' },
-  );
+  const args = ['--config.file=prometheus.yml', '--storage.tsdb.path=data'];
+  args.push(`--web.listen-address=127.0.0.1:${port}`);
+  const prometheus = spawn('prometheus', args, { cwd, stdio: 'ignore' });
   t.after(() => prometheus.kill('SIGKILL'));
 
   const ask = async (path: string, parameters: Record<string, string> = {}) => {
     const query = new URLSearchParams(parameters);
     const answer = await fetch(`http://127.0.0.1:${port}${path}?${query}`);
-    assert.equal(answer.status, 200, `${path} ${query}: ${await answer.clone().text()}`);
-    const { data } = (await answer.json()) as { data: Data };
-    return data;
+    const text = await answer.text();
+    assert.equal(answer.status, 200, `${path} ${query}: ${text}`);
+    return JSON.parse(text).data;
   };
-  const count = async (query: string) => (await ask('/api/v1/query', { query })).result.length;
-  await until(() =>
-    count('up == 1').then(
-      (up) => up === 1,
-      () => false,
-    ),
-  );
+  const count = async (query: string): Promise<number> =>
+    (await ask('/api/v1/query', { query })).result.length;
+  await until(async () => (await count('up == 1').catch(Number)) === 1);
   return { ask, count };
 }
 
 test('Prometheus › two workers under load › has data for every panel and every alert', async (t) => {
-  await using folder = await createFolder();
-  const cwd = folder.path;
+  const cwd = createProcessFolder();
   await using database = await createTestDatabase();
   await using service = await startService(
     ['--database', database.address, '--workers', '2', '--admin-port', '0'],
@@ -86,27 +60,25 @@ test('Prometheus › two workers under load › has data for every panel and eve
   );
   const { ask, count } = await startPrometheus(t, service, cwd);
   await load(`${service.url}/v1/pets`, service.key);
-  const dashboard: Dashboard = JSON.parse(
-    await readFile(join(MONITORING, 'dashboard.json'), 'utf8'),
-  );
-  for (const { title, targets } of dashboard.panels) {
+  const dashboard = await readFile(join(MONITORING, 'dashboard.json'), 'utf8');
+  for (const { title, targets } of JSON.parse(dashboard).panels) {
     for (const { expr } of targets) {
       const query = expr.replaceAll('$__rate_interval', '10s').replaceAll('$instance', '.*');
       assert.ok((await count(query)) > 0, `${title}: ${query}`);
     }
   }
-  const { groups } = await ask('/api/v1/rules');
-  for (const { name, health, query } of groups.flatMap(({ rules }) => rules)) {
-    assert.equal(health, 'ok', name);
-    // Every series that an alert compares exists.
-    for (const series of query.match(/[a-z_0-9]+(?=\{)/g) ?? [])
-      assert.ok((await count(series)) > 0, series);
+  for (const { rules } of (await ask('/api/v1/rules')).groups) {
+    for (const { name, health, query } of rules) {
+      assert.equal(health, 'ok', name);
+      // Every series that an alert compares exists.
+      for (const series of query.match(/[a-z_0-9]+(?=\{)/g) ?? [])
+        assert.ok((await count(series)) > 0, series);
+    }
   }
 });
 
 test('Prometheus › PostgreSQL stops while nobody sends requests › raises an alert, and has the broken connection', async (t) => {
-  await using folder = await createFolder();
-  const cwd = folder.path;
+  const cwd = createProcessFolder();
   await using cluster = await startCluster();
   const args = ['--database', cluster.url(), '--admin-port', '0'];
   await using service = await startService(args, { cwd });
@@ -125,14 +97,9 @@ async function load(url: string, key: string): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const end = performance.now() + LOAD_MS;
   while (performance.now() < end) {
-    for (const answer of await Promise.all([
-      fetch(url, { headers }),
-      fetch(url, { method: 'POST', headers, body: '{"name":"Rex","categoryId":1}' }),
-      fetch(`${url}/1`, { headers }),
-      fetch(url),
-    ])) {
-      await answer.bytes();
-    }
+    const post = { method: 'POST', headers, body: '{"name":"Rex","categoryId":1}' };
+    const sent = [fetch(url, { headers }), fetch(url, post), fetch(`${url}/1`, { headers })];
+    for (const answer of await Promise.all([...sent, fetch(url)])) await answer.bytes();
     await sleep(20);
   }
 }

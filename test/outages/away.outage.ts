@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,9 +58,8 @@ async function terminate(): Promise<void> {
 
 /** Sends the signal to the server's processes; with SIGSTOP they neither answer nor close connections. */
 async function signalServer(signal: NodeJS.Signals): Promise<void> {
-  const [pid = ''] = readFileSync(join(cluster.folder, 'data/postmaster.pid'), 'utf8').split('\n');
-  const children = await listChildren(Number(pid));
-  for (const each of [Number(pid), ...children]) process.kill(each, signal);
+  const { pid } = cluster;
+  for (const each of [pid, ...(await listChildren(pid))]) process.kill(each, signal);
 }
 
 async function stopServerProcesses() {

@@ -1,15 +1,15 @@
-/** nginx with the files of deploy/ before replicas, a client that asks it, and the errors that nginx itself answers. */
+/** nginx with the files of deploy/ before replicas, and a certificate. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { type Answer, getFreePort } from '../support/socket.ts';
+import { getFreePort } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 /** How long nginx takes to apply a new configuration and to finish its work by the old one. */
@@ -20,7 +20,7 @@ export const RATE = '100r/s';
 export interface Balancer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** Where tls.conf lies, and the certificate tls.crt. */
+  /** Where tls.conf lies, and the certificate server.crt. */
   readonly folder: string;
   /** Sends nothing more to the replica on that port, as upstream.conf says it is done. */
   takeOut(replica: number): Promise<void>;
@@ -54,8 +54,12 @@ export async function startBalancer(
     ['petstore-2:8080', `127.0.0.1:${replicas[1]}`],
   ]);
   if (tlsPort !== undefined) {
-    await adapt('tls.conf', folder, [['listen 8443 ssl;', `listen 127.0.0.1:${tlsPort} ssl;`]]);
-    createCertificate(folder);
+    await adapt('tls.conf', folder, [
+      ['listen 8443 ssl;', `listen 127.0.0.1:${tlsPort} ssl;`],
+      ['ssl_certificate tls.crt;', 'ssl_certificate server.crt;'],
+      ['ssl_certificate_key tls.key;', 'ssl_certificate_key server.key;'],
+    ]);
+    createCertificate(folder, 'petstore.test');
   }
   const args = ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')];
   const child = spawn(program, [...args, '-g', 'daemon off;'], {
@@ -66,12 +70,14 @@ export async function startBalancer(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  while (!(await isOpen(port))) {
-    if (child.exitCode !== null) throw new Error(`nginx does not start: ${stderr}`);
-    await setTimeout(20);
-  }
+  const url = `http://127.0.0.1:${port}`;
+  await until(() => {
+    assert.equal(child.exitCode, null, stderr);
+    // It asks no replica.
+    return fetch(`${url}/petstore-error`).then(Boolean, () => false);
+  });
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     port,
     folder,
     async takeOut(replica) {
@@ -88,16 +94,11 @@ export async function startBalancer(
   };
 }
 
-/** Writes tls.crt, of `petstore.test`, and tls.key to the folder. */
-function createCertificate(folder: string): void {
-  const files = ['-keyout', join(folder, 'tls.key'), '-out', join(folder, 'tls.crt')];
-  const names = ['-subj', '/CN=petstore.test', '-addext', 'subjectAltName=DNS:petstore.test'];
-  const kind = ['-x509', '-days', '1', '-nodes', '-newkey', 'ec'];
-  execFileSync(
-    'openssl',
-    ['req', ...kind, '-pkeyopt', 'ec_paramgen_curve:prime256v1', ...names, ...files],
-    { stdio: 'pipe' },
-  );
+/** Writes server.crt, of that host, and server.key to the folder. */
+export function createCertificate(folder: string, host: string): void {
+  const options = '-x509 -newkey rsa:2048 -nodes -keyout server.key -out server.crt';
+  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+  execFileSync('openssl', ['req', ...options.split(' '), ...names], { cwd: folder, stdio: 'pipe' });
 }
 
 /** Writes a file of deploy/ to the folder, with other words in the place of some that must be there. */
@@ -108,33 +109,4 @@ async function adapt(name: string, folder: string, words: readonly [string, stri
     text = text.replace(old, own);
   }
   await writeFile(join(folder, name), text);
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
-}
-
-/** Asserts an error that nginx itself answers. */
-export function assertOwnError(
-  { status, headers, body }: Answer,
-  expected: number,
-  code: string,
-): void {
-  assert.equal(status, expected);
-  assert.equal(headers['content-type'], 'application/json');
-  assert.equal(headers['x-content-type-options'], 'nosniff');
-  assert.equal(headers['cache-control'], 'no-store');
-  assert.match(headers['x-request-id'] ?? '', /^[\w.-]+$/);
-  assert.equal(headers['retry-after'], [429, 503].includes(status) ? '1' : undefined);
-  const { message, ...error } = JSON.parse(body) as Record<string, unknown>;
-  assert.deepEqual(error, { code, status });
-  assert.equal(typeof message, 'string');
 }

@@ -1,7 +1,6 @@
 /** A database that is far away: each byte takes 0.1 s to it and from it, and a connection has TLS and a password. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { chownSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { type Cluster, findAccount, queryOnce } from '../support/postgres-cluster.ts';
 import { runProgram } from '../support/program.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
+import { createCertificate } from './balancer.ts';
 import * as petstore from './petstore.ts';
 
 /** A connection takes five round trips and more: longer than the default of --database-timeout. */
@@ -33,8 +33,7 @@ after(async () => {
 
 async function startTls({ folder, url }: Cluster): Promise<void> {
   const data = join(folder, 'data');
-  const options = '-x509 -newkey rsa:2048 -nodes -subj /CN=db -keyout server.key -out server.crt';
-  execFileSync('openssl', ['req', ...options.split(' ')], { cwd: data, stdio: 'ignore' });
+  createCertificate(data, 'db');
   const { uid, gid } = findAccount() ?? {};
   if (uid !== undefined && gid !== undefined) chownSync(join(data, 'server.key'), uid, gid);
   await queryOnce(url(), 'alter system set ssl = on');

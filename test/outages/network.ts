@@ -12,6 +12,7 @@ const NAME = 'petstore-outages';
 /** The links' names, which have 15 characters at most. */
 const DATABASE_LINK = 'petstore-db';
 const CLIENT_LINK = 'petstore-client';
+const LINKS = [DATABASE_LINK, CLIENT_LINK];
 
 /** An unused address: packets to it are lost silently. */
 const NOWHERE = '02:00:00:00:00:01';
@@ -39,20 +40,15 @@ export function createNetwork(): Network {
   let at = 0;
   remove();
   run(`netns add ${NAME}`);
-  try {
-    for (const [link, outer, inner] of [
-      [DATABASE_LINK, DATABASE_HOST, SERVICE_HOSTS[0]],
-      [CLIENT_LINK, CLIENT_HOST, LISTEN_HOST],
-    ]) {
-      run(`link add ${link} type veth peer name ${link} netns ${NAME}`);
-      run(`address add ${outer}/24 dev ${link}`);
-      run(`link set ${link} up`);
-      run(within(`address add ${inner}/24 dev ${link}`));
-      run(within(`link set ${link} up`));
-    }
-  } catch (error) {
-    remove();
-    throw error;
+  for (const [link, outer, inner] of [
+    [DATABASE_LINK, DATABASE_HOST, SERVICE_HOSTS[0]],
+    [CLIENT_LINK, CLIENT_HOST, LISTEN_HOST],
+  ]) {
+    run(`link add ${link} type veth peer name ${link} netns ${NAME}`);
+    run(`address add ${outer}/24 dev ${link}`);
+    run(`link set ${link} up`);
+    run(within(`address add ${inner}/24 dev ${link}`));
+    run(within(`link set ${link} up`));
   }
 
   return {
@@ -87,19 +83,16 @@ export function createNetwork(): Network {
 
 /** Also what a test left that was killed: the links stay for as long as a process in the namespace. */
 function remove(): void {
-  const names = execFileSync('ip', ['netns', 'list'], { encoding: 'utf8' });
-  if (names.includes(NAME)) run(`netns delete ${NAME}`);
-  const links = execFileSync('ip', ['-brief', 'link'], { encoding: 'utf8' });
-  for (const link of [DATABASE_LINK, CLIENT_LINK]) {
-    if (links.includes(`${link}@`)) run(`link delete ${link}`);
+  for (const what of [`netns delete ${NAME}`, ...LINKS.map((link) => `link delete ${link}`)]) {
+    try {
+      run(what);
+    } catch {
+      // It is not there.
+    }
   }
 }
 
+/** Needs root, and Debian's package iproute2. */
 function run(line: string): void {
-  try {
-    execFileSync('ip', line.split(' '), { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  } catch (error) {
-    const reason = String(error).split('\n').at(1) ?? error;
-    throw new Error(`cut networks need root and Debian's package iproute2: ip ${line}: ${reason}`);
-  }
+  execFileSync('ip', line.split(' '), { stdio: ['ignore', 'ignore', 'pipe'] });
 }

@@ -18,17 +18,12 @@ export async function startDatabase(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
   const cluster = await startCluster({ durable: true, settings });
-  try {
-    const rules = join(cluster.folder, 'data/pg_hba.conf');
-    writeFileSync(rules, PASSWORD_RULE + readFileSync(rules, 'utf8'));
-    await queryOnce(cluster.url(), 'select pg_reload_conf()');
-    await queryOnce(cluster.url(), `create role ${USER} login password '${PASSWORD}'`);
-    await queryOnce(cluster.url(), `create database petstore owner ${USER}`);
-    return cluster;
-  } catch (error) {
-    await cluster[Symbol.asyncDispose]();
-    throw error;
-  }
+  const rules = join(cluster.folder, 'data/pg_hba.conf');
+  writeFileSync(rules, PASSWORD_RULE + readFileSync(rules, 'utf8'));
+  await queryOnce(cluster.url(), 'select pg_reload_conf()');
+  await queryOnce(cluster.url(), `create role ${USER} login password '${PASSWORD}'`);
+  await queryOnce(cluster.url(), `create database petstore owner ${USER}`);
+  return cluster;
 }
 
 /** What `--database` is for these hosts. */
@@ -62,15 +57,16 @@ export async function startReplicas(
   args: readonly string[] = [],
   options: Partial<RunOptions> = {},
 ): Promise<Replicas & AsyncDisposable> {
-  await using stack = new AsyncDisposableStack();
   const starting = addresses.map((address) => startReplica(address, args, options));
-  const started = await Promise.allSettled(starting);
-  for (const each of started) if (each.status === 'fulfilled') stack.use(each.value);
   const services = (await Promise.all(starting)) as [RunningService, ...RunningService[]];
   const key = services.map((service) => service.key).join('');
   const created = new Map([[await create(services[0], key, 'first'), 'first']]);
-  const disposables = stack.move();
-  return { services, key, created, [Symbol.asyncDispose]: () => disposables.disposeAsync() };
+  return {
+    ...{ services, key, created },
+    async [Symbol.asyncDispose]() {
+      for (const service of services) await service[Symbol.asyncDispose]();
+    },
+  };
 }
 
 export function startReplica(

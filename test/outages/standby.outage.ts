@@ -7,38 +7,29 @@ import { openStore } from '../../src/storage/open.ts';
 import { disposable } from '../support/disposable.ts';
 import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { runProgram } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 test('standby › commands that only read › have its pets, and one that adds is refused', async () => {
-  await using folder = await createFolder();
+  const cwd = createProcessFolder();
   await using primary = await startCluster();
   await using standby = await primary.startStandby();
   await using store = disposable(await openStore(primary.url(), { create: true }));
   const rex = await store.pets.add({ name: 'Rex', categoryId: 1n });
-  await until(() => hasPet(standby.url()));
+  // The standby has no table at first.
+  const count = () => queryOnce(standby.url(), 'select from pets').catch(() => undefined);
+  await until(async () => (await count())?.rowCount === 1);
 
-  const run = (...args: string[]) =>
-    runProgram([...args, '--database', standby.url()], { cwd: folder.path });
+  const run = (...args: string[]) => runProgram([...args, '--database', standby.url()], { cwd });
   assert.equal((await run('backup', 'backup.db')).status, 0);
-  await using backup = disposable(
-    await openStore(`sqlite:${folder.path}/backup.db`, { create: false }),
-  );
+  await using backup = disposable(await openStore(`sqlite:${cwd}/backup.db`, { create: false }));
   assert.deepEqual((await backup.pets.list({ limit: 2 })).pets, [rex]);
 
   assert.equal((await run('pets', 'export', 'pets.ndjson')).status, 0);
-  const exported = await readFile(`${folder.path}/pets.ndjson`, 'utf8');
+  const exported = await readFile(`${cwd}/pets.ndjson`, 'utf8');
   assert.equal(exported, '{"id":1,"name":"Rex","categoryId":1}\n');
 
   const adding = await run('pets', 'add', '--name', 'Mia', '--category-id', '1');
   assert.equal(adding.status, 1);
   assert.equal(adding.stderr, 'petstore: the database is read-only\n');
 });
-
-/** Also false while the standby has no table yet. */
-function hasPet(url: string): Promise<boolean> {
-  return queryOnce(url, 'select from pets').then(
-    ({ rows }) => rows.length > 0,
-    () => false,
-  );
-}

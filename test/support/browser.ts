@@ -76,7 +76,9 @@ function unpackBrowser(): LaunchOptions {
       env: { ...process.env, TMPDIR: partial },
     });
     // The configuration in the package names folders of another system.
-    writeFileSync(join(partial, 'fonts.conf'), toFontConfig(join(folder, 'fonts')));
+    const fonts = `${folder}/fonts`.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+    const text = `<fontconfig><dir>${fonts}</dir><cachedir>${fonts}/cache</cachedir></fontconfig>`;
+    writeFileSync(join(partial, 'fonts.conf'), `<?xml version="1.0"?>\n${text}\n`);
     // Another process may have been quicker.
     if (existsSync(folder)) rmSync(partial, { recursive: true });
     else renameSync(partial, folder);
@@ -90,13 +92,6 @@ function unpackBrowser(): LaunchOptions {
       FONTCONFIG_FILE: join(folder, 'fonts.conf'),
     },
   };
-}
-
-function toFontConfig(folder: string): string {
-  const path = folder.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<?xml version="1.0"?>
-<fontconfig><dir>${path}</dir><cachedir>${path}/cache</cachedir></fontconfig>
-`;
 }
 
 /** Starts it; `await using` stops it. */

@@ -9,11 +9,6 @@ import { END_WITH_PARENT, findAccount, queryOnce } from './postgres-cluster.ts';
 import { getFreePort } from './socket.ts';
 import { until } from './until.ts';
 
-export interface Pgbouncer extends AsyncDisposable {
-  /** With the name of a database behind it, its address through the pooler. */
-  readonly url: string;
-}
-
 /** Each transaction gets another session than the one before, where there are several. */
 const SETTINGS = { pool_mode: 'transaction', default_pool_size: '4', server_round_robin: '1' };
 
@@ -21,7 +16,7 @@ const SETTINGS = { pool_mode: 'transaction', default_pool_size: '4', server_roun
 export async function startPgbouncer(
   serverUrl: string,
   settings: Readonly<Record<string, string>> = {},
-): Promise<Pgbouncer> {
+) {
   const server = new URL(serverUrl);
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
   const account = findAccount();
@@ -53,6 +48,7 @@ export async function startPgbouncer(
     return queryOnce(`${url}pgbouncer`, 'show version').then(Boolean, () => false);
   });
   return {
+    /** With the name of a database behind it, its address through the pooler. */
     url,
     async [Symbol.asyncDispose]() {
       child.ref();

@@ -34,6 +34,8 @@ export interface ServerOptions {
 
 export interface Cluster extends AsyncDisposable {
   readonly port: number;
+  /** The process whose children the others of the server are. */
+  readonly pid: number;
   /** Holds `data`, the file `log`, and the unix socket. */
   readonly folder: string;
   url(database?: string): string;
@@ -95,15 +97,10 @@ async function startIn(
     ...{ bin, folder, data, port, account },
     settings: { ...(durable ? {} : FAST), ...settings },
   });
-  try {
-    const [program, ...args] = makeData(data);
-    await promisify(execFile)(join(bin, program), args, { cwd: folder, ...account });
-    await cluster.start();
-    return cluster;
-  } catch (error) {
-    await cluster[Symbol.asyncDispose]();
-    throw error;
-  }
+  const [program, ...args] = makeData(data);
+  await promisify(execFile)(join(bin, program), args, { cwd: folder, ...account });
+  await cluster.start();
+  return cluster;
 }
 
 interface Account {
@@ -145,6 +142,9 @@ function createCluster(place: ClusterPlace): Cluster {
     port,
     folder,
     url,
+    get pid() {
+      return leftovers.get(folder)?.pid ?? Number.NaN;
+    },
     async start() {
       leftovers.set(folder, await startServer(place, url()));
     },

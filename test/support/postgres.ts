@@ -39,7 +39,7 @@ export const LIMITED = { databaseTimeout: 0.9 };
 let named = 0;
 /** Names of databases that are empty again. */
 const empty: string[] = [];
-let server: Promise<string> | undefined;
+let server: Promise<TestServer> | undefined;
 
 /**
  * An empty database. TEST_POSTGRES names the server, else one is started for this process; it is removed with
@@ -55,9 +55,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     address: pooler ? `${withDatabase(pooler, name)}?pgbouncer=true` : direct,
     async [Symbol.asyncDispose]() {
       // The pooler may still take the sessions that this ends for good ones, so the name is not used again.
-      if (pooler) return dropDatabase(url, name);
-      await queryOnce(direct, EMPTY);
-      empty.push(name);
+      if (pooler) await queryOnce(url, `DROP DATABASE ${name} WITH (FORCE)`);
+      else {
+        await queryOnce(direct, EMPTY);
+        empty.push(name);
+      }
     },
   };
 }
@@ -95,13 +97,11 @@ export const NO_SESSIONS =
     ? isPglite(process.env.TEST_POSTGRES)
     : findPostgresBin() === undefined) && 'PGlite has one session for all its clients';
 
-function getServer(): Promise<string> {
-  server ??= findServer();
-  return server;
-}
-
-async function findServer(): Promise<string> {
-  return process.env.TEST_POSTGRES || (await startTestServer()).url;
+async function getServer(): Promise<string> {
+  const started = process.env.TEST_POSTGRES;
+  if (started) return started;
+  server ??= startTestServer();
+  return (await server).url;
 }
 
 async function createDatabase(url: string): Promise<string> {
@@ -119,10 +119,6 @@ function createSchema(url: string): TestDatabase {
       await queryOnce(url, `DROP SCHEMA IF EXISTS ${name} CASCADE`);
     },
   };
-}
-
-async function dropDatabase(url: string, name: string): Promise<void> {
-  await queryOnce(url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
 }
 
 function nameNext(): string {

@@ -149,11 +149,7 @@ export async function assertFailures(command: string, args: readonly string[]): 
   }
 }
 
-function runFailing(
-  command: string,
-  args: readonly string[],
-  KEY: string,
-): Promise<{ stderr: string }> {
+function runFailing(command: string, args: readonly string[], KEY: string) {
   const options = { cwd: RECIPES, env: { ...process.env, KEY }, timeout: RUN_MS_MAX };
   return promisify(execFile)(command, args, options).then(
     ({ stdout }) => assert.fail(`it succeeded: ${stdout}`),
