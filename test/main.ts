@@ -1,7 +1,5 @@
 /**
- * Runs a suite: `npm test`, `npm run test:unit`, `npm run test:browser`, `npm run outages`, `npm run abuse`,
- * `npm run crash`, `npm run fuzz`, `npm run soak`, `npm run monitoring`, `npm run pooler`, `npm run litestream`,
- * `npm run recipes`, `npm run runtimes`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * Runs a suite, for example by `npm run outages`; with files after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.

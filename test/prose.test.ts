@@ -14,11 +14,7 @@ const CASES: readonly (readonly [name: string, markdown: string, ...faults: stri
   ['a long sentence over lines', `# Title\n\n${words(16)}\n${words(15)}.`, `3: ${LONG}`],
   ['a long item of a list', `- ${words(16)}\n- ${words(31)}\n`, `2: ${LONG}`],
   ['a heading and paragraphs', `# ${words(16)}\n${words(16)}\n\n${words(16)}`],
-  [
-    'a cell of 41 words',
-    `| a | ${words(20)}. ${words(21)} |`,
-    '1: a cell has 41 words, more than 40',
-  ],
+  ['a long cell', `| a | ${words(20)}. ${words(21)} |`, '1: a cell has 41 words, more than 40'],
   ['cells of 40 words', `| a | b |\n|---|---|\n| ${words(20)}. ${words(20)} | ${words(20)} |`],
   ['a code', `${words(29)} \`one two three. four\``],
   ['a block of code', `\`\`\`sh\n${words(31)} as 7\n\`\`\``],

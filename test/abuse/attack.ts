@@ -168,14 +168,16 @@ export function testAttack(
   options: {
     args?: readonly string[];
     prepare?: (service: Target) => Promise<unknown>;
+    afterwards?: (service: Target) => Promise<unknown>;
     p99MsMax?: number;
   } = {},
 ): void {
   test(`abuse › ${connections} clients that ${what} › are borne`, async (t) => {
-    const { args, prepare, p99MsMax } = options;
+    const { args, prepare, afterwards, p99MsMax } = options;
     await using service = await startTarget(args);
     await prepare?.(service);
     const start = (socket: Socket) => attack(socket, service.key);
     t.diagnostic(await assertBears(service, connections, start, p99MsMax));
+    await afterwards?.(service);
   });
 }

@@ -19,8 +19,8 @@ for (const coding of ['br', 'identity']) {
       async prepare({ port }) {
         const { body } = await send(port, { path: '/docs/' });
         path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
-        assert.equal((await send(port, { path })).status, 200);
       },
+      afterwards: async ({ port }) => assert.equal((await send(port, { path })).status, 200),
     },
   );
 }

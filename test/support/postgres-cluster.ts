@@ -34,7 +34,7 @@ export interface ServerOptions {
 
 export interface Cluster extends AsyncDisposable {
   readonly port: number;
-  /** The process whose children the others of the server are. */
+  /** The first process of the server: all others are its children. */
   readonly pid: number;
   /** Holds `data`, the file `log`, and the unix socket. */
   readonly folder: string;
@@ -103,13 +103,8 @@ async function startIn(
   return cluster;
 }
 
-interface Account {
-  readonly uid: number;
-  readonly gid: number;
-}
-
 /** Whom a server runs as: PostgreSQL and PgBouncer refuse to run as root. */
-export function findAccount(): Account | undefined {
+export function findAccount() {
   if (process.getuid?.() !== 0) return undefined;
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
@@ -120,7 +115,7 @@ interface ClusterPlace {
   readonly folder: string;
   readonly data: string;
   readonly port: number;
-  readonly account: Account | undefined;
+  readonly account: ReturnType<typeof findAccount>;
   readonly settings: Readonly<Record<string, string>>;
 }
 
