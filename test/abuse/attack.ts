@@ -119,11 +119,7 @@ async function assertBears(
   return figures.join(', ');
 }
 
-function startAttack(
-  port: number,
-  connections: number,
-  attack: (socket: Socket) => void,
-): () => void {
+function startAttack(port: number, connections: number, attack: (socket: Socket) => void) {
   const open = new Set<Socket>();
   let isOver = false;
   const start = () => {

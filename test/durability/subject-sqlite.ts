@@ -26,12 +26,10 @@ export async function startOnSqlite(workers: number, random: Random): Promise<Su
   const cwd = createProcessFolder();
   const file = join(cwd, 'petstore.db');
   const args = [...SERVE, '--workers', String(workers)];
-  const first = await startService(args, { cwd });
-  const { key, port } = first;
-  await first[Symbol.asyncDispose]();
-  // From now on the clients find it where it was.
+  let service = await startService(args, { cwd });
+  const { key, port } = service;
+  // The clients find it again where it was.
   const again = [...args, '--port', String(port)];
-  let service = await startService(again, { cwd });
 
   async function startAgain(): Promise<void> {
     if (random() < KILLED_STARTS) {

@@ -125,6 +125,11 @@ const leftovers = new Map<string, ChildProcess | undefined>();
 process.on('exit', () => {
   for (const [folder, server] of leftovers) {
     server?.kill('SIGQUIT');
+    // Nothing asynchronous happens any more; a server removes its pid file last.
+    const clock = new Int32Array(new SharedArrayBuffer(4));
+    for (let wait = 0; wait < 150 && existsSync(join(folder, 'data/postmaster.pid')); wait += 1) {
+      Atomics.wait(clock, 0, 0, 20);
+    }
     rmSync(folder, REMOVAL);
   }
 });
