@@ -13,15 +13,17 @@ import { disposable } from '../support/disposable.ts';
 const database = 'sqlite::memory:';
 const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
 
-test('ensureFirstKey › the only key has expired › says how to make one, and makes none', async (t) => {
+test('ensureFirstKey › a key has expired, the other is revoked › says how to make one, and makes none', async (t) => {
   await using store = disposable(await openStore(database, { create: true }));
   await store.keys.add(createNewKey({ expiresAt: 1 }));
+  await store.keys.add(createNewKey());
+  await store.keys.revoke(2, 1);
   t.mock.property(process, 'argv', ['node', "/opt/Ann's or Ben's/bin.js"]);
   const { notes, secret } = await ensureFirstKey(options, 8080, store);
   const command = String.raw`'/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`;
   assert.deepEqual(notes, [`No staging key is active. To make one:\n  ${command}`]);
   assert.equal(secret, undefined);
-  assert.equal((await store.keys.list()).length, 1);
+  assert.equal((await store.keys.list()).length, 2);
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {

@@ -101,15 +101,6 @@ describe('LogWriter', () => {
     await isWritten(line(1) + line(2) + line(3));
   });
 
-  test('flushSync › lines that wait › are there at once, and once', async (t) => {
-    const { path, writer } = openFile(t, 'sync');
-    writer.write(line(1));
-    writer.flushSync();
-    assert.equal(readFileSync(path, 'utf8'), line(1));
-    await writer.flush();
-    assert.equal(readFileSync(path, 'utf8'), line(1));
-  });
-
   test('write › a full pipe that is read later › gets all lines in order', async (t) => {
     const { reader, writer } = openPipe(t);
     for (let number = 0; number < MANY; number += 1) writer.write(line(number));

@@ -23,7 +23,7 @@ const MEASURED = `
       ...{ cachedPages: 0, readPages: 0 },
     }),
     isReady: async () => process.env.READY === '1',
-    workers: 2,
+    workers: 3,
     droppedLogLines: () => 0,
   });
   process.send('started');`;
@@ -50,12 +50,15 @@ async function startWorker(t: TestContext, program: string, env = {}) {
   return worker;
 }
 
-test('workers › one of two is not ready › petstore_ready is 0, and their connections are added', async (t) => {
+test('workers › one is not ready, another is frozen › petstore_ready is 0, and the connections of those that answer are added', async (t) => {
   await startWorker(t, MEASURED, { READY: '0' });
   await startWorker(t, MEASURED, { READY: '1' });
+  const frozen = await startWorker(t, MEASURED, { READY: '1' });
+  frozen.process.kill('SIGSTOP');
   const metrics = await createWorkerMetrics()();
   assert.equal(sum(metrics, 'petstore_ready'), 0);
-  assert.equal(sum(metrics, 'petstore_workers'), 2);
+  assert.equal(sum(metrics, 'petstore_workers'), 3);
+  assert.equal(sum(metrics, 'petstore_workers_answering'), 2);
   assert.equal(sum(metrics, 'petstore_http_connections'), 10);
 });
 
