@@ -5,30 +5,18 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { ENVIRONMENTS, type Environment } from '../../src/api-key.ts';
 import { describeAddress } from '../../src/storage/address.ts';
-import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, REX } from '../storage/contract/data.ts';
+import { ENGINES, openNewStore } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase, PATIENT } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
 
 /** A store with a pet and a key of each of the environments, whatever the program thinks of them. */
-async function openPlace(kind: string, environments: readonly Environment[]) {
-  await using stack = new AsyncDisposableStack();
-  const { path: cwd } = stack.use(await createFolder());
-  const address =
-    kind === 'sqlite'
-      ? `sqlite:${join(cwd, 'store.db')}`
-      : stack.use(await createTestDatabase()).address;
-  const store = await openStore(address, { create: true, ...PATIENT });
+async function openPlace(engine: (typeof ENGINES)[number], environments: readonly Environment[]) {
+  const place = await openNewStore(engine);
+  const { store, folder: cwd, address } = place;
   await store.pets.add(REX);
   for (const environment of environments) await store.keys.add(createNewKey({ environment }));
-  await store.close();
-  const opened = stack.move();
-  return {
-    ...{ cwd, address, env: { PETSTORE_DATABASE: address } },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
+  return { ...place, cwd, env: { PETSTORE_DATABASE: address } };
 }
 
 const toRefusal = (address: string, own: Environment, other: Environment) =>
@@ -38,13 +26,14 @@ const createKey = (environment: Environment) => [
   ...['keys', 'create', '--name', 'ci', '--environment', environment],
 ];
 
-for (const kind of ['sqlite', 'postgresql']) {
+for (const engine of ENGINES.filter(({ persists }) => persists)) {
+  const kind = engine.name;
   describe(`the environment of a store on ${kind}`, () => {
     for (const own of ENVIRONMENTS) {
       const other = own === 'staging' ? 'production' : 'staging';
 
       test(`the environment of a store on ${kind} › of ${own}, also when its key is revoked › is not served or given keys as ${other}`, async () => {
-        await using place = await openPlace(kind, [own]);
+        await using place = await openPlace(engine, [own]);
         const line = toRefusal(place.address, own, other);
         for (const isRevoked of [false, true]) {
           if (isRevoked) assert.equal((await runCommand(['keys', 'revoke', '1'], place)).status, 0);
@@ -57,7 +46,7 @@ for (const kind of ['sqlite', 'postgresql']) {
     }
 
     test(`the environment of a store on ${kind} › with keys of both › is warned about at each start, until a copy leaves some out`, async () => {
-      await using place = await openPlace(kind, ENVIRONMENTS);
+      await using place = await openPlace(engine, ENVIRONMENTS);
       const warning = (environment: Environment) =>
         `the store has keys of both environments: petstore copy --environment ${environment} makes a store without the other keys`;
       for (const environment of ENVIRONMENTS) {
@@ -82,20 +71,20 @@ for (const kind of ['sqlite', 'postgresql']) {
       const { stdout } = await runCommand(['pets', 'export'], there);
       assert.equal(stdout, '{"id":1,"name":"Rex","categoryId":1}\n');
     });
+
+    test(`copy --environment from ${kind} › a store without such a key › is of that environment with its first key`, async () => {
+      await using place = await openPlace(engine, ['staging']);
+      const to = `sqlite:${join(place.cwd, 'production.db')}`;
+      const args = ['copy', '--from', place.address, '--to', to, '--environment', 'production'];
+      const { status, stderr } = await runCommand(args, place);
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^Make its first key with keys create --environment production\.$/m);
+      const again = await runCommand(['copy', '--from', to, '--to', 'sqlite:again.db'], place);
+      assert.match(again.stderr, /^With 0 keys\..*\nFrom /m);
+      const there = { ...place, env: { PETSTORE_DATABASE: to } };
+      assert.equal((await runCommand(createKey('production'), there)).status, 0);
+      const refusal = toRefusal(to, 'production', 'staging');
+      assertRefused(await runCommand(createKey('staging'), there), 1, refusal);
+    });
   });
 }
-
-test('copy --environment › of a store without such a key › is of that environment with its first key', async () => {
-  await using place = await openPlace('sqlite', ['staging']);
-  const to = `sqlite:${join(place.cwd, 'production.db')}`;
-  const args = ['copy', '--from', place.address, '--to', to, '--environment', 'production'];
-  const { status, stderr } = await runCommand(args, place);
-  assert.equal(status, 0, stderr);
-  assert.match(stderr, /^Make its first key with keys create --environment production\.$/m);
-  const again = await runCommand(['copy', '--from', to, '--to', 'sqlite:again.db'], place);
-  assert.match(again.stderr, /^With 0 keys\..*\nFrom /m);
-  const there = { ...place, env: { PETSTORE_DATABASE: to } };
-  assert.equal((await runCommand(createKey('production'), there)).status, 0);
-  const refusal = toRefusal(to, 'production', 'staging');
-  assertRefused(await runCommand(createKey('staging'), there), 1, refusal);
-});

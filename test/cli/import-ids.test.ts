@@ -16,17 +16,15 @@ describe('pets import', () => {
   let stores = 0;
 
   /** Runs an import of the text into a new store, or into that of the name. */
-  async function importText(text: string, { format = 'csv', to = '', flags = [''] } = {}) {
+  async function importText(
+    text: string,
+    { format = 'csv', to = '', flags = [] as string[] } = {},
+  ) {
     stores += 1;
     const store = to || `store${stores}.db`;
     await writeFile(join(cwd, 'pets'), text);
-    const { status, stderr } = await runCommand(
-      [
-        ...['pets', 'import', 'pets', '--format', format, '--database', `sqlite:${store}`],
-        ...flags.filter((flag) => flag !== ''),
-      ],
-      { cwd },
-    );
+    const args = ['pets', 'import', 'pets', '--format', format, '--database', `sqlite:${store}`];
+    const { status, stderr } = await runCommand([...args, ...flags], { cwd });
     const lines = stderr.replace(/ in \d+\.\d s$/m, '').split('\n');
     return { status, lines: lines.slice(0, -1), store };
   }
@@ -84,11 +82,9 @@ describe('pets import', () => {
     [
       'a row with more that is wrong',
       'csv',
-      `${HEAD}0,Tom,1,gone\n`,
-      `line 2: ${WRONG}; status must be one of available, pending, sold`,
+      `${HEAD}\n0,Tom,1,gone\n`,
+      `line 3: ${WRONG}; status must be one of available, pending, sold`,
     ],
-    ['an id that is no number', 'csv', `${HEAD}x,Tom,1,\n`, `line 2: ${WRONG}`],
-    ['the id 0', 'csv', `${HEAD}\n0,Tom,1,\n`, `line 3: ${WRONG}`],
     ['an id with a fraction', 'ndjson', `{"id":1.5,${TOM}}`, `line 1: ${WRONG}`],
     ['an id in quotes', 'ndjson', `{"id":"7",${TOM}}`, `line 1: ${WRONG}`],
     ['the greatest int64', 'json', `[{"id":9223372036854775807,${TOM}}]`, `pet 1: ${WRONG}`],

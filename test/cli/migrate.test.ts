@@ -44,10 +44,12 @@ for (const kind of ['sqlite', 'postgresql']) {
     test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {
       await using older = await openOlder(kind);
       const { address, name } = older;
+      await runCommand(`pets add ${PET} --database sqlite:new.db`.split(' '), older);
       const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
       for (const [command, outcome = ''] of [
         ['backup backup.db'],
         [`copy --from ${address} --to sqlite:to.db`, '; nothing was copied'],
+        [`copy --from sqlite:new.db --to ${address}`, '; nothing was copied'],
         ['keys list'],
         ['keys create --name ci'],
         ['keys revoke 1'],
@@ -63,22 +65,6 @@ for (const kind of ['sqlite', 'postgresql']) {
         const finished = await runCommand(command.split(' '), older);
         assertRefused(finished, 1, line + outcome);
       }
-      assert.equal(await older.readSchema(), OLDER_SCHEMA);
-    });
-
-    test(`an older schema on ${kind} › as the target of a copy › is refused`, async () => {
-      await using older = await openOlder(kind);
-      const from = `sqlite:${join(older.cwd, 'from.db')}`;
-      await runCommand(['pets', 'add', ...PET.split(' '), '--database', from], older);
-      const { status, stderr } = await runCommand(
-        ['copy', '--from', from, '--to', older.address],
-        older,
-      );
-      assert.equal(status, 1);
-      assert.match(
-        stderr,
-        /is of an older petstore: .*run petstore migrate; nothing was copied\n$/,
-      );
       assert.equal(await older.readSchema(), OLDER_SCHEMA);
     });
 
@@ -130,9 +116,3 @@ for (const kind of ['sqlite', 'postgresql']) {
     }
   });
 }
-
-test('petstore migrate › no store › is refused, and makes none', async () => {
-  await using folder = await createFolder();
-  const finished = await runCommand(['migrate'], { cwd: folder.path });
-  assertRefused(finished, 1, 'there is no database petstore.db');
-});

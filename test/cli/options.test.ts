@@ -12,9 +12,6 @@ import { parseLine, runCommand } from '../support/command.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
-/** A stack, or an error that Node itself told. */
-const STACK = /^ {4}at |^Node\.js v/m;
-
 const cwd = createProcessFolder();
 
 const OPTIONS = listOptions(createProgram());
@@ -96,15 +93,12 @@ for (const [flag, must, bad] of [
     ['', '0.19', '-1', '60.001', '100', '1e1', '0.9s', '.9', '1,5', ' 5', 'long'],
   ],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
-  ['--admin-host', 'an IP address or the name', ['a b']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   ['--base-url', 'ends in /v1', BAD_BASE_URLS],
-  ['--log-level', 'silent', ['', 'verbose', 'INFO']],
   ['--cors-origin', 'https://shop.test', BAD_ORIGINS],
   ['--trust-proxy', '10.0.0.0/8', BAD_NETWORKS],
   ['--format', 'csv, json, ndjson', ['', 'xml', 'CSV']],
   ['--rehearse', 'true or false', ['', 'yes', '1', 'TRUE']],
-  ['--retire-get-pet', 'true or false', ['yes']],
   ['--name', '1 to 100 characters', BAD_KEY_NAMES],
   [
     '--expires',
@@ -112,9 +106,7 @@ for (const [flag, must, bad] of [
     ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', '90days', `${DAYS_100_YEARS + 1}d`],
   ],
   ['--overlap', '0s', ['', '24']],
-  ['--status', 'available, pending, sold', ['', 'Sold', 'sold ', 'all']],
   ['--after', 'the id of a pet', ['', '-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x']],
-  ['--category-id', 'a whole number', ['', '1.5', '0x10', '9223372036854775808', ' 5', 'dogs']],
 ] as const) {
   const option = getOption(flag);
   const { envVar } = option;
@@ -149,26 +141,18 @@ test('options › only what configures › has a variable, of its name', () => {
 
 for (const [flag, value, expected] of [
   ...COUNTS.flatMap(([flag, min, max]) => [min, max].map((one) => [flag, `${one}`, one] as const)),
-  ['--database', 'sqlite::memory:', 'sqlite::memory:'],
   ['--database', 'postgresql://rex@db.test/pets', 'postgresql://rex@db.test/pets'],
   ['--database-timeout', '0.2', 0.2],
   ['--database-timeout', '1.125', 1.125],
-  ['--database-timeout', '60', 60],
   ['--admin-host', '::1', '::1'],
   ['--workers', 'auto', availableParallelism()],
-  ['--environment', 'production', 'production'],
   ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
-  ['--log-level', 'silent', 'silent'],
   ['--cors-origin', '*', ['*']],
   ['--cors-origin', 'https://a.test, http://b.test:81', ['https://a.test', 'http://b.test:81']],
   ['--trust-proxy', '10.0.0.0/8, 2001:DB8::/32,::1', ['10.0.0.0/8', '2001:DB8::/32', '::1']],
-  ['--format', 'ndjson', 'ndjson'],
-  ['--retire-get-pet', 'true', true],
   ['--retire-get-pet', 'false', false],
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
   ['--expires', '90d', 7_776_000_000],
-  ['--expires', '1s', 1_000],
-  ['--overlap', '0s', 0],
   ['--overlap', '30m', 1_800_000],
   ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
 ] as const) {
@@ -183,10 +167,6 @@ for (const [flag, value, expected] of [
 test('options › a flag beside a variable › wins, though the variable is wrong', () => {
   assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
   assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
-});
-
-test('options › --retire-get-pet without a value › is true', () => {
-  assert.equal(parse(getOption('--retire-get-pet'), ['--retire-get-pet'], {}), true);
 });
 
 /** The words of the program, and of each command that does something. */
@@ -266,6 +246,10 @@ describe('petstore', { concurrency: 2 }, () => {
       'PETSTORE_REHEARSE=true serve --environment production',
       `option '--rehearse', or PETSTORE_REHEARSE, is only for staging`,
     ],
+    [
+      'PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a',
+      `option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME`,
+    ],
     ['pets import pets.csv --skip-existing', `option '--skip-existing' needs --keep-ids`],
     ['adopt', `unknown command 'adopt'`],
     ['serve --colour', `unknown option '--colour'`],
@@ -286,7 +270,6 @@ describe('petstore', { concurrency: 2 }, () => {
       const { status, stdout, stderr } = await runProgram(args, { cwd });
       assert.deepEqual({ status, stdout }, { status: 2, stdout: '' });
       assert.match(stderr, /^Usage: petstore .*\n[\s\S]*\nCommands:\n/);
-      assert.doesNotMatch(stderr, STACK);
     });
   }
 

@@ -31,29 +31,24 @@ const pet: fc.Arbitrary<Pet> = fc.record(
   { requiredKeys: ['id', 'name', 'categoryId'], noNullPrototype: true },
 );
 
+/** More than are written at once. */
+const MANY: readonly Pet[] = Array.from({ length: 5_000 }, (_, index) => ({
+  id: BigInt(index),
+  name: `${'🐈"é\n'.repeat(index % 40)}x`,
+  categoryId: 2n ** 62n + BigInt(index),
+}));
+
 describe('pets export', () => {
   for (const ending of ENDINGS) {
     test(`pets export › any pets to ${ending} › read back equal`, async () => {
       const file = join(folder, `round.${ending}`);
-      await fc.assert(
-        fc.asyncProperty(fc.array(pet), async (pets) => {
-          await writePets({ file }, iterate(pets), new PassThrough());
-          const expected = pets.map(({ id: _, ...newPet }) => newPet);
-          assert.deepEqual(await collect(readGood(file)), expected);
-        }),
-      );
-    });
-
-    test(`pets export › more than one write to ${ending} › reads back equal`, async () => {
-      const file = join(folder, `many.${ending}`);
-      const pets = Array.from({ length: 5_000 }, (_, index) => ({
-        id: BigInt(index),
-        name: `${'🐈"é\n'.repeat(index % 40)}x`,
-        categoryId: 2n ** 62n + BigInt(index),
-      }));
-      await writePets({ file }, iterate(pets), new PassThrough());
-      const expected = pets.map(({ id: _, ...newPet }) => newPet);
-      assert.deepEqual(await collect(readGood(file)), expected);
+      const goRound = async (pets: readonly Pet[]) => {
+        await writePets({ file }, iterate(pets), new PassThrough());
+        const expected = pets.map(({ id: _, ...newPet }) => newPet);
+        assert.deepEqual(await collect(readGood(file)), expected);
+      };
+      await goRound(MANY);
+      await fc.assert(fc.asyncProperty(fc.array(pet), goRound));
     });
   }
 
@@ -88,19 +83,10 @@ describe('pets export', () => {
     });
   }
 
-  test('pets export › without a file › writes NDJSON to standard output', async () => {
-    const stdout = new PassThrough();
-    await writePets({}, iterate(pets), stdout);
-    assert.equal(stdout.setEncoding('utf8').read(), texts.ndjson);
-  });
-
-  test('pets export › a format that is named › is written, to a file and to standard output', async () => {
+  test('pets export › a format that is named › is written, whatever the ending', async () => {
     const file = join(folder, 'named.json');
     await writePets({ file, format: 'csv' }, iterate(pets), new PassThrough());
     assert.equal(await readFile(file, 'utf8'), texts.csv);
-    const stdout = new PassThrough();
-    await writePets({ format: 'csv' }, iterate(pets), stdout);
-    assert.equal(String(stdout.read()), texts.csv);
   });
 
   test('pets export › that fails › leaves the old file and nothing else', async () => {
@@ -123,10 +109,6 @@ describe('pets export', () => {
     await refuses(
       () => writePets({ file: missing }, iterate(pets), new PassThrough()),
       `${missing} cannot be written: no such file or directory`,
-    );
-    await refuses(
-      () => writePets({ file: 'pets.txt' }, iterate(pets), new PassThrough()),
-      /must end with one of/,
     );
   });
 

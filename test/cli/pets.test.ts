@@ -7,7 +7,6 @@ import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { disposable } from '../support/disposable.ts';
-import { runProgram } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 /** A name with white space at both ends. */
@@ -110,16 +109,6 @@ describe('pets', { concurrency: 2 }, () => {
       { id: 1n, name: NAME, categoryId: INT64_MIN },
       { id: 2n, name: '-', categoryId: 0n, status: 'sold' },
     ]);
-  });
-
-  test('pets add › where there is no store › makes one', async () => {
-    await using folder = await createFolder();
-    const { status, stderr } = await runProgram(
-      ['pets', 'add', '--name', 'Rex', '--category-id', '3'],
-      { cwd: folder.path },
-    );
-    assert.equal(status, 0);
-    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${folder.path}/petstore.db\n`);
   });
 
   test('pets update › a field or several › changes these alone, and prints what was and is', async () => {

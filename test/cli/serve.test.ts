@@ -4,15 +4,9 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
-import {
-  assertRefused,
-  type RunningService,
-  readStart,
-  runProgram,
-  startService,
-} from '../support/program.ts';
+import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -21,69 +15,46 @@ const cwd = createProcessFolder();
 const inMemory = ['--database', 'sqlite::memory:', '--log-level', 'silent'];
 
 describe('serve', { concurrency: 2 }, () => {
-  describe('with options and variables', () => {
+  test('serve › options and variables › are those of the service', async () => {
     const baseUrl = 'https://petstore.test/shop/v1';
-    const env = { PETSTORE_RETIRE_GET_PET: 'true', PETSTORE_CORS_ORIGIN: 'https://shop.test' };
-    let service: RunningService;
-    let authorization: string;
-    before(async () => {
-      service = await startService([...inMemory, '--base-url', baseUrl], { cwd, env });
-      authorization = `Bearer ${service.key}`;
-    });
-    after(() => service[Symbol.asyncDispose]());
-
-    test('serve › --base-url › is where links, Location and the document lead', async () => {
-      const init = {
-        method: 'POST',
-        headers: { authorization, 'content-type': 'application/json' },
-        body: '{"name":"Rex","categoryId":1}',
-      };
-      for (const id of [1, 2]) {
-        const created = await fetch(`${service.url}/v1/pets`, init);
-        assert.equal(created.headers.get('location'), `${baseUrl}/pets/${id}`);
-      }
-      const list = await fetch(`${service.url}/v1/pets?limit=1`, { headers: { authorization } });
-      assert.match(list.headers.get('link') ?? '', /^<https:\/\/petstore\.test\/shop\/v1\/pets\?/);
-      const document = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text());
-      assert.equal(document.servers[0].url, baseUrl);
-    });
-
-    test('serve › --retire-get-pet and --cors-origin as variables › are so', async () => {
-      for (const [origin, allowed] of [
-        ['https://shop.test', 'https://shop.test'],
-        ['https://other.test', null],
-      ] as const) {
-        const answer = await fetch(`${service.url}/v1/pets/1`, {
-          headers: { authorization, origin },
-        });
-        assert.equal(answer.status, 410);
-        assert.equal(answer.headers.get('access-control-allow-origin'), allowed);
-      }
-    });
-
-    test('serve › --database sqlite::memory: › leaves no file', async () => {
-      assert.equal((await fetch(`${service.url}/readyz`)).status, 200);
-      assert.deepEqual(await readdir(cwd), []);
-    });
+    const env = {
+      ...{ PETSTORE_RETIRE_GET_PET: 'true', PETSTORE_CORS_ORIGIN: 'https://shop.test' },
+      ...{ PETSTORE_RATE_LIMIT: '100', PETSTORE_RATE_LIMIT_BURST: '2000' },
+    };
+    await using service = await startService([...inMemory, '--base-url', baseUrl], { cwd, env });
+    const document = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text());
+    assert.equal(document.servers[0].url, baseUrl);
+    for (const [origin, allowed] of [
+      ['https://shop.test', 'https://shop.test'],
+      ['https://other.test', null],
+    ] as const) {
+      const sent = { authorization: `Bearer ${service.key}`, origin };
+      const { status, headers } = await fetch(`${service.url}/v1/pets/1`, { headers: sent });
+      assert.equal(status, 410);
+      assert.equal(headers.get('access-control-allow-origin'), allowed);
+      assert.equal(headers.get('ratelimit-policy'), '"default";q=100;w=1;petstore-burst=2000');
+    }
+    // A store in memory.
+    assert.deepEqual(await readdir(cwd), []);
   });
 
   const hasIpv6 = Object.values(networkInterfaces())
     .flat()
     .some((address) => address?.address === '::1');
-  const skip = hasIpv6 ? false : 'this machine has no IPv6';
-  test('serve › --host ::1 › prints an address with brackets that answers', { skip }, async () => {
-    await using service = await startService([...inMemory, '--host', '::1'], { cwd });
-    assert.match(service.url, /^http:\/\/\[::1\]:\d+$/);
-    assert.equal((await fetch(`${service.url}/livez`)).status, 200);
-  });
-
-  for (const host of hasIpv6 ? ['0.0.0.0', '::'] : ['0.0.0.0']) {
-    test(`serve › --host ${host} › prints addresses that answer`, async () => {
+  for (const [host, shown] of [
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '127.0.0.1'],
+    ['::1', '[::1]'],
+  ] as const) {
+    const skip = host.includes(':') && !hasIpv6 && 'this machine has no IPv6';
+    test(`serve › --host ${host} › prints addresses that answer`, { skip }, async () => {
       const args = [...inMemory, '--host', host, '--log-level', 'info'];
       await using service = await startService(args, { cwd });
-      assert.ok(service.output.stdout.endsWith(` http://127.0.0.1:${service.port}/v1/pets\n`));
-      const link = `console at http://127.0.0.1:${service.port}/console,`;
+      const url = `http://${shown}:${service.port}`;
+      assert.ok(service.output.stdout.endsWith(` ${url}/v1/pets\n`));
+      const link = `console at ${url}/console,`;
       assert.ok(service.output.stderr.includes(link), service.output.stderr);
+      assert.equal((await fetch(`${url}/livez`)).status, 200);
     });
   }
 
