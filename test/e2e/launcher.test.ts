@@ -1,7 +1,7 @@
 /** How `npm start` and all other scripts come to their Node, on machines with an old one and odd ones. */
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../runtime/node.cjs', import.meta.url));
 const COMMAND = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
-const MS_MAX = 20_000;
+const LIMIT = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
 /** What the launcher sees of a machine's own Node: its version, and that it cannot become another process. */
 const OLD_NODE = `
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } });
@@ -26,23 +26,18 @@ const PACKAGE = `node-${process.platform}-${process.arch}`;
 const folder = createProcessFolder();
 writeFileSync(join(folder, 'old-node.cjs'), OLD_NODE);
 
-function start(launcher: string, args: readonly string[], { isOld = false } = {}) {
-  const preload = isOld ? ['--require', join(folder, 'old-node.cjs')] : [];
-  const child = spawn(process.execPath, [...preload, launcher, ...args], {
-    ...{ timeout: MS_MAX, killSignal: 'SIGKILL' },
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const ended = once(child, 'close').then(([status, signal]) => ({
-    ...{ status, signal, stdout, stderr },
-  }));
-  return { child, ended };
+const toArgs = (launcher: string, args: readonly string[], isOld: boolean) => [
+  ...(isOld ? ['--require', join(folder, 'old-node.cjs')] : []),
+  ...[launcher, ...args],
+];
+
+function run(launcher: string, args: readonly string[], isOld = false) {
+  const { status, signal, stdout, stderr } = spawnSync(
+    process.execPath,
+    toArgs(launcher, args, isOld),
+    { ...LIMIT, encoding: 'utf8' },
+  );
+  return { status: signal ?? status, stdout, stderr };
 }
 
 /** A checkout in which npm installed that script in the place of the binary, or nothing. */
@@ -68,28 +63,24 @@ for (const isOld of [false, true]) {
     test(`launcher › on ${own} › runs the pinned Node with the arguments as they are`, async () => {
       const script = 'console.log(process.version, process.argv.slice(1).join("|"))';
       const args = ['--eval', script, '--', 'a b', '$HOME', '--x'];
-      const { status, stdout, stderr } = await start(LAUNCHER, args, { isOld }).ended;
       const packages = JSON.parse(
         await readFile(new URL('../../runtime/package.json', import.meta.url), 'utf8'),
       ).optionalDependencies;
-      assert.equal(stdout, `v${packages[PACKAGE]} a b|$HOME|--x\n`);
-      assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
+      const stdout = `v${packages[PACKAGE]} a b|$HOME|--x\n`;
+      assert.deepEqual(run(LAUNCHER, args, isOld), { status: 0, stdout, stderr: '' });
     });
 
-    test(`launcher › on ${own}, the program ends with a status › so does the launcher`, async () => {
-      const { status } = await start(LAUNCHER, ['--eval', 'process.exit(7)'], { isOld }).ended;
-      assert.equal(status, 7);
-    });
-
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-      test(`launcher › on ${own}, the program ends by ${signal} › so does the launcher`, async () => {
-        const script = `process.kill(process.pid, '${signal}'); setInterval(() => {}, 1000)`;
-        const ended = await start(LAUNCHER, ['--eval', script], { isOld }).ended;
-        assert.equal(ended.signal, signal);
+    for (const [end, script] of [
+      [7, 'process.exit(7)'],
+      ['SIGTERM', "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000)"],
+      ['SIGKILL', "process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)"],
+    ] as const) {
+      test(`launcher › on ${own}, the program ends by ${end} › so does the launcher`, () => {
+        assert.equal(run(LAUNCHER, ['--eval', script], isOld).status, end);
       });
     }
 
-    test(`launcher › on ${own}, two signals › come through, each once`, async (t) => {
+    test(`launcher › on ${own}, two signals › come through, each once`, async () => {
       const script = `
         let count = 0;
         for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => {
@@ -100,13 +91,16 @@ for (const isOld of [false, true]) {
         setInterval(() => {}, 1000);
         console.log('ready');
       `;
-      const { child, ended } = start(LAUNCHER, ['--eval', script], { isOld });
-      t.after(() => child.kill('SIGKILL'));
-      await once(child.stdout ?? child, 'data');
-      child.kill('SIGTERM');
-      await once(child.stdout ?? child, 'data');
-      child.kill('SIGINT');
-      const { status, stdout } = await ended;
+      const child = spawn(process.execPath, toArgs(LAUNCHER, ['--eval', script], isOld), LIMIT);
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        stdout += text;
+      });
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+        await once(child.stdout, 'data');
+        child.kill(signal);
+      }
+      const [status] = await once(child, 'close');
       assert.deepEqual({ status, stdout }, { status: 3, stdout: 'ready\nSIGTERM\nSIGINT\n' });
     });
   });
@@ -116,9 +110,8 @@ for (const [own, isOld, told] of [
   ['Node 18', true, { status: 1, stdout: '', stderr: NEEDS_NODE }],
   ['Node 24 or newer', false, { status: 0, stdout: `${manifest.version}\n`, stderr: '' }],
 ] as const) {
-  test(`the command of the package › on ${own} › ${isOld ? 'says what to install' : 'runs'}`, async () => {
-    const { status, stdout, stderr } = await start(COMMAND, ['--version'], { isOld }).ended;
-    assert.deepEqual({ status, stdout, stderr }, told);
+  test(`the command of the package › on ${own} › ${isOld ? 'says what to install' : 'runs'}`, () => {
+    assert.deepEqual(run(COMMAND, ['--version'], isOld), told);
   });
 }
 
@@ -132,15 +125,11 @@ describe('launcher without a pinned Node', {
     ['does not start', '#!/bin/sh\nexit 127\n'],
     ['is for another system', '#!/nowhere/ld-linux\n'],
   ] as const) {
-    test(`launcher › the pinned Node ${what}, the own is new › runs on the own`, async () => {
-      const launcher = await createCheckout(`new, ${what}`, script);
-      const { status, stdout, stderr } = await start(launcher, print).ended;
-      assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: 'it runs\n', stderr: '' });
-    });
-
-    test(`launcher › the pinned Node ${what}, the own is old › says in one line what to install`, async () => {
-      const launcher = await createCheckout(`old, ${what}`, script);
-      const { status, stdout, stderr } = await start(launcher, print, { isOld: true }).ended;
+    test(`launcher › the pinned Node ${what} › runs on the own, or says in one line what to install`, async () => {
+      const launcher = await createCheckout(what, script);
+      const printed = { status: 0, stdout: 'it runs\n', stderr: '' };
+      assert.deepEqual(run(launcher, print), printed);
+      const { status, stdout, stderr } = run(launcher, print, true);
       assert.deepEqual({ status, stdout }, { status: 1, stdout: '' });
       assert.match(
         stderr,
