@@ -47,17 +47,17 @@ export interface Engine {
 
   readonly statistics: StoreStatistics;
 
-  /** SQL at the end of a select: the select leaves out rows that another transaction writes, and does not wait. */
-  readonly skipLocked: string;
+  /** Inserts an API key of NEW_KEY_COLUMNS and returns its id, which counts up from 1 in the order of commits. */
+  readonly insertKey: string;
+
+  /** The statements of the purge, as `toPurge` has them. */
+  readonly purge: { readonly remove: string; readonly redate: string };
 
   /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
   /** Resolves when the database can be reached, and takes writes; on SQLite, when its files are still the same. */
   check(): Promise<void>;
-
-  /** SQL that inserts a row of these columns and returns its id, which counts up from 1 in the order of commits. */
-  toInsert(table: string, columns: readonly string[]): string;
 
   /**
    * Adds a pet. Resolves to its id once it is on the disk, or to undefined when its idempotency key is

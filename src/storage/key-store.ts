@@ -10,7 +10,10 @@ export const KEY_COLUMNS = [
   ...['id', 'name', 'environment', 'read_only', 'created_at'],
   ...['expires_at', 'last_used_at', 'revoked_at', 'rotated_at'],
 ];
-const NEW_COLUMNS = ['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'];
+/** The columns of a NewApiKey, in the order of `toValues`. */
+export const NEW_KEY_COLUMNS = [
+  ...['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'],
+];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
@@ -23,11 +26,9 @@ const ROTATE = `update api_keys set rotated_at = ?,
   where id = ? and ${IS_ACTIVE} and rotated_at is null returning id`;
 
 export function createKeyStore(engine: Engine): KeyStore {
-  const insert = engine.toInsert('api_keys', NEW_COLUMNS);
-
   return {
     async add(newKey) {
-      const [rows] = await engine.write({ sql: insert, values: toValues(newKey) });
+      const [rows] = await engine.write({ sql: engine.insertKey, values: toValues(newKey) });
       return toAdded(newKey, rows?.[0]);
     },
 
@@ -59,7 +60,7 @@ export function createKeyStore(engine: Engine): KeyStore {
       const values = [createdAt, oldExpiresAt, oldExpiresAt, id, createdAt];
       const [rotated, added] = await engine.write(
         { sql: ROTATE, values, stopIfEmpty: true },
-        { sql: insert, values: toValues(newKey) },
+        { sql: engine.insertKey, values: toValues(newKey) },
       );
       if (rotated?.length === 0) {
         throw new PetstoreError(

@@ -2,6 +2,8 @@
 
 import { Statistics, type StoreStatistics } from '../../store.ts';
 import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
+import { NEW_KEY_COLUMNS } from '../key-store.ts';
+import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
@@ -16,6 +18,16 @@ import { waitWhileAway } from './wait.ts';
 const CONNECTIONS_DEFAULT = 10;
 
 const COMMAND_SECONDS_MAX = 5;
+
+/**
+ * The row of the counter stays locked until the commit, so no id is visible before a smaller id. A sequence
+ * would give ids in the order of the requests, not of the commits.
+ */
+const INSERT_KEY = `with counted as (
+    update counters set value = value + 1 where name = 'api_keys' returning value
+  )
+  insert into api_keys (id, ${NEW_KEY_COLUMNS})
+  values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
 
 /**
  * Opens the database at this address.
@@ -50,7 +62,8 @@ class PostgresEngine implements Engine {
   readonly #counted = new Statistics();
   readonly insertPet: Engine['insertPet'];
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
-  readonly skipLocked = 'for update skip locked';
+  readonly insertKey = INSERT_KEY;
+  readonly purge = toPurge('for update skip locked');
   readonly #pools: Pools;
 
   constructor(pools: Pools, foundSchema: number, answerMs: number) {
@@ -77,19 +90,6 @@ class PostgresEngine implements Engine {
 
   check(): Promise<void> {
     return this.#pools.reads.run((connection) => connection.checkWritable());
-  }
-
-  /**
-   * The row of the counter stays locked until the commit, so no id is visible before a smaller id. A sequence
-   * would give ids in the order of the requests, not of the commits.
-   */
-  toInsert(table: string, columns: readonly string[]): string {
-    const values = columns.map(() => '?');
-    return `with counted as (
-        update counters set value = value + 1 where name = '${table}' returning value
-      )
-      insert into ${table} (id, ${columns}) values ((select value from counted), ${values})
-      returning id`;
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {

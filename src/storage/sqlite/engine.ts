@@ -7,7 +7,9 @@ import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
+import { toPurge } from '../purge.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -20,6 +22,9 @@ import { type Failure, type Write, writeAll } from './writer-thread.ts';
 
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;
+
+const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
+  values (${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
 
 /** The table of a load; there is one load at a time. */
 const STAGED = 'temp.staged_pets';
@@ -69,8 +74,9 @@ class SqliteEngine implements Engine {
   readonly petQueries: PetQueries;
   readonly statistics = new Statistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
+  readonly insertKey = INSERT_KEY;
   /** There is one writer at a time. */
-  readonly skipLocked = '';
+  readonly purge = toPurge('');
   readonly #connection: SqliteConnection;
   readonly #file: string;
   readonly #checkFiles: () => void;
@@ -98,10 +104,6 @@ class SqliteEngine implements Engine {
       () => this.#commits.read(),
       this.statistics,
     );
-  }
-
-  toInsert(table: string, columns: readonly string[]): string {
-    return `insert into ${table} (${columns}) values (${columns.map(() => '?')}) returning id`;
   }
 
   async findAdded({ keyId, key }: IdempotentRequest): Promise<Row | undefined> {
