@@ -2,6 +2,7 @@
 
 import type { ApiKey, Environment, NewApiKey } from './api-key.ts';
 import type { NewPet, Pet, PetFilters } from './pet.ts';
+import type { Statistics } from './statistics.ts';
 
 /**
  * A store of pets and API keys. Every method may also throw PetstoreError `unavailable` when the
@@ -36,21 +37,6 @@ export interface Store {
 
 /** `part` is the share of the phase that is done, from 0 to 1, when it is known. */
 export type OnBackupProgress = (phase: string, part?: number) => void;
-
-/** What this process did since it opened the store. The parts of an engine count. */
-export class Statistics {
-  /** Transactions of the group commit, failed ones too, their writes, and their time together. */
-  commits = 0;
-  committedWrites = 0;
-  commitSeconds = 0;
-  /** Writes that wait now for the next transaction. */
-  waitingWrites = 0;
-  /** Queries of pets that clients list or get. */
-  reads = 0;
-  /** Pages as JSON text: from the page cache, and read from the database. */
-  cachedPages = 0;
-  readPages = 0;
-}
 
 export interface StoreStatistics extends Readonly<Statistics> {
   /** Connections to PostgreSQL; absent on SQLite. */

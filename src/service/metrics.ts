@@ -1,5 +1,6 @@
 /** The metrics of the service: the name, kind and help of each, and how it is read. */
 
+import { STATISTICS, type StatisticRow, type Statistics } from '../statistics.ts';
 import type { StoreStatistics } from '../store.ts';
 import type { Counted, Durations, Tally } from './counts.ts';
 import { VERSION } from './version.ts';
@@ -49,6 +50,8 @@ const rowOf =
 const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 
+const STATISTIC_ROWS = Object.entries<StatisticRow>(STATISTICS);
+
 export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_build_info: gauge(
     'Always 1, with the versions of this program and of Node.',
@@ -92,27 +95,10 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'Requests that wait for their turn in the fair queue.',
     ({ connections }) => connections().waitingRequests,
   ),
-  petstore_commits_total: counter('Group commits.', ({ store }) => store().commits),
-  petstore_committed_writes_total: counter(
-    'Writes in group commits, most of them creates.',
-    ({ store }) => store().committedWrites,
-  ),
-  petstore_commit_seconds_total: counter(
-    'The time that group commits took, with their syncs of the disk.',
-    ({ store }) => store().commitSeconds,
-  ),
-  petstore_waiting_writes: gauge(
-    'Writes that wait for the next group commit.',
-    ({ store }) => store().waitingWrites,
-  ),
+  ...Object.fromEntries(STATISTIC_ROWS.map(([, row]) => toStoreMetric(row))),
   petstore_log_dropped_lines_total: counter(
     'Log lines that were dropped, because nobody read standard error.',
     ({ droppedLogLines }) => droppedLogLines(),
-  ),
-  petstore_page_reads_total: counter(
-    'Pages of lists, from the page cache and from the database.',
-    ({ store }) => byLabel({ cache: store().cachedPages, database: store().readPages }),
-    { labels: ['from'] },
   ),
   petstore_database_connections: gauge(
     'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
@@ -125,6 +111,16 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     { isOfPostgres: true },
   ),
 };
+
+function toStoreMetric({ kind, metric, help, from }: StatisticRow): [string, MetricRow] {
+  const rows = STATISTIC_ROWS.filter(([, row]) => row.metric === metric);
+  const read = ({ store }: Readings) =>
+    rows.map(([name, row]) => ({
+      labels: row.from === undefined ? [] : [row.from],
+      count: store()[name as keyof Statistics],
+    }));
+  return [metric, { kind, help, labels: from === undefined ? [] : ['from'], read }];
+}
 
 function byLabel(counts: Readonly<Record<string, number>>): Counted[] {
   return Object.entries(counts).map(([label, count]) => ({ labels: [label], count }));

@@ -2,7 +2,7 @@
 
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
-import type { Statistics } from '../store.ts';
+import type { Statistics } from '../statistics.ts';
 import type { Row } from './engine.ts';
 import { LIMITS } from './limits.ts';
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { createStatistics } from '../../src/statistics.ts';
 import { GroupCommit, type Outcome } from '../../src/storage/group-commit.ts';
-import { Statistics } from '../../src/store.ts';
 import { until } from '../support/until.ts';
 
 /** The bytes of the writes that may wait. */
@@ -25,7 +25,7 @@ interface Commit {
 /** Writes of numbers, whose result is the double; each commit is under way until it is ended. */
 function create(bytes = 1, waitMsMax?: number) {
   const commits: Commit[] = [];
-  const statistics = new Statistics();
+  const statistics = createStatistics();
   const commit = (writes: readonly number[]) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
     const end = () => {
@@ -94,7 +94,7 @@ test('GroupCommit › a write that waited for too long › is refused when the c
   });
   now += 1;
   const inTime = [write(3), write(4)];
-  const none = { ...new Statistics() };
+  const none = createStatistics();
   assert.deepEqual({ ...statistics }, { ...none, waitingWrites: 3 });
   now += WAIT_MS_MAX;
   await commits[0]?.end();

@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
+import { createStatistics } from '../../src/statistics.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -17,7 +18,6 @@ import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
-import { Statistics } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
 import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile } from '../support/sqlite.ts';
@@ -82,7 +82,7 @@ describe('query plans', () => {
     return steps;
   }
 
-  const createQueries = ({ read }: Engine) => createPetQueries(read, () => 1, new Statistics());
+  const createQueries = ({ read }: Engine) => createPetQueries(read, () => 1, createStatistics());
   const query = { limit: 20, after: 7n };
 
   for (const [what, work, plan] of [

@@ -1,6 +1,7 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
-import { Statistics, type StoreStatistics } from '../../store.ts';
+import { createStatistics } from '../../statistics.ts';
+import type { StoreStatistics } from '../../store.ts';
 import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { toPurge } from '../purge.ts';
@@ -59,7 +60,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
 class PostgresEngine implements Engine {
   readonly foundSchema: number;
   readonly petQueries: PetQueries;
-  readonly #counted = new Statistics();
+  readonly #counted = createStatistics();
   readonly insertPet: Engine['insertPet'];
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly insertKey = INSERT_KEY;

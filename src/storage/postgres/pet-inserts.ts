@@ -1,7 +1,8 @@
 /** How pets are added to PostgreSQL: one statement adds a batch, so the counter is locked for one commit. */
 
 import { PetstoreError } from '../../error.ts';
-import { IDEMPOTENCY_MS, type IdempotentRequest, type Statistics } from '../../store.ts';
+import type { Statistics } from '../../statistics.ts';
+import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';

@@ -2,7 +2,8 @@
 
 import { resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { type IdempotentRequest, type OnBackupProgress, Statistics } from '../../store.ts';
+import { createStatistics } from '../../statistics.ts';
+import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
@@ -72,7 +73,7 @@ export function finishCopy(copy: string, told: string): void {
 class SqliteEngine implements Engine {
   readonly foundSchema: number;
   readonly petQueries: PetQueries;
-  readonly statistics = new Statistics();
+  readonly statistics = createStatistics();
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly insertKey = INSERT_KEY;
   /** There is one writer at a time. */

@@ -1,7 +1,8 @@
 /** How pets are read from SQLite: SQLite makes the JSON text of a page, which is cached until the next commit. */
 
 import { type Pet, toPetJson } from '../../pet.ts';
-import type { JsonPage, PetQuery, Statistics } from '../../store.ts';
+import type { Statistics } from '../../statistics.ts';
+import type { JsonPage, PetQuery } from '../../store.ts';
 import type { Engine, PetQueries, SqlValue } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
 import { FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
