@@ -6,7 +6,7 @@ import { testAttack } from './attack.ts';
 
 let path = '';
 
-for (const coding of ['br', 'identity']) {
+for (const coding of ['gzip', 'identity']) {
   testAttack(
     `ask for the docs script as ${coding} and do not read it`,
     500,
