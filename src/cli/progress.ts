@@ -5,13 +5,10 @@ import { toOneLine } from './output.ts';
 
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined;
-  readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
 const REWRITE_MS = 100;
-const COLUMNS_DEFAULT = 80;
-
 const CLEAR_LINE = '\r\x1b[K';
 
 export class Progress {
@@ -36,9 +33,8 @@ export class Progress {
     if (!this.#stream.isTTY) return;
     // Above 1 when a file grows while it is read.
     const percent = this.part === undefined ? '' : `${Math.floor(Math.min(this.part, 1) * 100)} % `;
-    const line = `${percent}${phase}${this.pets === 0 ? '' : ` ${countPets(this.pets)}`}`;
-    // A line that wraps could not be rewritten. Some terminals report 0 columns.
-    this.#stream.write(CLEAR_LINE + line.slice(0, (this.#stream.columns || COLUMNS_DEFAULT) - 1));
+    const pets = this.pets === 0 ? '' : ` ${countPets(this.pets)}`;
+    this.#stream.write(`${CLEAR_LINE}${percent}${phase}${pets}`);
   }
 
   /** Prints a line that stays. */

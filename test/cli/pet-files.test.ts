@@ -204,15 +204,12 @@ describe('progress', () => {
     await until(isShown);
   });
 
-  for (const [what, part, columns, line] of [
-    ['of an unknown size', undefined, 80, 'imported 1,500 pets'],
-    ['of a file that grows meanwhile', 1.2, 80, '100 % imported 1,500 pets'],
-    ['on a terminal of 10 columns', 0.5, 10, '50 % impo'],
-    ['on a terminal of 0 columns', 0.5, 0, '50 % imported 1,500 pets'],
+  for (const [what, part, line] of [
+    ['of an unknown size', undefined, 'imported 1,500 pets'],
+    ['of a file that grows meanwhile', 1.2, '100 % imported 1,500 pets'],
   ] as const) {
     test(`progress › ${what} › is one line`, () => {
-      const stderr = Object.assign(new Transcript(true), { columns });
-      assert.equal(imports(stderr, part)[1], line);
+      assert.equal(imports(new Transcript(true), part)[1], line);
     });
   }
 });

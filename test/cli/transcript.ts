@@ -1,7 +1,6 @@
 /** A standard error, of a terminal or not, that keeps what it is told. */
 export class Transcript {
   readonly isTTY: boolean;
-  readonly columns = 80;
   text = '';
 
   constructor(isTTY = false) {
