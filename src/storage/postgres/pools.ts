@@ -47,14 +47,9 @@ export class Pools {
   }
 
   get connections(): PoolConnections {
-    const sum = { used: 0, idle: 0, waiting: 0, broken: 0 };
-    for (const { connections } of this.#all) {
-      sum.used += connections.used;
-      sum.idle += connections.idle;
-      sum.waiting += connections.waiting;
-      sum.broken += connections.broken;
-    }
-    return sum;
+    const all = this.#all.map(({ connections }) => connections);
+    const sum = (name: keyof PoolConnections) => all.reduce((total, each) => total + each[name], 0);
+    return { used: sum('used'), idle: sum('idle'), waiting: sum('waiting'), broken: sum('broken') };
   }
 
   async close(): Promise<void> {
