@@ -30,7 +30,6 @@ export function toSetting(name: string, row: OptionRow): Option {
   const made = new Option(`--${toKebabCase(name)} ${value}`, description);
   made.env(toVariable(made));
   if (usual !== undefined) made.default(usual, Array.isArray(usual) ? String(usual) : undefined);
-  if (value.startsWith('[')) made.preset('true');
   if (choices !== undefined) made.choices(choices);
   const toSecretError = (message: string) =>
     new UsageError(`option '${made.flags}', or ${made.envVar}: ${message}`);
