@@ -43,7 +43,10 @@ export type MetricRow =
 const rowOf =
   (kind: 'counter' | 'gauge') =>
   (help: string, read: Read, more: Omit<Partial<MetricHead>, 'help'> = {}): MetricRow => ({
-    ...{ kind, help, read, labels: [] },
+    kind,
+    help,
+    read,
+    labels: [],
     ...more,
   });
 

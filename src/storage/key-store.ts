@@ -7,12 +7,24 @@ import type { Engine, Row, SqlValue } from './engine.ts';
 
 /** The columns of an ApiKey, in the order of `toApiKey`. */
 export const KEY_COLUMNS = [
-  ...['id', 'name', 'environment', 'read_only', 'created_at'],
-  ...['expires_at', 'last_used_at', 'revoked_at', 'rotated_at'],
+  'id',
+  'name',
+  'environment',
+  'read_only',
+  'created_at',
+  'expires_at',
+  'last_used_at',
+  'revoked_at',
+  'rotated_at',
 ];
 /** The columns of a NewApiKey, in the order of `toValues`. */
 export const NEW_KEY_COLUMNS = [
-  ...['digest', 'name', 'environment', 'read_only', 'created_at', 'expires_at'],
+  'digest',
+  'name',
+  'environment',
+  'read_only',
+  'created_at',
+  'expires_at',
 ];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;

@@ -134,6 +134,7 @@ const TYPE =
 for (const type of [
   'application/x-www-form-urlencoded',
   'application/jsonp',
+  'application/xjson',
   'xapplication/json',
   'application/json; charset=latin1',
   'application/json; charset=utf-16',
