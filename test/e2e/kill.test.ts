@@ -1,0 +1,17 @@
+/** A few kills during creates; `npm run crash` has many, of more kinds, on both engines. */
+
+import { test } from 'node:test';
+import { createRandom } from '../../src/sample.ts';
+import { crash } from '../durability/crash.ts';
+import { SEED } from '../durability/subject.ts';
+import { startOnSqlite } from '../durability/subject-sqlite.ts';
+
+const KILLS = 3;
+const CREATES = 600;
+const CLIENTS = 32;
+
+test(`kill -9 › ${KILLS} times during creates › loses, doubles and renumbers none`, async (t) => {
+  t.diagnostic(`TEST_CRASH_SEED=${SEED}`);
+  await using subject = await startOnSqlite(2, createRandom(SEED));
+  await crash(t, subject, { kills: KILLS, creates: CREATES, clients: CLIENTS, reads: 0 });
+});
