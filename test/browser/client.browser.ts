@@ -40,7 +40,7 @@ test('client › in a browser, from another origin › passes its scenarios', {
   });
   await using browser = await launchBrowser();
   await using opened = await openPage(browser);
-  await opened.page.goto(`http://127.0.0.1:${port}/`);
+  await opened.page.goto(`http://shop.test:${port}/`);
   for (const name of Object.keys(SCENARIOS)) {
     await t.test(name, async () => {
       const argument = JSON.stringify({ name, place });

@@ -64,6 +64,10 @@ describePages('console, add many', start, (test, stage) => {
       await chooseFile(page, content);
       for (const message of messages) await page.getByText(message).waitFor();
     }
+    await chooseFile(page, long);
+    await page.getByText('and 5 more').waitFor();
+    const lines = await page.locator('#file-form [role=alert]').innerText();
+    assert.equal(lines.split('\n').length, 22);
     const columns = 'has the columns name, categoryId and, if wanted, status.';
     await page.getByText(columns).waitFor({ state: 'attached' });
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));

@@ -196,7 +196,7 @@ describePages('console', start, (test, stage) => {
     for (const [size, width] of Object.entries({ phone: 320, desktop: 1280 })) {
       test(`console › in ${colorScheme} mode on a ${size} › fits, and axe finds nothing`, {
         path: '/console/',
-        view: { colorScheme, viewport: { width, height: 800 } },
+        view: { colorScheme, viewport: { width, height: 800 }, isMobile: size === 'phone' },
       }, async (page) => {
         await addPet(stage.service, { name: 'Rex', categoryId: 3, status: 'available' });
         await page.getByRole('button', { name: 'Open' }).click();

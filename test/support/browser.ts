@@ -21,7 +21,7 @@ const ARGUMENTS = [
   '--disable-quic',
   '--disable-sync',
   '--no-first-run',
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--host-resolver-rules=MAP shop.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
 const VIEWPORT = { width: 1280, height: 720 };
