@@ -39,6 +39,15 @@ async function openOlder(kind: string, schema = OLDER_SCHEMA) {
   };
 }
 
+test('petstore migrate › a later schema that this release can use › has nothing to do', async () => {
+  await using older = await openOlder('postgresql');
+  await runCommand(['migrate'], older);
+  await runBeside(older.address, `update petstore_schema set version = ${SCHEMA + 1}`);
+  const { status, stderr } = await runCommand(['migrate'], older);
+  assert.equal(status, 0);
+  assert.match(stderr, new RegExp(`^The schema is ${SCHEMA + 1}: there is nothing to migrate.\n`));
+});
+
 for (const kind of ['sqlite', 'postgresql']) {
   describe(`an older schema on ${kind}`, () => {
     test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {

@@ -106,6 +106,15 @@ describe('pets', () => {
     assert.match(exported.at(-1) ?? '', /^exported 2,500 pets in \d+\.\d s\n$/);
   });
 
+  test('pets export › a file of the command › has the format of its ending', async () => {
+    const args = ['pets', 'export', 'target.csv', '--database', database];
+    await runCommand(args, { cwd: folder });
+    assert.match(
+      await readFile(join(folder, 'target.csv'), 'utf8'),
+      /^id,name,categoryId,status\n/,
+    );
+  });
+
   test('pets export › without a file › leaves standard error silent', async () => {
     const stdout = new PassThrough();
     const stderr = new Transcript(true);

@@ -111,6 +111,13 @@ describe('pets', { concurrency: 2 }, () => {
     ]);
   });
 
+  test('pets add › where there is no store › makes one', async () => {
+    await using folder = await createFolder();
+    const args = ['pets', 'add', '--name', 'Rex', '--category-id', '3'];
+    const { stderr } = await runCommand(args, { cwd: folder.path });
+    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${folder.path}/petstore.db\n`);
+  });
+
   test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
     await using folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
     const said = (id: number) =>

@@ -74,15 +74,18 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     assert.deepEqual(await database.query('select owner from pets'), [{ owner: 'Ann' }]);
   });
 
-  test('openStore on postgresql › an application_name in the address › is that of its sessions', {
+  test('openStore on postgresql › a name and a schema in the address › are those of its sessions', {
     skip: NO_SESSIONS,
   }, async () => {
     await using database = await createEmptyDatabase();
-    const { pets } = await database.open({ query: '?application_name=shop' });
+    await database.query('create schema shop');
+    const query = '?application_name=shop&options=-csearch_path%3Dshop';
+    const { pets } = await database.open({ query });
     assert.equal(await pets.find(1n), undefined);
-    const named = `select distinct application_name from pg_stat_activity
+    const named = `select distinct application_name, to_regclass('shop.pets') is not null as is_there
+      from pg_stat_activity
       where datname = current_database() and application_name in ('petstore', 'shop')`;
-    assert.deepEqual(await database.query(named), [{ application_name: 'shop' }]);
+    assert.deepEqual(await database.query(named), [{ application_name: 'shop', is_there: true }]);
   });
 
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';
@@ -103,6 +106,19 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     const options = { create: true, startTimeout: 1, warn };
     await assert.rejects(openStore(`${LOGIN}127.0.0.1:1/pets`, options), UNAVAILABLE);
     assert.match(warnings.join(), /^[^;]+; trying again for 1 s$/);
+  });
+
+  test('openStore on postgresql › a server that is starting › is waited for', async () => {
+    const answers = ['57P03', '42501'].map((code) => `E\0\0\0\x13SFATAL\0C${code}\0\0`);
+    await using server = createServer((socket) => {
+      socket
+        .on('error', () => undefined)
+        .resume()
+        .end(answers.shift() ?? '');
+    });
+    const address = `${LOGIN}127.0.0.1:${await listen(server)}/pets`;
+    const message = /^the database does not let this user/;
+    await assert.rejects(openStore(address, { startTimeout: 30 }), { ...UNAVAILABLE, message });
   });
 
   test('openStore on postgresql › sslmode=require on a server without TLS › says so', async () => {
