@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { SCRIPT_NAME } from '../../src/http/routes/docs-script.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';
@@ -112,6 +113,24 @@ describe('stop', { concurrency: 3 }, () => {
       assert.match(last, /\r\nconnection: close\r\n/i);
       for (const answer of answers) assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
     }
+    assert.deepEqual(await finish(service), STOPPED);
+    assert.ok(performance.now() - began < CUT_MS);
+  });
+
+  test('stop › an answer that is read slowly › is sent whole, and its connection closed', async () => {
+    await using service = await start();
+    using connection = openConnection(service.port);
+    const script = `/docs/js/${SCRIPT_NAME}`;
+    const { length } = await (await fetch(service.url + script)).text();
+    connection.socket.pause();
+    connection.socket.write(`GET ${script} HTTP/1.1\r\nHost: petstore.test\r\n\r\n`);
+    await until(() => connection.socket.bytesRead > 0);
+    const began = performance.now();
+    service.process.kill('SIGTERM');
+    await setTimeout(500);
+    connection.socket.resume();
+    const answer = await connection.readToEnd();
+    assert.ok(answer.length > length);
     assert.deepEqual(await finish(service), STOPPED);
     assert.ok(performance.now() - began < CUT_MS);
   });
