@@ -141,6 +141,14 @@ for (const [what, head, status] of [
   });
 }
 
+test('lingering close › a body in too many parts, and then no chunk › does not reset the connection', async () => {
+  const body = '1\r\n{\r\n'.repeat(2_000) + 'no chunk'.repeat(20_000);
+  for (let round = 0; round < 20; round += 1) {
+    const answer = parseAnswer(await exchange(port, `${MINE}${CHUNKED}\r\n${body}`));
+    assert.equal(answer.status, 413);
+  }
+});
+
 test('a body without end › behind a request that is at work › is not read on', async () => {
   const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
   await using slow = await startTestApp({

@@ -37,7 +37,7 @@ export function answerParserError(
   const response = findLastResponse(socket);
   if (response === undefined || response.req.complete) sendErrorInOrder(socket, error, log);
   // The body broke off after its answer was begun: a second answer would be wrong.
-  else if (response.headersSent) socket.destroy();
+  else if (response.headersSent) closeLingering(socket);
   else sendError(socket, error, log);
 }
 
