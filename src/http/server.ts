@@ -11,7 +11,7 @@ import { addBytesParser } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { CanonicalResponse } from './protocol/header-names.ts';
 import { HeldBytes } from './protocol/held-bytes.ts';
-import { endUnreadBody } from './protocol/lingering-close.ts';
+import { endUnreadBody, lingerAtEnd } from './protocol/lingering-close.ts';
 import { escapeTarget } from './protocol/methods.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
@@ -73,6 +73,7 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   });
   // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
+  app.server.on('connection', lingerAtEnd);
   handleServerEvents(app.server, requestLog);
   app.decorate('petstoreLog', log);
   app.decorate('heldBytes', heldBytes);

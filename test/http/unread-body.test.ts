@@ -120,6 +120,7 @@ test('unread bodies › all of them › are no failure of the service', () => {
 
 for (const [what, head, status] of [
   ['a bad Host', 'GET /livez HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400],
+  ['an Expect', `GET /livez HTTP/1.1\r\n${HOST}Expect: 100-continue\r\n\r\n`, 200],
   [
     'no key and Connection: close',
     `${POST}Connection: close\r\nContent-Length: 20000\r\n\r\n`,

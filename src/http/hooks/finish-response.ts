@@ -4,7 +4,6 @@ import type { ServerResponse } from 'node:http';
 import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from '../protocol/held-bytes.ts';
-import { lingerAtEnd } from '../protocol/lingering-close.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
 
 declare module 'fastify' {
@@ -32,10 +31,6 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
   return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
     reply.header('x-request-id', request.id);
     if (isStopping()) reply.header('connection', 'close');
-    // The client may be sending its next requests. If the client asked for the end, the header is not set yet.
-    if (reply.hasHeader('connection') || !reply.raw.shouldKeepAlive) {
-      lingerAtEnd(request.raw.socket);
-    }
     requestLog.write({
       client: request.client,
       method: request.method,

@@ -20,19 +20,17 @@ export function endUnreadBody(
 ): void {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
   if ((length !== '0' || coding !== undefined) && !raw.complete) {
-    const { socket } = raw;
     (raw as BodyRequest).forget();
     if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
       reply.header('connection', 'close');
     }
-    lingerAtEnd(socket);
   }
   done();
 }
 
-/** Makes the connection end by a lingering close, when its last answer is sent. */
+/** Makes a connection end by a lingering close: behind its last answer, its client may be sending more. */
 export function lingerAtEnd(socket: Socket): void {
-  // Node calls `destroySoon` then.
+  // Node calls `destroySoon` after the last answer.
   socket.destroySoon = () => closeLingering(socket);
 }
 
