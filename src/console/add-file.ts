@@ -4,7 +4,7 @@ import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
 import { parseRow, RowError, readJsonRows } from '../rows.ts';
 import { getElement, say } from './elements.ts';
-import { createClient, findKey } from './session.ts';
+import { createClient } from './session.ts';
 
 const FILE_MIB_MAX = 4;
 /** Creates that are sent at the same time: they share a sync of the disk. */
@@ -88,7 +88,7 @@ async function addPets(
   /** The pets that were in the store before. */
   let known = 0;
   const show = (words = '') => showProgress(`${added} of ${length}${words}`, added / length);
-  const client = createClient(findKey(), {
+  const client = createClient({
     onRequest({ tries }) {
       if (tries > 1) show(', trying again');
     },

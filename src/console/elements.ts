@@ -1,46 +1,32 @@
 /** The elements of the page: what its forms have, and the messages beside their fields. */
 
-import { type NewPetField, type PetFilters, parseFieldText } from '../pet.ts';
-
 export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
   const element = document.getElementById(id);
   if (element instanceof type) return element;
   throw new Error(`the page has no ${type.name} with the id ${id}`);
 }
 
-export function readField(form: HTMLFormElement, name: string): string {
-  return String(new FormData(form).get(name) ?? '');
-}
+type Field = HTMLInputElement | HTMLSelectElement;
+const getFields = (form: HTMLFormElement) => form.querySelectorAll<Field>('input, select');
 
 /** The texts of the fields that are filled in, by the names of the fields. */
 export function readTexts(form: HTMLFormElement): URLSearchParams {
   const texts = new URLSearchParams();
-  for (const [name, text] of new FormData(form)) if (text !== '') texts.set(name, String(text));
+  for (const { name, value, inputMode } of getFields(form)) {
+    const text = inputMode === 'numeric' ? value.trim() : value;
+    if (text !== '') texts.set(name, text);
+  }
   return texts;
 }
 
 /** Fills in the fields that have a text, and resets the other fields. */
 export function fillIn(form: HTMLFormElement, texts: URLSearchParams): void {
   form.reset();
-  for (const field of form.querySelectorAll<HTMLInputElement>('input, select')) {
-    field.value = texts.get(field.name) ?? field.value;
-  }
+  for (const field of getFields(form)) field.value = texts.get(field.name) ?? field.value;
 }
 
 export function focusFirst(form: HTMLFormElement): void {
-  form.querySelector<HTMLElement>('input, select')?.focus();
-}
-
-/** The values of the fields of a pet in a form, without empty ones. */
-export function readFields(form: HTMLFormElement, fields: readonly NewPetField[]): PetFilters {
-  const values: Record<string, unknown> = {};
-  for (const field of fields) {
-    const text = readField(form, field.name);
-    if (text === '') continue;
-    // The client needs a bigint. The service judges all other values.
-    values[field.name] = field.kind === 'int64' ? parseFieldText(field, text.trim()) : text;
-  }
-  return values;
+  getFields(form)[0]?.focus();
 }
 
 /** Shows a text that screen readers say too. */

@@ -3,7 +3,7 @@
 import { PetstoreClientError } from '../../client/petstore-client.ts';
 import { FileAdder } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
-import { focusFirst, getElement, readField, showMessage } from './elements.ts';
+import { focusFirst, getElement, readTexts, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
 import { findKey, forgetKey, keepKey } from './session.ts';
 
@@ -46,23 +46,28 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
 }
 
 function onClick(id: string, act: () => void): void {
-  getElement(id, HTMLElement).addEventListener('click', act);
+  const button = getElement(id, HTMLElement);
+  button.addEventListener('click', () => {
+    if (button.ariaDisabled !== 'true') act();
+  });
 }
 
-async function openWork(key: string): Promise<void> {
-  await petList.showAddress(key);
-  keepKey(key);
-  forget.hidden = false;
+function showWork(isShown: boolean): void {
+  forget.hidden = !isShown;
+  keyForm.hidden = isShown;
+  work.hidden = !isShown;
+}
+
+/** Opens the list and the forms if the service accepts the key. */
+async function openWork(): Promise<void> {
+  await petList.showAddress();
   keyForm.reset();
-  keyForm.hidden = true;
-  work.hidden = false;
+  showWork(true);
 }
 
 function closeWork(): void {
   forgetKey();
-  forget.hidden = true;
-  keyForm.hidden = false;
-  work.hidden = true;
+  showWork(false);
 }
 
 function takeFile(file: File | undefined): void {
@@ -78,24 +83,28 @@ function showListAgain(): void {
 }
 
 onSubmit(keyForm, async () => {
-  const key = readField(keyForm, 'key')
-    .trim()
-    .replace(/^Bearer +/i, '');
+  const text = readTexts(keyForm).get('key') ?? '';
+  const key = text.trim().replace(/^Bearer +/i, '');
   if (!/^[!-~]+$/.test(key))
     throw new Error('key must be the text that petstore keys create prints');
-  await openWork(key);
+  keepKey(key);
+  await openWork().catch((error) => {
+    // A second click has ended the first, and needs the key.
+    if (error.name !== 'AbortError') closeWork();
+    throw error;
+  });
   focusFirst(addForm);
 });
-onSubmit(listForm, () => petList.showFirst());
+onSubmit(listForm, () => petList.open(1));
 onSubmit(findForm, () => petList.find());
 onSubmit(addForm, async () => {
   const pet = await petAdder.add();
   petList.mark(pet, `The new pet has the id ${pet.id}`);
   showListAgain();
 });
-listForm.addEventListener('change', () => run(listForm, () => petList.showFirst()));
-onClick('previous', () => run(listForm, () => petList.showPrevious()));
-onClick('next', () => run(listForm, () => petList.showNext()));
+listForm.addEventListener('change', () => run(listForm, () => petList.open(1)));
+onClick('previous', () => run(listForm, () => petList.turn(-1)));
+onClick('next', () => run(listForm, () => petList.turn(1)));
 onClick('go', () => run(listForm, () => petList.showMarked()));
 window.addEventListener('popstate', () => {
   if (!work.hidden) run(listForm, () => petList.showAddress());
@@ -125,4 +134,4 @@ onClick('forget', () => {
 
 forget.hidden = findKey() === '';
 if (forget.hidden) getElement('key', HTMLElement).focus();
-else run(keyForm, () => openWork(findKey()));
+else run(keyForm, openWork);

@@ -1,59 +1,69 @@
 /** The list of pets: the page that it shows, and the address of this page. */
 
+import type { PetPage } from '../../client/petstore-client.ts';
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { PET_FILTERS, type Pet } from '../pet.ts';
-import { fillIn, getElement, readField, readFields, readTexts, say } from './elements.ts';
-import { PetPages } from './pet-pages.ts';
+import { PAGE_LIMIT_MAX, type Pet } from '../pet.ts';
+import { fillIn, getElement, readTexts, say } from './elements.ts';
 import { PetTable } from './pet-table.ts';
-import { createClient, findKey } from './session.ts';
-
-const EMPTY = 'There are no pets yet. Add the first one above, or many from a file.';
+import { createClient } from './session.ts';
 
 export class PetList {
-  readonly #listForm = getElement('list-form', HTMLFormElement);
+  readonly #form = getElement('list-form', HTMLFormElement);
   readonly #findForm = getElement('find-form', HTMLFormElement);
-  readonly #pages = new PetPages();
   readonly #table = new PetTable();
+  #reading = new AbortController();
+  /** The filters and the limit of the cursors. With others, the cursors lead to other pages. */
+  #asked = new URLSearchParams();
+  /** By the number of the page: the service gives only the cursor of the next page. The first page has none. */
+  #cursors = new Map<number, string>();
   #page = 1;
 
   /** Shows the page of the address. Without a cursor it is the first page. */
-  async showAddress(key = findKey()): Promise<void> {
+  async showAddress(): Promise<void> {
     const address = new URLSearchParams(location.hash.slice(1));
-    fillIn(this.#listForm, address);
+    fillIn(this.#form, address);
     const asked = Number(address.get('page'));
     const cursor = address.get('cursor') ?? '';
     const page = cursor !== '' && Number.isSafeInteger(asked) && asked > 1 ? asked : 1;
-    if (page > 1) this.#pages.keepCursor(page, cursor);
-    await this.#show(page, key).catch((error) => {
+    this.#startReading();
+    if (page > 1) this.#cursors.set(page, cursor);
+    await this.#show(page).catch((error) => {
       if (error.code !== 'bad_request') throw error;
       // A person may have changed the address.
-      this.#listForm.reset();
-      return this.#show(1, key);
+      this.#form.reset();
+      return this.#show(1);
     });
+    this.#table.mark(undefined);
   }
 
-  showFirst(): Promise<void> {
-    return this.#open(1);
+  /** Shows the page, or the last page if there are fewer, and sets its address. */
+  async open(page: number): Promise<void> {
+    await this.#show(page);
+    this.#table.mark(undefined);
+    const address = new URLSearchParams(this.#asked);
+    const cursor = this.#cursors.get(this.#page);
+    if (cursor !== undefined) {
+      address.set('page', String(this.#page));
+      address.set('cursor', cursor);
+    }
+    if (location.hash !== `#${address}`) history.pushState(null, '', `#${address}`);
   }
 
-  async showPrevious(): Promise<void> {
-    if (this.#page > 1) await this.#open(this.#page - 1);
-  }
-
-  async showNext(): Promise<void> {
-    if (this.#pages.findCursor(this.#page + 1)) await this.#open(this.#page + 1);
+  /** Opens the page before or after the shown page. */
+  turn(step: -1 | 1): Promise<void> {
+    return this.open(this.#page + step);
   }
 
   /** Reads the page again. The marked pet stays. */
-  async showAgain(): Promise<void> {
-    this.#table.show(await this.#read(this.#page));
+  showAgain(): Promise<void> {
+    return this.#show(this.#page);
   }
 
   async find(): Promise<void> {
-    const id = findCanonicalInt64(readField(this.#findForm, 'id').trim());
+    const id = findCanonicalInt64(readTexts(this.#findForm).get('id') ?? '');
     if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
-    const signal = this.#pages.startReading();
-    const found = await createClient(findKey())
+    const signal = this.#startReading();
+    const found = await createClient()
       .get(id, { signal })
       .catch((error) => {
         throw error.code === 'not_found' ? new Error(`id ${id} is not the id of a pet`) : error;
@@ -69,40 +79,62 @@ export class PetList {
   async showMarked(): Promise<void> {
     const { marked } = this.#table;
     if (marked === undefined) return;
-    const limit = readField(this.#listForm, 'limit');
-    fillIn(this.#listForm, new URLSearchParams({ limit }));
-    await this.#open(await this.#pages.findPage(marked.id));
+    const limit = this.#asked.get('limit') ?? '';
+    fillIn(this.#form, new URLSearchParams({ limit }));
+    await this.open(await this.#findPage(marked.id));
     this.#table.showInPlace(marked.id);
   }
 
-  /** Shows a page and sets its address. */
-  async #open(page: number): Promise<void> {
-    await this.#show(page);
-    const address = readTexts(this.#listForm);
-    const cursor = this.#pages.findCursor(this.#page);
-    if (cursor !== undefined) {
-      address.set('page', String(this.#page));
-      address.set('cursor', cursor);
+  /** Shows the page, or the last page if there are fewer. Also reads the pages before without a cursor. */
+  async #show(asked: number): Promise<void> {
+    const signal = this.#startReading();
+    let page = Math.max(1, ...[...this.#cursors.keys()].filter((known) => known <= asked));
+    let found = await this.#read(page, signal);
+    while (page < asked && found.next !== undefined) {
+      page += 1;
+      found = await this.#read(page, signal);
     }
-    if (location.hash !== `#${address}`) history.pushState(null, '', `#${address}`);
-  }
-
-  async #show(page: number, key?: string): Promise<void> {
-    const pets = await this.#read(page, key);
-    this.#table.mark(undefined);
-    this.#table.show(pets);
-  }
-
-  async #read(asked: number, key?: string): Promise<readonly Pet[]> {
-    const { page, pets, next } = await this.#pages.read(asked, key);
     this.#page = page;
-    const isFiltered = Object.keys(readFields(this.#listForm, PET_FILTERS)).length > 0;
-    const why = isFiltered ? 'No pet matches the filter.' : EMPTY;
-    getElement('empty', HTMLElement).textContent = pets.length === 0 ? why : '';
-    say('shown', `Page ${page}: ${pets.length} ${pets.length === 1 ? 'pet' : 'pets'}`);
-    // `disabled` would take the focus away from a person who uses the keyboard.
-    getElement('previous', HTMLElement).ariaDisabled = String(page === 1);
-    getElement('next', HTMLElement).ariaDisabled = String(next === undefined);
-    return pets;
+    const isFiltered = [...this.#asked.keys()].some((name) => name !== 'limit');
+    this.#table.show(page, found, isFiltered);
+  }
+
+  /** The page of the pet. Reads all pages up to it, as many at once as the service gives. */
+  async #findPage(id: bigint): Promise<number> {
+    const signal = this.#startReading();
+    const limit = Number(this.#asked.get('limit'));
+    const count = PAGE_LIMIT_MAX / limit;
+    const [first] = this.#table.pets;
+    const isFurtherOn = this.#cursors.has(this.#page) && first !== undefined && first.id <= id;
+    for (let page = isFurtherOn ? this.#page : 1; ; page += count) {
+      say('shown', `Looking for the page of the pet, from page ${page} on`);
+      const { pets, next } = await this.#read(page, signal, count);
+      const index = pets.findIndex((pet) => pet.id >= id);
+      // Without an index, the pet was removed meanwhile.
+      if (index >= 0 || next === undefined) return page + Math.floor(Math.max(index, 0) / limit);
+    }
+  }
+
+  /** Reads `count` pages from this page on, as one. */
+  async #read(page: number, signal: AbortSignal, count = 1): Promise<PetPage> {
+    const found = await createClient().listPage({
+      ...Object.fromEntries(this.#asked),
+      limit: Number(this.#asked.get('limit')) * count,
+      cursor: this.#cursors.get(page),
+      signal,
+    });
+    if (found.next === undefined) this.#cursors.delete(page + count);
+    else this.#cursors.set(page + count, found.next);
+    return found;
+  }
+
+  /** Ends the read before: its late answer would replace the new one. */
+  #startReading(): AbortSignal {
+    this.#reading.abort();
+    this.#reading = new AbortController();
+    const asked = readTexts(this.#form);
+    if (String(asked) !== String(this.#asked)) this.#cursors = new Map();
+    this.#asked = asked;
+    return this.#reading.signal;
   }
 }

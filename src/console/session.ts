@@ -17,11 +17,12 @@ export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
 type Hooks = Pick<PetstoreClientOptions, 'onRequest' | 'onResponse'>;
 
-export function createClient(apiKey: string, hooks: Hooks = {}): PetstoreClient {
+/** A client with the key of this moment. */
+export function createClient(hooks: Hooks = {}): PetstoreClient {
   return new PetstoreClient({
     // A proxy may serve the pages under a path.
     baseUrl: new URL('../v1', document.baseURI).href,
-    apiKey,
+    apiKey: findKey(),
     ...hooks,
     onResponse(response) {
       showAnswer(response);
