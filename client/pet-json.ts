@@ -3,23 +3,20 @@
 import { createInvalidAnswer, PetstoreClientError } from './client-error.ts';
 import { FIELDS, type NewPetFields, type PetFields } from './interface.ts';
 
-/** The types of integers, by the option `integers`. */
-interface IntegerTypes {
-  readonly bigint: bigint;
-  readonly number: number;
-  readonly string: string;
-}
-export type IntegerKind = keyof IntegerTypes;
+/** What makes an integer of its digits, by the option `integers`. */
+const FROM_DIGITS = { bigint: BigInt, number: Number, string: String };
+export type IntegerKind = keyof typeof FROM_DIGITS;
+export const INTEGER_KINDS = Object.keys(FROM_DIGITS);
+
 /** An integer to send: a bigint, an exact number, or the digits of an integer. */
 export type Integer = bigint | number | string;
 
 /** A pet of the store. */
-export type Pet<Integers extends IntegerKind = 'bigint'> = PetFields<IntegerTypes[Integers]>;
+export type Pet<Integers extends IntegerKind = 'bigint'> = PetFields<
+  ReturnType<(typeof FROM_DIGITS)[Integers]>
+>;
 /** A pet to add. */
 export type NewPet = NewPetFields<Integer>;
-
-const FROM_DIGITS = { bigint: BigInt, number: Number, string: String };
-export const INTEGER_KINDS = Object.keys(FROM_DIGITS);
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,18})$/;
 /** It also matches a string without an end, so that no byte is read twice. */

@@ -20,14 +20,7 @@ import {
 import { type Answer, send } from './send.ts';
 
 export { PetstoreClientError, type PetstoreClientErrorCode } from './client-error.ts';
-export type {
-  CallOptions,
-  ClientRequest,
-  ClientResponse,
-  CreateOptions,
-  ListOptions,
-  PetstoreClientOptions,
-} from './client-options.ts';
+export type * from './client-options.ts';
 export type { ErrorCode, PetFilters, PetStatus } from './interface.ts';
 export { type Integer, type IntegerKind, type NewPet, type Pet, toJson } from './pet-json.ts';
 
@@ -43,24 +36,23 @@ export type CreatedPet<Integers extends IntegerKind = 'bigint'> = Pet<Integers> 
 };
 
 export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
-  readonly #options: PetstoreClientOptions<Integers>;
-  readonly #integers: Integers;
+  readonly #options: PetstoreClientOptions<Integers> & { readonly integers: Integers };
 
   /** @throws TypeError if an option is missing or wrong. */
   constructor(options: PetstoreClientOptions<Integers>) {
     checkOptions(options);
-    this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/$/, '') };
-    this.#integers = options.integers ?? ('bigint' as Integers);
+    const { baseUrl, integers = 'bigint' as Integers } = options;
+    this.#options = { ...options, baseUrl: baseUrl.replace(/\/$/, ''), integers };
   }
 
   /** All pets that the filters keep, by ascending id. The next page is read when it is needed. */
   async *list(options: ListOptions = {}): AsyncGenerator<Pet<Integers>, void, undefined> {
-    for (let cursor = options.cursor; ; ) {
+    let { cursor } = options;
+    do {
       const { pets, next } = await this.listPage({ ...options, cursor });
       yield* pets;
-      if (next === undefined) return;
       cursor = next;
-    }
+    } while (cursor !== undefined);
   }
 
   async listPage(options: ListOptions = {}): Promise<PetPage<Integers>> {
@@ -73,7 +65,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
     const { response, body } = await send(this.#options, { method: 'GET', path, options });
     if (!Array.isArray(body)) throw createInvalidAnswer(response);
     const next = findCursor(response.headers.get('link') ?? '');
-    const pets = body.map((pet) => toPet(pet, this.#integers, response));
+    const pets = body.map((pet) => toPet(pet, this.#options.integers, response));
     return next === undefined ? { pets } : { pets, next };
   }
 
@@ -105,7 +97,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
   }
 
   #readPet({ response, body }: Answer): Pet<Integers> {
-    return toPet(body, this.#integers, response);
+    return toPet(body, this.#options.integers, response);
   }
 }
 
