@@ -3,7 +3,7 @@
 import { PetstoreError } from './error.ts';
 import { JsonNumber } from './json.ts';
 import { NEW_PET_FIELDS, type Pet } from './pet.ts';
-import { createRowError, type PetRow, splitRows } from './rows.ts';
+import { type PetRow, RowError, splitRows } from './rows.ts';
 
 const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
@@ -37,7 +37,7 @@ export async function* readCsv(
     cell ??= createCellPattern(findDelimiter(row));
     const cells = splitCells(place, row, cell);
     if (columns === undefined) columns = parseHeader(place, cells.map(toFieldName));
-    else yield toCellRow(place, cells, columns);
+    else yield { place, read: toMembers.bind(undefined, cells, columns) };
   }
   if (columns === undefined) parseHeader('line 1', []);
 }
@@ -69,7 +69,7 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
     cells.push(quoted?.replaceAll('""', '"') ?? plain);
     if (delimiter === '') return cells;
   }
-  throw createRowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
+  throw new RowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
 /** The column of each cell; undefined if it is no field of a pet. */
@@ -81,29 +81,26 @@ function parseHeader(place: string, cells: readonly string[]): Columns {
   for (const cell of cells) {
     // Spreadsheets may add columns without a name.
     if (cell !== '' && seen.has(cell))
-      throw createRowError(place, `the column "${cell}" is given twice`);
+      throw new RowError(place, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
   const missing = COLUMNS.find(({ name, optional }) => !optional && !seen.has(name));
-  if (missing) throw createRowError(place, `the header must have the column "${missing.name}"`);
+  if (missing) throw new RowError(place, `the header must have the column "${missing.name}"`);
   return cells.map((cell) => COLUMNS.find(({ name }) => name === cell));
 }
 
-/** The row at that place. An empty cell of an optional field means that the field is absent. */
-function toCellRow(place: string, cells: readonly string[], columns: Columns): PetRow {
-  const read = () => {
-    const { length } = columns;
-    if (cells.length !== length) {
-      const reason = `must have ${length} cells like the header, not ${cells.length}`;
-      throw new PetstoreError('bad_request', reason);
-    }
-    const members: Record<string, unknown> = {};
-    for (const [index, column] of columns.entries()) {
-      const cell = cells[index] ?? '';
-      if (column === undefined || (column.optional && cell === '')) continue;
-      members[column.name] = column.kind === 'int64' ? new JsonNumber(cell) : cell;
-    }
-    return members;
-  };
-  return { place, read };
+/** The value of a row for a parser of pets. An empty cell of an optional field means that the field is absent. */
+function toMembers(cells: readonly string[], columns: Columns): unknown {
+  const { length } = columns;
+  if (cells.length !== length) {
+    const reason = `must have ${length} cells like the header, not ${cells.length}`;
+    throw new PetstoreError('bad_request', reason);
+  }
+  const members: Record<string, unknown> = {};
+  for (const [index, column] of columns.entries()) {
+    const cell = cells[index] ?? '';
+    if (column === undefined || (column.optional && cell === '')) continue;
+    members[column.name] = column.kind === 'int64' ? new JsonNumber(cell) : cell;
+  }
+  return members;
 }

@@ -8,8 +8,14 @@ const ROW_BYTES_MAX = 65_536;
 
 const NOT_BLANK = /[^ \t\r]/;
 
-/** Why a row is no pet; the message names the place of the row. */
-export class RowError extends PetstoreError {}
+/** Why a row is no pet; the message names the place of the row, on a single line. */
+export class RowError extends PetstoreError {
+  constructor(place: string, reason: string, options?: ErrorOptions) {
+    // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
+    const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
+    super('bad_request', `${place}: ${words}`, options);
+  }
+}
 
 /** A row of a file of pets. */
 export interface PetRow {
@@ -19,16 +25,9 @@ export interface PetRow {
   readonly read: () => unknown;
 }
 
-/** A row without its line end. */
-interface TextRow {
-  /** The line where the row starts, such as "line 3". */
-  readonly place: string;
-  readonly text: string;
-}
-
 /**
- * The rows of a text that comes in pieces, without blank rows. Only U+000A ends a row: JSON strings and cells of CSV
- * may have other line ends in them.
+ * The rows of a text that comes in pieces, without blank rows and without line ends. Only U+000A ends a row: JSON
+ * strings and cells of CSV may have other line ends in them.
  *
  * @param hasQuotes whether a line end between two quotes belongs to the row.
  * @throws RowError for a row that is too long.
@@ -36,7 +35,7 @@ interface TextRow {
 export async function* splitRows(
   pieces: AsyncIterable<string> | Iterable<string>,
   hasQuotes: boolean,
-): AsyncGenerator<TextRow> {
+): AsyncGenerator<ReturnType<typeof toTextRow>> {
   let line = 1;
   let start = line;
   let text = '';
@@ -60,7 +59,7 @@ export async function* splitRows(
   if (NOT_BLANK.test(text)) yield toTextRow(start, text);
 }
 
-function toTextRow(line: number, text: string): TextRow {
+function toTextRow(line: number, text: string) {
   // A UTF-16 unit is at most 3 bytes of UTF-8, so the bytes of a short row are not counted.
   const isShort = text.length * 3 <= ROW_BYTES_MAX;
   if (!isShort && new TextEncoder().encode(text).length > ROW_BYTES_MAX) {
@@ -71,14 +70,7 @@ function toTextRow(line: number, text: string): TextRow {
 
 function createLongRowError(line: number): RowError {
   const hint = 'is a quote or the end of a line missing?';
-  return createRowError(`line ${line}`, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
-}
-
-/** The error of the row at that place; its message is a single line. */
-export function createRowError(place: string, reason: string, options?: ErrorOptions): RowError {
-  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
-  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-  return new RowError('bad_request', `${place}: ${words}`, options);
+  return new RowError(`line ${line}`, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
 }
 
 /** What `parse` makes of the row, or why the row is no pet. */
@@ -90,7 +82,7 @@ export function parseRow<Parsed>(
     return parse(read(), place);
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
-    return createRowError(place, cause.message, { cause });
+    return new RowError(place, cause.message, { cause });
   }
 }
 
