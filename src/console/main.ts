@@ -103,8 +103,8 @@ onSubmit(addForm, async () => {
   showListAgain();
 });
 listForm.addEventListener('change', () => run(listForm, () => petList.open(1)));
-onClick('previous', () => run(listForm, () => petList.turn(-1)));
-onClick('next', () => run(listForm, () => petList.turn(1)));
+onClick('previous', () => run(listForm, () => petList.open(petList.page - 1)));
+onClick('next', () => run(listForm, () => petList.open(petList.page + 1)));
 onClick('go', () => run(listForm, () => petList.showMarked()));
 window.addEventListener('popstate', () => {
   if (!work.hidden) run(listForm, () => petList.showAddress());

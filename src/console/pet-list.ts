@@ -16,7 +16,8 @@ export class PetList {
   #asked = new URLSearchParams();
   /** By the number of the page: the service gives only the cursor of the next page. The first page has none. */
   #cursors = new Map<number, string>();
-  #page = 1;
+  /** The number of the shown page. */
+  page = 1;
 
   /** Shows the page of the address. Without a cursor it is the first page. */
   async showAddress(): Promise<void> {
@@ -41,22 +42,17 @@ export class PetList {
     await this.#show(page);
     this.#table.mark(undefined);
     const address = new URLSearchParams(this.#asked);
-    const cursor = this.#cursors.get(this.#page);
+    const cursor = this.#cursors.get(this.page);
     if (cursor !== undefined) {
-      address.set('page', String(this.#page));
+      address.set('page', String(this.page));
       address.set('cursor', cursor);
     }
     if (location.hash !== `#${address}`) history.pushState(null, '', `#${address}`);
   }
 
-  /** Opens the page before or after the shown page. */
-  turn(step: -1 | 1): Promise<void> {
-    return this.open(this.#page + step);
-  }
-
   /** Reads the page again. The marked pet stays. */
   showAgain(): Promise<void> {
-    return this.#show(this.#page);
+    return this.#show(this.page);
   }
 
   async find(): Promise<void> {
@@ -94,7 +90,7 @@ export class PetList {
       page += 1;
       found = await this.#read(page, signal);
     }
-    this.#page = page;
+    this.page = page;
     const isFiltered = [...this.#asked.keys()].some((name) => name !== 'limit');
     this.#table.show(page, found, isFiltered);
   }
@@ -105,8 +101,8 @@ export class PetList {
     const limit = Number(this.#asked.get('limit'));
     const count = PAGE_LIMIT_MAX / limit;
     const [first] = this.#table.pets;
-    const isFurtherOn = this.#cursors.has(this.#page) && first !== undefined && first.id <= id;
-    for (let page = isFurtherOn ? this.#page : 1; ; page += count) {
+    const isFurtherOn = this.#cursors.has(this.page) && first !== undefined && first.id <= id;
+    for (let page = isFurtherOn ? this.page : 1; ; page += count) {
       say('shown', `Looking for the page of the pet, from page ${page} on`);
       const { pets, next } = await this.#read(page, signal, count);
       const index = pets.findIndex((pet) => pet.id >= id);

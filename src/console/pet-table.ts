@@ -57,17 +57,16 @@ function createRow(pet: Pet, isMarked: boolean): HTMLElement {
   row.append(createElement('th', String(pet.id), 'int64'));
   for (const { name, kind, schema } of NEW_PET_FIELDS) {
     const text = String(pet[name] ?? '');
-    const cell = createElement('td', schema.enum ? '' : text, schema.enum ? 'choice' : kind);
-    if (schema.enum) cell.append(createLabel(text));
-    row.append(cell);
+    row.append(schema.enum ? createChoice(text) : createElement('td', text, kind));
   }
   return row;
 }
 
-/** A value of a choice. The style sheet has its colour. */
-function createLabel(value: string): HTMLElement {
-  if (value === '') return createElement('span', 'none', 'none');
-  const label = createElement('span', value, 'label');
+/** The cell of a value that is chosen from a list. The style sheet has the colour of each value. */
+function createChoice(value: string): HTMLElement {
+  const label = createElement('span', value || 'none', value ? 'label' : 'none');
   label.dataset.value = value;
-  return label;
+  const cell = createElement('td', '', 'choice');
+  cell.append(label);
+  return cell;
 }
