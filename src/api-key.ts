@@ -3,19 +3,16 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** The two environments of the interface ("Versioning"); a key of one does not open the other. */
-export const ENVIRONMENTS = ['staging', 'production'] as const;
-export type Environment = (typeof ENVIRONMENTS)[number];
-
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARACTERS = 30;
 const CHECKSUM_CHARACTERS = 6;
 
 /** A prefix lets a person and a secret scanner recognise a key and its environment. */
-const PREFIXES: Readonly<Record<Environment, string>> = {
-  staging: 'petstore_stag_',
-  production: 'petstore_prod_',
-};
+const PREFIXES = { staging: 'petstore_stag_', production: 'petstore_prod_' };
+
+/** The two environments of the interface ("Versioning"); a key of one does not open the other. */
+export type Environment = keyof typeof PREFIXES;
+export const ENVIRONMENTS = Object.keys(PREFIXES) as readonly Environment[];
 
 const API_KEY = /^petstore_(?:prod|stag)_[0-9A-Za-z]{36}$/;
 
