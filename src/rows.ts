@@ -4,7 +4,8 @@ import { PetstoreError } from './error.ts';
 import { parseJson } from './json.ts';
 
 /** Bounds the memory that a file without line ends can take. */
-const ROW_BYTES_MAX = 65_536;
+const ROW_CHARACTERS_MAX = 65_536;
+const TOO_LONG = `longer than ${ROW_CHARACTERS_MAX} characters; is a quote or the end of a line missing?`;
 
 const NOT_BLANK = /[^ \t\r]/;
 
@@ -35,9 +36,9 @@ export interface PetRow {
 export async function* splitRows(
   pieces: AsyncIterable<string> | Iterable<string>,
   hasQuotes: boolean,
-): AsyncGenerator<ReturnType<typeof toTextRow>> {
+): AsyncGenerator<{ readonly place: string; readonly text: string }> {
   let line = 1;
-  let start = line;
+  let place = 'line 1';
   let text = '';
   let isQuoted = false;
   for await (const piece of pieces) {
@@ -46,31 +47,17 @@ export async function* splitRows(
         line += 1;
         if (isQuoted) text += '\n';
         else {
-          if (NOT_BLANK.test(text)) yield toTextRow(start, text);
+          if (NOT_BLANK.test(text)) yield { place, text };
           text = '';
-          start = line;
+          place = `line ${line}`;
         }
       }
       text += part;
-      if (text.length > ROW_BYTES_MAX) throw createLongRowError(start);
+      if (text.length > ROW_CHARACTERS_MAX) throw new RowError(place, TOO_LONG);
       if (hasQuotes && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
     }
   }
-  if (NOT_BLANK.test(text)) yield toTextRow(start, text);
-}
-
-function toTextRow(line: number, text: string) {
-  // A UTF-16 unit is at most 3 bytes of UTF-8, so the bytes of a short row are not counted.
-  const isShort = text.length * 3 <= ROW_BYTES_MAX;
-  if (!isShort && new TextEncoder().encode(text).length > ROW_BYTES_MAX) {
-    throw createLongRowError(line);
-  }
-  return { place: `line ${line}`, text };
-}
-
-function createLongRowError(line: number): RowError {
-  const hint = 'is a quote or the end of a line missing?';
-  return new RowError(`line ${line}`, `longer than ${ROW_BYTES_MAX} bytes; ${hint}`);
+  if (NOT_BLANK.test(text)) yield { place, text };
 }
 
 /** What `parse` makes of the row, or why the row is no pet. */

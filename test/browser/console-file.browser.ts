@@ -58,7 +58,7 @@ describePages('console, add many', start, (test, stage) => {
         '[{"name":"Rex","categoryId":1},{"name":""},{"name":"Mia","categoryId":1e30}]',
         /^Nothing was added.\sThese rows are wrong:\spet 2: name must .+\spet 3: categoryId must [\w -]+$/,
       ],
-      [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 bytes'],
+      [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 characters'],
       [' '.repeat(4 * 1024 * 1024 + 1), 'has more than 4 MiB: use petstore pets import.'],
     ] as const) {
       await chooseFile(page, content);
