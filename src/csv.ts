@@ -5,11 +5,14 @@ import { JsonNumber } from './json.ts';
 import { NEW_PET_FIELDS, type Pet } from './pet.ts';
 import { type PetRow, RowError, splitRows } from './rows.ts';
 
-const DELIMITERS = [',', ';', '\t'];
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
 const COLUMNS = [{ name: 'id', kind: 'int64', optional: true } as const, ...NEW_PET_FIELDS];
 type Column = (typeof COLUMNS)[number];
+
+const NEEDED = COLUMNS.filter(({ optional }) => !optional).map(({ name }) => name);
+/** A needed column in a header, and the delimiter behind it. At most one of these columns is the last one. */
+const NEEDED_CELL = new RegExp(`(?:^|[,;\t])("?)(?:${NEEDED.join('|')})\\1([,;\t])`, 'i');
 
 export const CSV_HEADER = `${COLUMNS.map(({ name }) => name)}\n`;
 
@@ -34,22 +37,12 @@ export async function* readCsv(
   let columns: Columns | undefined;
   for await (const { place, text } of splitRows(pieces, true)) {
     const row = text.replace(/\r$/, '');
-    cell ??= createCellPattern(findDelimiter(row));
+    cell ??= createCellPattern(NEEDED_CELL.exec(row)?.[2] ?? ',');
     const cells = splitCells(place, row, cell);
     if (columns === undefined) columns = parseHeader(place, cells.map(toFieldName));
     else yield { place, read: toMembers.bind(undefined, cells, columns) };
   }
   if (columns === undefined) parseHeader('line 1', []);
-}
-
-/** The delimiter that splits the header into the columns that a pet needs; a comma if none does. */
-function findDelimiter(header: string): string {
-  const needed = COLUMNS.filter(({ optional }) => !optional);
-  const found = DELIMITERS.find((delimiter) => {
-    const cells = header.replaceAll('"', '').split(delimiter).map(toFieldName);
-    return needed.every(({ name }) => cells.includes(name));
-  });
-  return found ?? ',';
 }
 
 /** The field that a cell of the header names, in any case; else the cell itself. */
@@ -84,8 +77,8 @@ function parseHeader(place: string, cells: readonly string[]): Columns {
       throw new RowError(place, `the column "${cell}" is given twice`);
     seen.add(cell);
   }
-  const missing = COLUMNS.find(({ name, optional }) => !optional && !seen.has(name));
-  if (missing) throw new RowError(place, `the header must have the column "${missing.name}"`);
+  const missing = NEEDED.find((name) => !seen.has(name));
+  if (missing) throw new RowError(place, `the header must have the column "${missing}"`);
   return cells.map((cell) => COLUMNS.find(({ name }) => name === cell));
 }
 
