@@ -111,15 +111,14 @@ export type PetFilters = {
   readonly [Name in keyof typeof FILTER_TABLE]?: NewPet[Name] | undefined;
 };
 
-export interface PetFilter extends NewPetField {
-  readonly name: keyof PetFilters;
-  readonly description: string;
-}
+const FILTER_NAMES = Object.keys(FILTER_TABLE) as (keyof PetFilters)[];
 
-export const PET_FILTERS = Object.entries(FILTER_TABLE).map(([key, description]): PetFilter => {
-  const name = key as keyof PetFilters;
-  return { name, description, ...FIELD_TABLE[name] };
-});
+export const PET_FILTERS = FILTER_NAMES.map((name) => ({
+  name,
+  description: FILTER_TABLE[name],
+  ...FIELD_TABLE[name],
+}));
+export type PetFilter = (typeof PET_FILTERS)[number];
 
 /** The filters as the end of the query of an address, such as `&status=sold`. */
 export function toFilterQuery(filters: PetFilters): string {
@@ -157,9 +156,7 @@ export function parsePet(value: unknown): Pet {
   return parseFields(value, [ID, ...NEW_PET_FIELDS]) as Pet;
 }
 
-interface ParsedField extends Pick<NewPetField, 'optional' | 'parse'> {
-  readonly name: string;
-}
+type ParsedField = Pick<NewPetField, 'optional' | 'parse'> & { readonly name: string };
 
 function parseFields(value: unknown, fields: readonly ParsedField[]): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
