@@ -8,7 +8,6 @@ import { type PetRow, RowError, splitRows } from './rows.ts';
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
 const COLUMNS = [{ name: 'id', kind: 'int64', optional: true } as const, ...NEW_PET_FIELDS];
-type Column = (typeof COLUMNS)[number];
 
 const NEEDED = COLUMNS.filter(({ optional }) => !optional).map(({ name }) => name);
 /** A needed column in a header, and the delimiter behind it. At most one of these columns is the last one. */
@@ -34,21 +33,20 @@ export async function* readCsv(
   pieces: AsyncIterable<string> | Iterable<string>,
 ): AsyncGenerator<PetRow> {
   let cell: RegExp | undefined;
-  let columns: Columns | undefined;
+  let header: readonly string[] | undefined;
   for await (const { place, text } of splitRows(pieces, true)) {
     const row = text.replace(/\r$/, '');
     cell ??= createCellPattern(NEEDED_CELL.exec(row)?.[2] ?? ',');
     const cells = splitCells(place, row, cell);
-    if (columns === undefined) columns = parseHeader(place, cells.map(toFieldName));
-    else yield { place, read: toMembers.bind(undefined, cells, columns) };
+    if (header === undefined) header = parseHeader(place, cells.map(toFieldName));
+    else yield { place, read: toMembers.bind(undefined, cells, header) };
   }
-  if (columns === undefined) parseHeader('line 1', []);
+  if (header === undefined) parseHeader('line 1', []);
 }
 
 /** The field that a cell of the header names, in any case; else the cell itself. */
 function toFieldName(cell: string): string {
-  const isSame = ({ name }: Column) => name.toLowerCase() === cell.toLowerCase();
-  return COLUMNS.find(isSame)?.name ?? cell;
+  return COLUMNS.find(({ name }) => name.toLowerCase() === cell.toLowerCase())?.name ?? cell;
 }
 
 /** Matches a cell, quoted or plain, and the delimiter behind it; behind the last cell it is empty. */
@@ -65,35 +63,31 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
   throw new RowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
-/** The column of each cell; undefined if it is no field of a pet. */
-type Columns = readonly (Column | undefined)[];
-
 /** @throws RowError when a column is missing or given twice. */
-function parseHeader(place: string, cells: readonly string[]): Columns {
+function parseHeader(place: string, names: readonly string[]): readonly string[] {
   const seen = new Set<string>();
-  for (const cell of cells) {
+  for (const name of names) {
     // Spreadsheets may add columns without a name.
-    if (cell !== '' && seen.has(cell))
-      throw new RowError(place, `the column "${cell}" is given twice`);
-    seen.add(cell);
+    if (name !== '' && seen.has(name))
+      throw new RowError(place, `the column "${name}" is given twice`);
+    seen.add(name);
   }
   const missing = NEEDED.find((name) => !seen.has(name));
   if (missing) throw new RowError(place, `the header must have the column "${missing}"`);
-  return cells.map((cell) => COLUMNS.find(({ name }) => name === cell));
+  return names;
 }
 
 /** The value of a row for a parser of pets. An empty cell of an optional field means that the field is absent. */
-function toMembers(cells: readonly string[], columns: Columns): unknown {
-  const { length } = columns;
-  if (cells.length !== length) {
-    const reason = `must have ${length} cells like the header, not ${cells.length}`;
+function toMembers(cells: readonly string[], header: readonly string[]): unknown {
+  if (cells.length !== header.length) {
+    const reason = `must have ${header.length} cells like the header, not ${cells.length}`;
     throw new PetstoreError('bad_request', reason);
   }
   const members: Record<string, unknown> = {};
-  for (const [index, column] of columns.entries()) {
-    const cell = cells[index] ?? '';
-    if (column === undefined || (column.optional && cell === '')) continue;
-    members[column.name] = column.kind === 'int64' ? new JsonNumber(cell) : cell;
+  for (const { name, kind, optional } of COLUMNS) {
+    const cell = cells[header.indexOf(name)] ?? '';
+    if (optional && cell === '') continue;
+    members[name] = kind === 'int64' ? new JsonNumber(cell) : cell;
   }
   return members;
 }
