@@ -1,11 +1,18 @@
 #!/usr/bin/env node
-/** The command of the package: starts the program, or says in one line that it needs a newer Node. */
+/** The program: runs the command that its arguments name, or says in one line that it needs a newer Node. */
 
-/** As `engines` in package.json. An older Node has no `node:sqlite`: the program is imported only after the check. */
+/** As `engines` in package.json. An older Node has no `node:sqlite`: the commands are imported only after the check. */
 const MAJOR_MIN = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= MAJOR_MIN) {
-  await import('./main.ts');
+  const { fail, run } = await import('./run.ts');
+  // The service goes on if the reader of its output closes the pipe.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') fail(error);
+    });
+  }
+  await run(process.argv.slice(2));
 } else {
   process.stderr.write(
     `petstore: this needs Node ${MAJOR_MIN} or newer, and the machine has ${process.versions.node}: install Node ${MAJOR_MIN} or newer from https://nodejs.org\n`,

@@ -53,7 +53,7 @@ function toMigration(text: string, integer: string): string {
 }
 
 const folder = createProcessFolder();
-const main = join(folder, 'src/cli/main.ts');
+const main = join(folder, 'src/cli/bin.ts');
 const toAddress = (name: string) => `sqlite:${join(folder, name)}.db`;
 
 async function edit([file, after, added]: Edit): Promise<void> {
