@@ -1,8 +1,8 @@
 /** The command line: its commands, the line for an error, and the exit status. */
 
 import { Command, CommanderError } from 'commander';
+import manifest from '../../package.json' with { type: 'json' };
 import { PetstoreError } from '../error.ts';
-import { VERSION } from '../service/version.ts';
 import { addBackup } from './commands/back-up-store.ts';
 import { addCopy } from './commands/copy-store.ts';
 import { addExportPets } from './commands/export-pets.ts';
@@ -28,7 +28,7 @@ const ENV_FILE = {
 export function createProgram(): Command {
   const program = new Command('petstore')
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
-    .version(VERSION)
+    .version(manifest.version)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .addOption(toSetting('envFile', ENV_FILE))
     .configureHelp({ showGlobalOptions: true })

@@ -4,7 +4,6 @@ import cluster from 'node:cluster';
 import { statSync } from 'node:fs';
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
-import { findNearest } from '../nearest.ts';
 import { toVariable, UsageError } from './options.ts';
 
 /** Kubernetes adds these variables for a service that is named petstore, or petstore-SOMETHING. */
@@ -53,4 +52,26 @@ export function checkVariables(program: Command): void {
 
 function listOptions({ options, commands }: Command): Option[] {
   return [...options, ...commands.flatMap(listOptions)];
+}
+
+/** The known name that takes the fewest edits; undefined if no name is known. */
+export function findNearest(name: string, known: Iterable<string>): string | undefined {
+  const [nearest] = [...known]
+    .map((other) => ({ other, edits: countEdits(other, name) }))
+    .sort((a, b) => a.edits - b.edits);
+  return nearest?.other;
+}
+
+/** The least number of characters to insert, delete or replace (Levenshtein distance). */
+function countEdits(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, character] of [...from].entries()) {
+    const next = [index + 1];
+    for (const [at, other] of [...to].entries()) {
+      const replaced = (row[at] ?? 0) + (character === other ? 0 : 1);
+      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }

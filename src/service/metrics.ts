@@ -1,9 +1,9 @@
 /** The metrics of the service: the name, kind and help of each, and how it is read. */
 
+import manifest from '../../package.json' with { type: 'json' };
 import { STATISTICS, type StatisticRow, type Statistics } from '../statistics.ts';
 import type { StoreStatistics } from '../store.ts';
 import type { Counted, Durations, Tally } from './counts.ts';
-import { VERSION } from './version.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
@@ -58,7 +58,7 @@ const STATISTIC_ROWS = Object.entries<StatisticRow>(STATISTICS);
 export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_build_info: gauge(
     'Always 1, with the versions of this program and of Node.',
-    () => [{ labels: [VERSION, process.version], count: 1 }],
+    () => [{ labels: [manifest.version, process.version], count: 1 }],
     { labels: ['version', 'node'], aggregator: 'max' },
   ),
   petstore_ready: gauge(

@@ -1,6 +1,7 @@
 /** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
+import manifest from '../../package.json' with { type: 'json' };
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
@@ -15,7 +16,6 @@ import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toReachableUrl, toUrl } from './service.ts';
 import { stopOnSignal } from './signals.ts';
-import { VERSION } from './version.ts';
 import { Workers } from './workers.ts';
 
 /** Loads Fastify: half of the time and memory of a start. The primary of workers needs no Fastify. */
@@ -134,7 +134,7 @@ function describe(
   { foundSchema }: Store,
   { port }: Service,
 ): string {
-  const where = `petstore ${VERSION} listens on ${toUrl(host, port)}`;
+  const where = `petstore ${manifest.version} listens on ${toUrl(host, port)}`;
   const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
   const page = `${toReachableUrl(host, port)}/console`;
   return `${where} (${what}), console at ${page}, documentation at /docs`;

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import manifest from '../../package.json' with { type: 'json' };
 import type { RequestLine } from '../../src/log.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { createMetrics } from '../../src/service/registry.ts';
-import { VERSION } from '../../src/service/version.ts';
 import type { StoreStatistics } from '../../src/store.ts';
 
 const STORE: StoreStatistics = {
@@ -37,7 +37,7 @@ test('metrics › what is read at a scrape › is its value, however often, and 
     !new RegExp(`^${name}(?:_count)?(?:\\{.*\\})? (?!0$)`, 'm').test(text);
   assert.deepEqual(Object.keys(METRICS).filter(isEmpty), []);
   for (const line of [
-    `petstore_build_info{version="${VERSION}",node="${process.version}"} 1`,
+    `petstore_build_info{version="${manifest.version}",node="${process.version}"} 1`,
     'petstore_ready 1',
     'petstore_workers 3',
     'petstore_workers_answering 1',
