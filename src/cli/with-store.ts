@@ -22,17 +22,22 @@ export function addStoreCommand(parent: Command, name: string, ...lines: string[
   return command.addHelpText('after', examples(...lines));
 }
 
-/** Does the work on the store. Only a command that adds something has the option `create`. */
-export async function withStore(
-  { database }: StoreOptions,
-  work: (store: Store) => Promise<void>,
+/**
+ * The action of a command that works on its store, with its arguments and then its options. Only a command that adds
+ * something has the option `create`.
+ */
+export function withStore<Values extends unknown[]>(
+  work: (store: Store, ...values: Values) => Promise<void>,
   options: OpenOptions = {},
-): Promise<void> {
-  refuseMemory(database);
-  await use(await openStore(database, options), async (store) => {
-    await work(store);
-    say(describeStore(database, store));
-  });
+) {
+  return async function (this: Command, ...values: Values): Promise<void> {
+    const { database } = this.opts<StoreOptions>();
+    refuseMemory(database);
+    await use(await openStore(database, options), async (store) => {
+      await work(store, ...values);
+      say(describeStore(database, store));
+    });
+  };
 }
 
 export function describeStore(database: string, { foundSchema }: Store): string {

@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
 import { type ProgressStream, withProgress } from '../progress.ts';
-import { addStoreCommand, type StoreOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, withStore } from '../with-store.ts';
 
 /** Sorted by name, dated backups are sorted by time. */
 const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
@@ -34,8 +34,10 @@ export function addBackup(program: Command): void {
       'make a dated backup in the directory <file>, and keep this many of the newest backups',
       countParser(1, 1_000_000),
     )
-    .action((target: string, options: StoreOptions & { keep?: number }) =>
-      withStore(options, (store) => backUp(store, target, options.keep, process.stderr)),
+    .action(
+      withStore((store, target: string, { keep }: { keep?: number }) =>
+        backUp(store, target, keep, process.stderr),
+      ),
     );
 }
 

@@ -9,7 +9,7 @@ import { countParser, databaseOption, formatOption } from '../options.ts';
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
 import { type Progress, type ProgressStream, withProgress } from '../progress.ts';
-import { type StoreOptions, withStore } from '../with-store.ts';
+import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
 A spreadsheet program runs a CSV cell that begins with =, +, - or @ as a formula.
@@ -29,8 +29,8 @@ export function addExportPets(pets: Command): void {
     .addOption(databaseOption())
     .addHelpText('after', SPREADSHEET_NOTE)
     .addHelpText('after', examples('petstore pets export pets.json'))
-    .action((file: string | undefined, options: StoreOptions & TargetFile) =>
-      withStore(options, (store) =>
+    .action(
+      withStore((store, file: string | undefined, options: TargetFile) =>
         exportPets(store, { ...options, file }, process.stdout, process.stderr),
       ),
     );

@@ -14,13 +14,11 @@ import {
   parseKeyName,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
-import { addStoreCommand, type PrintOptions, type StoreOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 const ID = 'the id that keys list shows';
 
-interface RotateOptions extends PrintOptions {
-  readonly overlap: number;
-}
+type RotateOptions = PrintOptions & { readonly overlap: number };
 
 export function addKeys(program: Command): void {
   const keys = program
@@ -38,19 +36,15 @@ export function addKeys(program: Command): void {
     .option('--read-only', 'the key may list and get pets, but not add any', false)
     .addOption(environmentOption())
     .addOption(jsonOption())
-    .action((options: PrintOptions & KeyOptions) =>
-      withStore(options, (store) => addKey(store, options), { create: true }),
-    );
+    .action(withStore(addKey, { create: true }));
   addStoreCommand(keys, 'list', 'petstore keys list --json')
     .description('list all keys, without their texts')
     .addOption(jsonOption())
-    .action((options: PrintOptions) => withStore(options, (store) => listKeys(store, options)));
+    .action(withStore(listKeys));
   addStoreCommand(keys, 'revoke', 'petstore keys revoke 3')
     .description('refuse a key, in every running service within a second')
     .argument('<id>', ID, parseKeyId)
-    .action((id: number, options: StoreOptions) =>
-      withStore(options, (store) => revokeKey(store, id)),
-    );
+    .action(withStore(revokeKey));
   addStoreCommand(keys, 'rotate', 'petstore keys rotate 3 --overlap 24h')
     .description(
       'create a key with the name, rights and lifetime of an old key, which still works for a while',
@@ -62,9 +56,7 @@ export function addKeys(program: Command): void {
         .argParser((text) => parseDuration(text, 0)),
     )
     .addOption(jsonOption())
-    .action((id: number, options: RotateOptions) =>
-      withStore(options, (store) => rotateKey(store, id, options)),
-    );
+    .action(withStore(rotateKey));
 }
 
 async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {

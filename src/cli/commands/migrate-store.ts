@@ -4,17 +4,16 @@ import type { Command } from 'commander';
 import { SCHEMA } from '../../storage/migrations.ts';
 import type { Store } from '../../store.ts';
 import { say } from '../output.ts';
-import { addStoreCommand, type StoreOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, withStore } from '../with-store.ts';
 
 export function addMigrate(program: Command): void {
   addStoreCommand(program, 'migrate', 'petstore migrate --dry-run', 'petstore migrate')
     .description('bring a store of an older release to the schema of this release, as serve does')
     .option('--dry-run', 'only say what would be done', false)
-    .action(({ dryRun, database }: StoreOptions & { dryRun: boolean }) =>
-      withStore({ database }, async (store) => say(describe(store, dryRun)), {
-        olderSchema: dryRun ? 'keep' : 'migrate',
-      }),
-    );
+    .action(function (this: Command, { dryRun }: { dryRun: boolean }) {
+      const options = { olderSchema: dryRun ? 'keep' : 'migrate' } as const;
+      return withStore(async (store) => say(describe(store, dryRun)), options).call(this);
+    });
 }
 
 function describe({ foundSchema }: Store, dryRun: boolean): string {

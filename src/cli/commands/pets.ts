@@ -3,7 +3,7 @@
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { NEW_PET_FIELDS, type NewPet, PAGE_LIMIT_DEFAULT, type Pet, toPetJson } from '../../pet.ts';
-import type { PetQuery, PetStore } from '../../store.ts';
+import type { PetQuery, PetStore, Store } from '../../store.ts';
 import {
   countParser,
   jsonOption,
@@ -18,7 +18,7 @@ import { examples, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
-type PetChanges = { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
+type UpdateOptions = PrintOptions & { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
 
 const ID = 'the id that pets list shows';
 const HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
@@ -37,57 +37,48 @@ export function addPets(program: Command): Command {
   add('list', 'list pets by id', '--status sold --after 20', petFilterOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
     .option('--after <id>', 'only pets with a greater id', parseAfter)
-    .action((options: PrintOptions & PetQuery) =>
-      withStore(options, ({ pets }) => listPets(pets, options)),
-    );
-  add('get', 'print a pet', '7')
-    .argument('<id>', ID, parsePetId)
-    .action((id: bigint, options: PrintOptions) =>
-      withStore(options, async ({ pets }) => printPet(await getPet(pets, id), options)),
-    );
+    .action(withStore(listPets));
+  add('get', 'print a pet', '7').argument('<id>', ID, parsePetId).action(withStore(showPet));
   add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
-    (options: PrintOptions & NewPet) =>
-      withStore(
-        options,
-        async ({ pets }) => printPet(await pets.add(options), options, 'is added'),
-        { create: true },
-      ),
+    withStore(addPet, { create: true }),
   );
   add('update', 'correct a pet, and print what it was and is', '7 --no-status', petChangeOptions())
     .argument('<id>', ID, parsePetId)
-    .action((id: bigint, options: PrintOptions & PetChanges) => {
-      checkChanges(options);
-      return withStore(options, ({ pets }) => updatePet(pets, id, options));
-    });
+    .hook('preAction', (update) => checkChanges(update.opts()))
+    .action(withStore(updatePet));
   add('remove', 'remove a pet for ever, and print what it was', '7')
     .argument('<id>', ID, parsePetId)
-    .action((id: bigint, options: PrintOptions) =>
-      withStore(options, async ({ pets }) =>
-        printPet(await pets.remove(id), options, 'is removed: its id is never used again'),
-      ),
-    );
+    .action(withStore(removePet));
   return pets;
 }
 
-async function listPets(store: PetStore, options: PrintOptions & PetQuery): Promise<void> {
-  const { pets, next } = await store.list(options);
+async function listPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
+  const { pets, next } = await store.pets.list(options);
   if (options.json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
   else if (pets.length > 0) process.stdout.write(await toTable([HEAD, ...pets.map(toCells)]));
   else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
 
-function checkChanges(options: PetChanges): void {
+async function showPet({ pets }: Store, id: bigint, options: PrintOptions): Promise<void> {
+  await printPet(await getPet(pets, id), options);
+}
+
+async function addPet({ pets }: Store, options: PrintOptions & NewPet): Promise<void> {
+  await printPet(await pets.add(options), options, 'is added');
+}
+
+async function removePet({ pets }: Store, id: bigint, options: PrintOptions): Promise<void> {
+  await printPet(await pets.remove(id), options, 'is removed: its id is never used again');
+}
+
+function checkChanges(options: UpdateOptions): void {
   if (NEW_PET_FIELDS.some(({ name }) => options[name] !== undefined)) return;
   const flags = petChangeOptions().map(({ long }) => long);
   throw new UsageError(`nothing to change: give one of ${flags.join(', ')}`);
 }
 
-async function updatePet(
-  pets: PetStore,
-  id: bigint,
-  options: PrintOptions & PetChanges,
-): Promise<void> {
+async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): Promise<void> {
   const old = await getPet(pets, id);
   const newPet: Record<string, unknown> = {};
   for (const { name } of NEW_PET_FIELDS) {
