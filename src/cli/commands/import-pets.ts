@@ -8,8 +8,7 @@ import type { PetStore } from '../../store.ts';
 import { databaseOption, formatOption, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
-import { refuseWrong } from '../pet-file/refuse-wrong.ts';
-import type { OnRead } from '../pet-file/text.ts';
+import { type OnRead, refuseWrong } from '../pet-file/read.ts';
 import { countPets, type Progress, type ProgressStream, withProgress } from '../progress.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 

@@ -9,8 +9,7 @@ import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE, withPartial } from '../../storage/private-file.ts';
-import { readJsonArray, readNdjson } from './read-json.ts';
-import { type OnRead, readText, toFileError } from './text.ts';
+import { type OnRead, readJsonArray, readNdjson, readText, toFileError } from './read.ts';
 
 interface PetFormat {
   readonly read: (pieces: AsyncIterable<string>) => AsyncIterable<PetRow>;
