@@ -3,9 +3,8 @@
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { describeAddress, parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
-import type { Announcement } from './announce.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { toReachableUrl } from './service.ts';
+import { type Announcement, toReachableUrl } from './service.ts';
 
 /** Resolves to what the start says about keys. In production no key is ever printed. */
 export async function ensureFirstKey(

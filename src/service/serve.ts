@@ -1,22 +1,18 @@
 /** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
-import manifest from '../../package.json' with { type: 'json' };
-import { PetstoreError } from '../error.ts';
-import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
-import { describeAddress, isMemoryAddress } from '../storage/address.ts';
-import { SCHEMA } from '../storage/migrations.ts';
 import type { Store } from '../store.ts';
-import { announce } from './announce.ts';
-import { checkEnvironment, openOwnStore } from './environment.ts';
 import { ensureFirstKey } from './first-key.ts';
-import { limitConnections } from './open-files.ts';
+import { limitConnections } from './limits.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toReachableUrl, toUrl } from './service.ts';
-import { stopOnSignal } from './signals.ts';
+import { openServedStore } from './served-store.ts';
+import { announce, describeService, type Service, toUrl } from './service.ts';
 import { Workers } from './workers.ts';
+
+/** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
+const SAME_SIGNAL_MS = 1_000;
 
 /** Loads Fastify: half of the time and memory of a start. The primary of workers needs no Fastify. */
 const loadListener = () => import('./listener.ts');
@@ -58,6 +54,28 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
+/**
+ * The first SIGTERM or SIGINT stops the service in order, a later one at once.
+ *
+ * @param stop resolves to false if the process cannot exit by itself.
+ */
+function stopOnSignal(stop: () => Promise<boolean>): void {
+  // `process.exit` would wait for a write to a pipe that nobody reads.
+  const kill = () => process.kill(process.pid, 'SIGKILL');
+  let stoppingAt: number | undefined;
+  const onSignal = async () => {
+    if (stoppingAt !== undefined) {
+      if (performance.now() - stoppingAt > SAME_SIGNAL_MS) kill();
+      return;
+    }
+    stoppingAt = performance.now();
+    if (await stop()) process.exit(0);
+    kill();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
 async function stopAll(running: Running): Promise<void> {
   await (running.service ?? running.workers).stop();
   await running.admin?.stop();
@@ -66,9 +84,8 @@ async function stopAll(running: Running): Promise<void> {
 
 async function start(options: ServeOptions, running: Running, openedLog: OpenLog): Promise<void> {
   const { log } = openedLog;
-  const store = await openServed(options, log);
+  const store = await openServedStore(options, log);
   running.store = store;
-  await checkStore(store, options, log);
   const samples = cluster.isPrimary ? await addSamples(store, options) : [];
   const service = await listen(options, running.workers, store, openedLog);
   running.service = service;
@@ -81,32 +98,10 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   }
   if (cluster.isWorker || running.isStopping) return;
   const { notes, ...key } = await ensureFirstKey(options, service.port, store);
-  const own = [describe(options, store, service), ...samples];
+  const own = [describeService(options, store, service), ...samples];
   const { admin } = running;
   if (admin) own.push(`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`);
   announce({ ...key, notes: [...own, ...notes] }, openedLog);
-}
-
-async function openServed(options: ServeOptions, log: Log): Promise<Store> {
-  if (options.workers > 1 && isMemoryAddress(options.database)) {
-    const message = 'sqlite::memory: is for one process: --workers must be 1';
-    throw new PetstoreError('bad_request', message);
-  }
-  // The primary purges for all workers, because it serves no request.
-  const clock = cluster.isWorker ? {} : { serviceClock: Date.now };
-  return openOwnStore(options, { ...options, ...clock, warn: log.warn });
-}
-
-async function checkStore(store: Store, options: ServeOptions, log: Log): Promise<void> {
-  const { foundSchema } = store;
-  if (foundSchema > 0 && foundSchema < SCHEMA) {
-    log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
-  }
-  if (cluster.isPrimary && (await checkEnvironment(store, options))) {
-    log.warn(
-      `the store has keys of both environments: petstore copy --environment ${options.environment} makes a store without the other keys`,
-    );
-  }
 }
 
 /** Resolves to what the start says about it. */
@@ -127,15 +122,4 @@ async function listen(
   if (options.workers > 1 && cluster.isPrimary) return workers.start(options);
   const { startListener } = await loadListener();
   return startListener({ ...options, maxConnections }, store, openedLog);
-}
-
-function describe(
-  { host, environment, database }: ServeOptions,
-  { foundSchema }: Store,
-  { port }: Service,
-): string {
-  const where = `petstore ${manifest.version} listens on ${toUrl(host, port)}`;
-  const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
-  const page = `${toReachableUrl(host, port)}/console`;
-  return `${where} (${what}), console at ${page}, documentation at /docs`;
 }

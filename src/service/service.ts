@@ -1,4 +1,10 @@
-/** A running service, and its address. */
+/** A running service: its address, and what its start says. */
+
+import manifest from '../../package.json' with { type: 'json' };
+import { describeAddress } from '../storage/address.ts';
+import type { Store } from '../store.ts';
+import type { OpenLog } from './open-log.ts';
+import type { ServeOptions } from './serve-options.ts';
 
 /** A service that listens, in this process or in workers. */
 export interface Service {
@@ -21,4 +27,30 @@ export function toReachableUrl(host: string, port: number): string {
 /** A host for a URL: an IPv6 address is in brackets. */
 export function toUrlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+export function describeService(
+  { host, environment, database }: ServeOptions,
+  { foundSchema }: Store,
+  { port }: Service,
+): string {
+  const where = `petstore ${manifest.version} listens on ${toUrl(host, port)}`;
+  const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
+  const page = `${toReachableUrl(host, port)}/console`;
+  return `${where} (${what}), console at ${page}, documentation at /docs`;
+}
+
+export interface Announcement {
+  /** Each note is one line of the log. */
+  readonly notes: readonly string[];
+  /** A text with a key: the log must not have it. */
+  readonly secret?: string;
+}
+
+/** Writes to standard output. If programs read the log, the notes are lines of the log instead. */
+export function announce({ notes, secret }: Announcement, { log, hasJsonInfo }: OpenLog): void {
+  const isLogged = hasJsonInfo && !process.stdout.isTTY;
+  const texts = [...(isLogged ? [] : notes), ...(secret === undefined ? [] : [secret])];
+  if (texts.length > 0) process.stdout.write(`${texts.join('\n')}\n`);
+  if (isLogged) for (const note of notes) log.info(note);
 }

@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
-import { checkEnvironment } from '../../service/environment.ts';
+import { checkEnvironment } from '../../service/served-store.ts';
 import type { KeyStore, Store } from '../../store.ts';
 import {
   DAY_MS,
