@@ -1,6 +1,5 @@
 /** Counts requests without prom-client, which reads the counts at a scrape: its own take 2 µs each. */
 
-import type { Metric } from 'prom-client';
 import { LIMITS } from './limits.ts';
 
 /** The upper bounds of the buckets. A get takes about 0.0003 s, a create 0.001 to 0.01 s. */
@@ -8,6 +7,14 @@ const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 
 /** The label of all that is counted above LABELS_MAX: labels must not fill the memory. */
 const OTHERS = 'others';
+
+/** A count of these labels. Of a histogram also its part, such as `_sum`, and the bound of a bucket. */
+export interface Counted {
+  readonly labels: readonly string[];
+  readonly part?: string;
+  readonly le?: number | '+Inf';
+  count: number;
+}
 
 /** The value of these labels. If the map is full, new labels share the value of OTHERS. */
 function getOrAdd<Value>(
@@ -24,11 +31,6 @@ function getOrAdd<Value>(
   return value;
 }
 
-export interface Counted {
-  readonly labels: readonly string[];
-  count: number;
-}
-
 export class Tally {
   readonly #counted = new Map<string, Counted>();
 
@@ -36,13 +38,13 @@ export class Tally {
     getOrAdd(this.#counted, labels, (all) => ({ labels: all, count: 0 })).count += 1;
   }
 
-  read(): Iterable<Readonly<Counted>> {
+  read(): Iterable<Counted> {
     return this.#counted.values();
   }
 }
 
 interface Series {
-  readonly labels: { method: string; route: string; status: string };
+  readonly labels: readonly string[];
   /** Requests up to each of LATENCY_SECONDS, and above the one before; the last bucket has no end. */
   readonly buckets: number[];
   sum: number;
@@ -59,34 +61,19 @@ export class Durations {
     series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
   }
 
-  /** A histogram for a registry of prom-client. */
-  toMetric(name: string, help: string): Metric {
-    const get = async () => ({
-      name,
-      help,
-      type: 'histogram',
-      aggregator: 'sum',
-      values: [...this.#series.values()].flatMap((series) => toValues(name, series)),
-    });
-    return { name, get } as unknown as Metric;
+  *read(): Generator<Counted> {
+    for (const { labels, buckets, sum } of this.#series.values()) {
+      let count = 0;
+      for (const [index, inBucket] of buckets.entries()) {
+        count += inBucket;
+        yield { labels, part: '_bucket', le: LATENCY_SECONDS[index] ?? '+Inf', count };
+      }
+      yield { labels, part: '_sum', count: sum };
+      yield { labels, part: '_count', count };
+    }
   }
 }
 
-function createSeries([method = '', route = '', status = '']: readonly string[]): Series {
-  const labels = { method, route, status };
+function createSeries(labels: readonly string[]): Series {
   return { labels, buckets: new Array(LATENCY_SECONDS.length + 1).fill(0), sum: 0 };
-}
-
-function toValues(name: string, { labels, buckets, sum }: Series) {
-  let count = 0;
-  const values = buckets.map((inBucket, index) => {
-    count += inBucket;
-    const le = LATENCY_SECONDS[index] ?? '+Inf';
-    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
-  });
-  return [
-    ...values,
-    { metricName: `${name}_sum`, labels, value: sum },
-    { metricName: `${name}_count`, labels, value: count },
-  ];
 }

@@ -25,24 +25,20 @@ export interface Readings extends Sources {
   readonly durations: Durations;
 }
 
-/** The value, or a value for each combination of labels. */
-type Read = (from: Readings) => number | Promise<number> | Iterable<Counted>;
-
-interface MetricHead {
+export interface MetricRow {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
+  /** The value, or a value for each combination of labels. */
+  readonly read: (from: Readings) => number | Promise<number> | Iterable<Counted>;
   readonly labels: readonly string[];
   /** How the values of several workers become one; by default by their sum. */
   readonly aggregator?: 'min' | 'max';
   readonly isOfPostgres?: boolean;
 }
 
-export type MetricRow =
-  | (MetricHead & { readonly kind: 'counter' | 'gauge'; readonly read: Read })
-  | (MetricHead & { readonly kind: 'histogram'; read(from: Readings): Durations });
-
 const rowOf =
-  (kind: 'counter' | 'gauge') =>
-  (help: string, read: Read, more: Omit<Partial<MetricHead>, 'help'> = {}): MetricRow => ({
+  (kind: MetricRow['kind']) =>
+  (help: string, read: MetricRow['read'], more: Partial<MetricRow> = {}): MetricRow => ({
     kind,
     help,
     read,
@@ -52,6 +48,7 @@ const rowOf =
 
 const counter = rowOf('counter');
 const gauge = rowOf('gauge');
+const histogram = rowOf('histogram');
 
 const STATISTIC_ROWS = Object.entries<StatisticRow>(STATISTICS);
 
@@ -80,12 +77,11 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     ({ refusals }) => refusals.read(),
     { labels: ['code', 'reason'] },
   ),
-  petstore_http_request_duration_seconds: {
-    kind: 'histogram',
-    help: 'Requests by method, route and status, and how long their answers took.',
-    labels: ['method', 'route', 'status'],
-    read: ({ durations }) => durations,
-  },
+  petstore_http_request_duration_seconds: histogram(
+    'Requests by method, route and status, and how long their answers took.',
+    ({ durations }) => durations.read(),
+    { labels: ['method', 'route', 'status'] },
+  ),
   petstore_http_connections: gauge(
     'Open connections.',
     ({ connections }) => connections().connections,
@@ -125,11 +121,8 @@ function toStoreMetric({ kind, metric, help, from }: StatisticRow): [string, Met
   return [metric, { kind, help, labels: from === undefined ? [] : ['from'], read }];
 }
 
-function byLabel(counts: Readonly<Record<string, number>>): Counted[] {
-  return Object.entries(counts).map(([label, count]) => ({ labels: [label], count }));
-}
-
 function readConnections({ connections }: StoreStatistics): Counted[] {
   const { used = 0, idle = 0, waiting = 0 } = connections ?? {};
-  return byLabel({ used, idle, waiting });
+  const counts = Object.entries({ used, idle, waiting });
+  return counts.map(([state, count]) => ({ labels: [state], count }));
 }

@@ -1,49 +1,47 @@
-/** The registry of the metrics: what counts each request, and the text format of Prometheus. */
+/** The registry of the metrics: what counts each request, and the text for Prometheus, also of several workers. */
 
-import cluster from 'node:cluster';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import cluster, { type Worker } from 'node:cluster';
+import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { PetstoreError } from '../error.ts';
 import { SERVED_METHODS } from '../http/protocol/methods.ts';
 import type { RequestLine } from '../log.ts';
 import { Durations, Tally } from './counts.ts';
+import { LIMITS } from './limits.ts';
 import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
-import { answerPrimary } from './worker-metrics.ts';
 
-/** Starts to count in this process. */
+/** Starts to count in this process. A worker sends its metrics whenever the primary asks. */
 export function createMetrics(sources: Sources) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
   const readings = { ...sources, ...counts };
-  for (const [name, row] of Object.entries(METRICS)) register(registry, name, row, readings);
-  if (cluster.isWorker) answerPrimary(registry);
+  for (const [name, row] of Object.entries(METRICS)) {
+    if (row.isOfPostgres && sources.store().connections === undefined) continue;
+    // The registry only gets its values. A metric of prom-client would count by itself, and take longer.
+    registry.registerMetric({ name, get: () => collect(name, row, readings) } as unknown as Metric);
+  }
+  if (cluster.isWorker) {
+    process.on('message', async () => process.send?.(await registry.getMetricsAsJSON()));
+  }
   return {
     count: (line: RequestLine) => countRequest(readings, line),
     read: () => registry.metrics(),
   };
 }
 
-function register(registry: Registry, name: string, row: MetricRow, readings: Readings): void {
-  const { help, labels: labelNames, aggregator = 'sum', isOfPostgres } = row;
-  if (isOfPostgres && readings.store().connections === undefined) return;
-  if (row.kind === 'histogram') {
-    registry.registerMetric(row.read(readings).toMetric(name, help));
-    return;
-  }
-  const Kind = row.kind === 'counter' ? Counter : Gauge;
-  new Kind({
-    name,
-    help,
-    labelNames,
-    aggregator,
-    registers: [registry],
-    async collect() {
-      const values = await row.read(readings);
-      const counted = typeof values === 'number' ? [{ labels: [], count: values }] : values;
-      // No await from here on: two scrapes at the same time would count twice.
-      this.reset();
-      for (const { labels, count } of counted) this.labels(...labels).inc(count);
+async function collect(name: string, row: MetricRow, readings: Readings) {
+  const { kind: type, help, labels: names, aggregator = 'sum', read } = row;
+  const found = await read(readings);
+  const counted = typeof found === 'number' ? [{ labels: [], count: found }] : [...found];
+  const values = counted.map(({ labels, part = '', le, count }) => ({
+    metricName: name + part,
+    labels: {
+      ...(le !== undefined && { le }),
+      ...Object.fromEntries(labels.map((label, index) => [names[index], label])),
     },
-  });
+    value: count,
+  }));
+  return { name, help, type, aggregator, values };
 }
 
 function countRequest({ durations, keyRequests, refusals }: Readings, line: RequestLine): void {
@@ -60,4 +58,37 @@ function countRequest({ durations, keyRequests, refusals }: Readings, line: Requ
 /** Node parses 35 methods. With a series for each, any client could use up all labels. */
 function toLabel(method: string): string {
   return SERVED_METHODS.some((served) => served === method) ? method : 'other';
+}
+
+/**
+ * In the primary: the metrics of the workers that answer in time.
+ *
+ * @throws PetstoreError `unavailable` if no worker answers.
+ */
+export async function readWorkers(): Promise<string> {
+  const workers = Object.values(cluster.workers ?? {})
+    .filter((worker) => worker !== undefined)
+    .filter((worker) => worker.isConnected());
+  const answers = await Promise.allSettled(workers.map(ask));
+  const metrics = answers
+    .filter((answer) => answer.status === 'fulfilled')
+    .map(({ value }) => value);
+  if (metrics.length === 0) {
+    throw new PetstoreError('unavailable', 'no worker gave its metrics in time');
+  }
+  return AggregatorRegistry.aggregate(metrics).metrics();
+}
+
+/** Resolves to the next answer, which may be a late answer to an earlier scrape. */
+async function ask(worker: Worker): Promise<object> {
+  const { promise, resolve, reject } = Promise.withResolvers<object>();
+  const timer = setTimeout(reject, LIMITS.WORKER_ANSWER_MS_MAX);
+  // The connections to the admin port bound the scrapes that listen.
+  worker.setMaxListeners(0);
+  worker.once('message', resolve).once('disconnect', reject);
+  worker.send('metrics');
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.off('message', resolve).off('disconnect', reject);
+  });
 }

@@ -51,8 +51,8 @@ export class Workers {
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const service = { port, stop: () => this.stop() };
     if (adminPort === undefined) return service;
-    const { createWorkerMetrics } = await import('./worker-metrics.ts');
-    return { ...service, readMetrics: createWorkerMetrics() };
+    const { readWorkers } = await import('./registry.ts');
+    return { ...service, readMetrics: readWorkers };
   }
 
   /** Ends all workers, also those that start. Resolves when they have ended. */

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLog } from '../../src/service/open-log.ts';
-import { createWorkerMetrics } from '../../src/service/worker-metrics.ts';
+import { readWorkers } from '../../src/service/registry.ts';
 import { Workers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -55,7 +55,7 @@ test('workers › one is not ready, another is frozen › petstore_ready is 0, a
   await startWorker(t, MEASURED, { READY: '1' });
   const frozen = await startWorker(t, MEASURED, { READY: '1' });
   frozen.process.kill('SIGSTOP');
-  const metrics = await createWorkerMetrics()();
+  const metrics = await readWorkers();
   assert.equal(sum(metrics, 'petstore_ready'), 0);
   assert.equal(sum(metrics, 'petstore_workers'), 3);
   assert.equal(sum(metrics, 'petstore_workers_answering'), 2);
@@ -68,7 +68,7 @@ test('workers › one ends while it is asked for its metrics, another is about t
   if (worker.isConnected()) await once(worker, 'disconnect');
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const message = 'no worker gave its metrics in time';
-  await assert.rejects(createWorkerMetrics()(), { code: 'unavailable', message });
+  await assert.rejects(readWorkers(), { code: 'unavailable', message });
 });
 
 test('workers › one is frozen when all stop › is killed after 13 s', async (t) => {
