@@ -48,32 +48,15 @@ export interface OpenLog {
 
 export function openLog(level: LogLevel): OpenLog {
   const { stderr } = process;
-  if (stderr.isTTY) {
-    const format = createTextLines(stderr.hasColors());
-    return {
-      log: createLog(level, (line) => stderr.write(line), format),
-      hasJsonInfo: false,
-      countDropped: () => 0,
-      close: async () => true,
-    };
-  }
-  const format = createJsonLines();
+  const format = stderr.isTTY ? createTextLines(stderr.hasColors()) : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
     format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );
   process.on('exit', () => writer.flushSync());
-  let isOpen = true;
-  const write = (line: string) => {
-    if (isOpen) writer.write(line);
-  };
-  const close = () => {
-    isOpen = false;
-    return Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]);
-  };
   return {
-    log: createLog(level, write, format),
-    hasJsonInfo: isOn('info', level),
+    log: createLog(level, (line) => writer.write(line), format),
+    hasJsonInfo: !stderr.isTTY && isOn('info', level),
     countDropped: () => writer.dropped,
-    close,
+    close: () => Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]),
   };
 }
