@@ -19,9 +19,15 @@ export interface OptionRow {
   readonly isSecret?: boolean;
 }
 
-function refuse(mustBe: string): PetstoreError {
-  return new PetstoreError('bad_request', `must be ${mustBe}`);
-}
+/** A kind of option. `find` returns undefined for a text that is refused. */
+const kind = <Value>(value: string, mustBe: string, find: (text: string) => Value | undefined) => ({
+  value,
+  parse(text: string): Value {
+    const found = find(text);
+    if (found === undefined) throw new PetstoreError('bad_request', `must be ${mustBe}`);
+    return found;
+  },
+});
 
 export const DATABASE = {
   value: '<address>',
@@ -32,32 +38,24 @@ export const DATABASE = {
   },
 };
 
-export const DATABASE_SECONDS = {
-  value: '<seconds>',
-  parse(text: string): number {
-    const seconds = /^\d{1,2}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-    if (seconds >= 0.2 && seconds <= 60) return seconds;
-    throw refuse('a number of seconds from 0.2 to 60, such as 0.9');
-  },
-};
+const inRange = (number: number, min: number, max: number) =>
+  number >= min && number <= max ? number : undefined;
 
-export const HOST = {
-  value: '<host>',
-  parse(text: string): string {
-    if (/^[\w.:-]+$/.test(text)) return text;
-    throw refuse('an IP address or the name of a host');
-  },
-};
+export const DATABASE_SECONDS = kind(
+  '<seconds>',
+  'a number of seconds from 0.2 to 60, such as 0.9',
+  (text) => (/^\d{1,2}(?:\.\d{1,3})?$/.test(text) ? inRange(Number(text), 0.2, 60) : undefined),
+);
+
+export const HOST = kind('<host>', 'an IP address or the name of a host', (text) =>
+  /^[\w.:-]+$/.test(text) ? text : undefined,
+);
 
 /** A whole number. */
-export const count = (min: number, max: number, value = '<count>') => ({
-  value,
-  parse: (text: string): number => {
-    const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-    if (number >= min && number <= max) return number;
-    throw refuse(`a whole number from ${min} to ${max}`);
-  },
-});
+export const count = (min: number, max: number, value = '<count>') =>
+  kind(value, `a whole number from ${min} to ${max}`, (text) =>
+    /^\d{1,16}$/.test(text) ? inRange(Number(text), min, max) : undefined,
+  );
 
 export const PORT = count(0, 65_535, '<port>');
 
@@ -68,46 +66,38 @@ export const WORKERS = {
   parse: (text: string) => (text === 'auto' ? availableParallelism() : PROCESSES.parse(text)),
 };
 
-export const SWITCH = {
-  value: '[boolean]',
-  parse(text: string): boolean {
-    if (text === 'true' || text === 'false') return text === 'true';
-    throw refuse('true or false');
-  },
-};
+export const SWITCH = kind('[boolean]', 'true or false', (text) =>
+  text === 'true' || text === 'false' ? text === 'true' : undefined,
+);
 
-export const BASE_URL = {
-  value: '<url>',
-  parse(text: string): string {
+export const BASE_URL = kind(
+  '<url>',
+  'an http or https address that ends in /v1, such as https://petstore.test/v1',
+  (text) => {
     const url = URL.parse(text);
     const isPlain = url !== null && /^https?:$/.test(url.protocol) && url.href === text;
-    if (isPlain && text.endsWith('/v1') && !/[?#@]/.test(text)) return text;
-    throw refuse('an http or https address that ends in /v1, such as https://petstore.test/v1');
+    return isPlain && text.endsWith('/v1') && !/[?#@]/.test(text) ? text : undefined;
   },
-};
+);
 
-const splitList = (text: string) => text.split(',').map((item) => item.trim());
+/** Items that are separated by commas. */
+const list = (value: string, mustBe: string, isItem: (item: string) => boolean) =>
+  kind<readonly string[]>(value, mustBe, (text) => {
+    const items = text.split(',').map((item) => item.trim());
+    return items.every(isItem) ? items : undefined;
+  });
 
-export const ORIGINS = {
-  value: '<origins>',
-  parse(text: string): readonly string[] {
-    const origins = splitList(text);
-    const isOrigin = (origin: string) => origin === '*' || URL.parse(origin)?.origin === origin;
-    if (origins.every(isOrigin)) return origins;
-    throw refuse('* or origins such as https://shop.test, without a path');
-  },
-};
+export const ORIGINS = list(
+  '<origins>',
+  '* or origins such as https://shop.test, without a path',
+  (origin) => origin === '*' || URL.parse(origin)?.origin === origin,
+);
 
-export const NETWORKS = {
-  value: '<addresses>',
-  parse(text: string): readonly string[] {
-    const networks = splitList(text);
-    if (networks.every(isNetwork)) return networks;
-    throw refuse(
-      'IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8 but not /0, separated by commas',
-    );
-  },
-};
+export const NETWORKS = list(
+  '<addresses>',
+  'IP addresses or networks, such as 127.0.0.1 or 10.0.0.0/8 but not /0, separated by commas',
+  isNetwork,
+);
 
 function isNetwork(text: string): boolean {
   const [, address = '', bits = '1'] = /^([\da-f:.]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
