@@ -20,93 +20,69 @@ import {
 /** Sample pets are added before the service listens. For more pets there is `pets import`. */
 const SEED_MAX = 10_000;
 
+/** A row of the table. An option without a default may be absent. */
+const option = <Kind extends Omit<OptionRow, 'description'>, const Default = undefined>(
+  kind: Kind,
+  description: string,
+  usual?: Default,
+) => ({ ...kind, description, default: usual as Default });
+
 /** In the order of the help. */
 export const SERVE_OPTIONS = {
-  database: {
-    ...DATABASE,
-    description: `the address of the store: ${ADDRESS_FORMS}`,
-    default: 'sqlite:petstore.db',
-  },
-  databaseConnections: {
-    ...count(1, 1_000),
-    description: 'the most connections to PostgreSQL',
-    default: 10,
-  },
-  databaseTimeout: {
-    ...DATABASE_SECONDS,
-    description:
-      'how long a request waits for a connection to PostgreSQL, and then for each answer',
-    default: 0.9,
-  },
-  startTimeout: {
-    ...count(0, 3_600, '<seconds>'),
-    description: 'how long the start waits for a PostgreSQL that is away',
-    default: 60,
-  },
-  host: { ...HOST, description: 'the address to listen on', default: '127.0.0.1' },
-  port: { ...PORT, description: 'the port to listen on; 0 takes any free one', default: 8080 },
-  adminPort: { ...PORT, description: 'the port of /metrics, /livez and /readyz for the operator' },
-  adminHost: { ...HOST, description: 'the address of the admin port', default: '127.0.0.1' },
-  workers: {
-    ...WORKERS,
-    description: 'the number of processes; auto is one for each core',
-    default: 1,
-  },
-  maxConnections: {
-    ...count(1, 1_000_000),
-    description: 'the most open connections of each process',
-    default: 4096,
-  },
-  environment: {
-    value: '<name>',
-    choices: ENVIRONMENTS,
-    description: 'the environment whose keys are accepted',
-    default: 'staging',
-  },
-  baseUrl: {
-    ...BASE_URL,
-    description: 'the address that clients see, ending in /v1; it makes links absolute',
-  },
-  logLevel: {
-    value: '<level>',
-    choices: LOG_LEVELS,
-    description: 'the lowest level that is logged',
-    default: 'info',
-  },
-  corsOrigin: {
-    ...ORIGINS,
-    description: 'the origins whose pages may read answers: *, or origins separated by commas',
-    default: ['*'],
-  },
-  rateLimit: {
-    ...count(1, 1_000_000),
-    description: 'the requests of a key in a second, in each process; no limit by default',
-  },
-  rateLimitBurst: {
-    ...count(1, 1_000_000),
-    description:
-      'the requests of a key at once, in each process; by default as many as in a second',
-  },
-  trustProxy: {
-    ...NETWORKS,
-    description:
-      'the proxies whose X-Forwarded-For names the client: addresses or networks such as 10.0.0.0/8, separated by commas',
-  },
-  seed: {
-    ...count(1, SEED_MAX),
-    description: 'add so many sample pets to a new store, only in staging',
-  },
-  rehearse: {
-    ...SWITCH,
-    description: 'a request gets the failure that its Prefer names, only in staging',
-    default: false,
-  },
-  retireGetPet: {
-    ...SWITCH,
-    description: 'answer 410 on the deprecated GET /v1/pets/{petId}',
-    default: false,
-  },
-} as const satisfies Record<string, OptionRow>;
+  database: option(DATABASE, `the address of the store: ${ADDRESS_FORMS}`, 'sqlite:petstore.db'),
+  databaseConnections: option(count(1, 1_000), 'the most connections to PostgreSQL', 10),
+  databaseTimeout: option(
+    DATABASE_SECONDS,
+    'how long a request waits for a connection to PostgreSQL, and then for each answer',
+    0.9,
+  ),
+  startTimeout: option(
+    count(0, 3_600, '<seconds>'),
+    'how long the start waits for a PostgreSQL that is away',
+    60,
+  ),
+  host: option(HOST, 'the address to listen on', '127.0.0.1'),
+  port: option(PORT, 'the port to listen on; 0 takes any free one', 8080),
+  adminPort: option(PORT, 'the port of /metrics, /livez and /readyz for the operator'),
+  adminHost: option(HOST, 'the address of the admin port', '127.0.0.1'),
+  workers: option(WORKERS, 'the number of processes; auto is one for each core', 1),
+  maxConnections: option(count(1, 1_000_000), 'the most open connections of each process', 4096),
+  environment: option(
+    { value: '<name>', choices: ENVIRONMENTS },
+    'the environment whose keys are accepted',
+    'staging',
+  ),
+  baseUrl: option(BASE_URL, 'the address that clients see, ending in /v1; it makes links absolute'),
+  logLevel: option(
+    { value: '<level>', choices: LOG_LEVELS },
+    'the lowest level that is logged',
+    'info',
+  ),
+  corsOrigin: option(
+    ORIGINS,
+    'the origins whose pages may read answers: *, or origins separated by commas',
+    ['*'],
+  ),
+  rateLimit: option(
+    count(1, 1_000_000),
+    'the requests of a key in a second, in each process; no limit by default',
+  ),
+  rateLimitBurst: option(
+    count(1, 1_000_000),
+    'the requests of a key at once, in each process; by default as many as in a second',
+  ),
+  trustProxy: option(
+    NETWORKS,
+    'the proxies whose X-Forwarded-For names the client: addresses or networks such as 10.0.0.0/8, separated by commas',
+  ),
+  seed: option(count(1, SEED_MAX), 'add so many sample pets to a new store, only in staging'),
+  rehearse: option(
+    SWITCH,
+    'a request gets the failure that its Prefer names, only in staging',
+    false,
+  ),
+  retireGetPet: option(SWITCH, 'answer 410 on the deprecated GET /v1/pets/{petId}', false),
+};
 
 type Rows = typeof SERVE_OPTIONS;
 
@@ -116,11 +92,13 @@ type Value<Row> = Row extends { readonly choices: readonly (infer Choice)[] }
     ? Parsed
     : never;
 
-type WithDefault = {
-  [Name in keyof Rows]: Rows[Name] extends { readonly default: unknown } ? Name : never;
+type Optional = {
+  [Name in keyof Rows]: Rows[Name]['default'] extends undefined ? Name : never;
 }[keyof Rows];
 
 /** The values of the options of `serve`. */
-export type ServeOptions = { readonly [Name in WithDefault]: Value<Rows[Name]> } & {
-  readonly [Name in Exclude<keyof Rows, WithDefault>]?: Value<Rows[Name]>;
+export type ServeOptions = {
+  readonly [Name in Exclude<keyof Rows, Optional>]: Value<Rows[Name]>;
+} & {
+  readonly [Name in Optional]?: Value<Rows[Name]>;
 };
