@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { exportPets } from '../../src/cli/commands/export-pets.ts';
 import { importPets } from '../../src/cli/commands/import-pets.ts';
-import { Progress } from '../../src/cli/progress.ts';
+import { Progress } from '../../src/cli/output.ts';
 import { generatePets } from '../../src/sample.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';

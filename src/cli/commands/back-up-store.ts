@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
-import { type ProgressStream, withProgress } from '../progress.ts';
+import { type ProgressStream, withProgress } from '../output.ts';
 import { addStoreCommand, withStore } from '../with-store.ts';
 
 /** Sorted by name, dated backups are sorted by time. */

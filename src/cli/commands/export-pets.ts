@@ -6,9 +6,8 @@ import type { Pet } from '../../pet.ts';
 import { generatePets, type SampleOptions } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
-import { examples } from '../output.ts';
+import { examples, type Progress, type ProgressStream, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
-import { type Progress, type ProgressStream, withProgress } from '../progress.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `

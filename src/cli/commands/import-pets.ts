@@ -6,10 +6,15 @@ import { parseNewPet, parsePet } from '../../pet.ts';
 import { fillStore } from '../../storage/open.ts';
 import type { PetStore } from '../../store.ts';
 import { databaseOption, formatOption, UsageError } from '../options.ts';
-import { examples } from '../output.ts';
+import {
+  countPets,
+  examples,
+  type Progress,
+  type ProgressStream,
+  withProgress,
+} from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
 import { type OnRead, refuseWrong } from '../pet-file/read.ts';
-import { countPets, type Progress, type ProgressStream, withProgress } from '../progress.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
 const RUNNING_SERVICE_NOTE = `

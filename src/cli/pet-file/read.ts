@@ -6,7 +6,7 @@ import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { MIB } from '../../limit.ts';
 import { type PetRow, parseRow, RowError, readJsonRows, splitRows } from '../../rows.ts';
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../output.ts';
 
 const STANDARD_INPUT = '-';
 /** The import of a file of 64 MiB takes 0.8 to 1.1 GB of memory. */
