@@ -3,11 +3,10 @@
 import cluster from 'node:cluster';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
-import { ensureFirstKey } from './first-key.ts';
 import { limitConnections } from './limits.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { openServedStore } from './served-store.ts';
+import { ensureFirstKey, openServedStore } from './served-store.ts';
 import { announce, describeService, type Service, toUrl } from './service.ts';
 import { Workers } from './workers.ts';
 

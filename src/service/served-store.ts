@@ -1,13 +1,15 @@
-/** The store of a service: migrated when it is opened, and of the environment that its first key decided. */
+/** The store of a service: migrated when it is opened, and of the environment of its first key, which a start makes. */
 
 import cluster from 'node:cluster';
+import { createApiKey, getKeyState } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { describeAddress, isMemoryAddress } from '../storage/address.ts';
+import { describeAddress, isMemoryAddress, parseAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeOptions } from './serve-options.ts';
+import { type Announcement, toReachableUrl } from './service.ts';
 
 /**
  * Resolves to whether the store has keys of both environments: older releases could make both.
@@ -63,4 +65,50 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
     log.info(`migrated the store from schema ${store.foundSchema} to ${SCHEMA}`);
   }
   return store;
+}
+
+/**
+ * In staging the first start makes a key; otherwise the start says how to make a key. In production no key is ever
+ * printed. Resolves to what the start says about keys.
+ */
+export async function ensureFirstKey(
+  { environment, host, database }: ServeOptions,
+  port: number,
+  store: Store,
+): Promise<Announcement> {
+  const now = Date.now();
+  const listKeys = async () =>
+    (await store.keys.list()).filter((key) => key.environment === environment);
+  const keys = await listKeys();
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return { notes: [] };
+  if (environment === 'production' || keys.length > 0) {
+    const isFile = parseAddress(database).kind === 'sqlite';
+    const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
+    const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
+    const command = `${describeCommand()} keys create --name NAME --environment ${environment}${option}`;
+    return { notes: [`No ${environment} key is active. To make one${how}:\n  ${command}`] };
+  }
+  const { text, newKey } = createApiKey({ name: 'first', environment }, now);
+  const { id } = await store.keys.add(newKey);
+  // Processes that start at once each make a key. They all see the key with the least id: it stays.
+  const [first = { id }] = await listKeys().catch(() => []);
+  if (first.id !== id) {
+    await store.keys.revoke(id, now);
+    return { notes: [] };
+  }
+  const curl = `curl -H 'Authorization: Bearer ${text}' ${toReachableUrl(host, port)}/v1/pets`;
+  return {
+    notes: [],
+    secret: `The first key, which is shown only now, and how to use it:\n  ${curl}`,
+  };
+}
+
+/** How a shell runs this program again. */
+function describeCommand(): string {
+  const [, path = ''] = process.argv;
+  return path.endsWith('.ts') ? 'npm run -s petstore --' : quote(path);
+}
+
+function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
