@@ -1,5 +1,6 @@
 /** The metrics of the service: the name, kind and help of each, and how it is read. */
 
+import type { FastifyInstance } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
 import { STATISTICS, type StatisticRow, type Statistics } from '../statistics.ts';
 import type { StoreStatistics } from '../store.ts';
@@ -7,11 +8,7 @@ import type { Counted, Durations, Tally } from './counts.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
-  connections(): {
-    readonly connections: number;
-    readonly requestsAtWork: number;
-    readonly waitingRequests: number;
-  };
+  readonly connections: FastifyInstance['readConnections'];
   store(): StoreStatistics;
   isReady(): Promise<boolean>;
   readonly workers: number;

@@ -86,7 +86,13 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const store = await openServedStore(options, log);
   running.store = store;
   const samples = cluster.isPrimary ? await addSamples(store, options) : [];
-  const service = await listen(options, running.workers, store, openedLog);
+  const maxConnections = limitConnections(options, log);
+  const listen = async () => {
+    const { startListener } = await loadListener();
+    return startListener({ ...options, maxConnections }, store, openedLog);
+  };
+  const hasWorkers = options.workers > 1 && cluster.isPrimary;
+  const service = await (hasWorkers ? running.workers.start(options) : listen());
   running.service = service;
   const { readMetrics } = service;
   // The primary has the admin listener for all workers.
@@ -109,16 +115,4 @@ async function addSamples({ pets }: Store, { seed: count }: ServeOptions): Promi
   const isSeeded = await pets.seed(generatePets({ count, seed: 1 }));
   if (isSeeded) return [`${count} sample pets are added`];
   return ['no sample pets are added: the store has pets, or had some'];
-}
-
-async function listen(
-  options: ServeOptions,
-  workers: Workers,
-  store: Store,
-  openedLog: OpenLog,
-): Promise<Service> {
-  const maxConnections = limitConnections(options, openedLog.log);
-  if (options.workers > 1 && cluster.isPrimary) return workers.start(options);
-  const { startListener } = await loadListener();
-  return startListener({ ...options, maxConnections }, store, openedLog);
 }
