@@ -11,27 +11,16 @@ import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE, withPartial } from '../../storage/private-file.ts';
 import { type OnRead, readJsonArray, readNdjson, readText, toFileError } from './read.ts';
 
-interface PetFormat {
-  readonly read: (pieces: AsyncIterable<string>) => AsyncIterable<PetRow>;
-  readonly head: string;
-  readonly row: (pet: Pet) => string;
-  readonly separator: string;
-  readonly tail: string;
-}
+const toPetLine = (pet: Pet) => `${toPetJson(pet)}\n`;
 
 const FORMATS = {
   csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
   json: { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' },
-  ndjson: {
-    read: readNdjson,
-    head: '',
-    row: (pet) => `${toPetJson(pet)}\n`,
-    separator: '',
-    tail: '',
-  },
-} satisfies Record<string, PetFormat>;
+  ndjson: { read: readNdjson, head: '', row: toPetLine, separator: '', tail: '' },
+};
 
 type PetFormatName = keyof typeof FORMATS;
+type PetFormat = (typeof FORMATS)[PetFormatName];
 export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 
 const ENDINGS: Readonly<Record<string, PetFormatName>> = {
