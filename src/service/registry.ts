@@ -66,17 +66,14 @@ function toLabel(method: string): string {
  * @throws PetstoreError `unavailable` if no worker answers.
  */
 export async function readWorkers(): Promise<string> {
-  const workers = Object.values(cluster.workers ?? {})
-    .filter((worker) => worker !== undefined)
-    .filter((worker) => worker.isConnected());
-  const answers = await Promise.allSettled(workers.map(ask));
-  const metrics = answers
-    .filter((answer) => answer.status === 'fulfilled')
-    .map(({ value }) => value);
-  if (metrics.length === 0) {
+  const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  const connected = workers.filter((worker) => worker.isConnected());
+  const answers = await Promise.allSettled(connected.map(ask));
+  const inTime = answers.filter((answer) => answer.status === 'fulfilled');
+  if (inTime.length === 0) {
     throw new PetstoreError('unavailable', 'no worker gave its metrics in time');
   }
-  return AggregatorRegistry.aggregate(metrics).metrics();
+  return AggregatorRegistry.aggregate(inTime.map(({ value }) => value)).metrics();
 }
 
 /** Resolves to the next answer, which may be a late answer to an earlier scrape. */

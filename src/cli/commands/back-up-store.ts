@@ -72,13 +72,10 @@ export async function backUp(
 async function listOld(folder: string, time: Date, keep: number): Promise<string[]> {
   const names = await readdir(folder);
   const others = names.filter((name) => DATED.test(name) && name !== toName(time));
-  const oldest = others
-    .sort()
-    .reverse()
-    .slice(keep - 1);
+  const newestFirst = others.sort().reverse();
   const ended = toName(new Date(time.getTime() - BACKUP_MS_MAX));
   const parts = names.filter((name) => PARTIAL.test(name) && name < ended).sort();
-  return [...oldest, ...parts].map((name) => join(folder, name));
+  return [...newestFirst.slice(keep - 1), ...parts].map((name) => join(folder, name));
 }
 
 function toName(time: Date): string {
