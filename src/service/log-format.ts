@@ -12,7 +12,15 @@ export interface LogFormat {
 }
 
 export function createJsonLines(): LogFormat {
-  const startLine = createLineStart();
+  let lastMs = 0;
+  let time = '';
+  /** Formats the time once for all lines of a millisecond: this saves 3 % of a list. */
+  const startLine = (level: LogLevel) => {
+    const ms = Date.now();
+    if (ms !== lastMs) time = new Date(ms).toISOString();
+    lastMs = ms;
+    return `{"time":"${time}","level":"${level}","pid":${pid}`;
+  };
   return {
     /** Without JSON.stringify, which takes three times as long: lines are a fifth of a small answer. */
     request(level, { client, method, route, status, ms, requestId, keyId, traceId, refusal }) {
@@ -25,18 +33,6 @@ export function createJsonLines(): LogFormat {
     },
     event: (level, fields, message) =>
       `${startLine(level)},${toMembers({ ...fields, msg: message })}}\n`,
-  };
-}
-
-/** Formats the time once for all lines of a millisecond: this saves 3 % of a list. */
-function createLineStart(): (level: LogLevel) => string {
-  let lastMs = 0;
-  let time = '';
-  return (level) => {
-    const ms = Date.now();
-    if (ms !== lastMs) time = new Date(ms).toISOString();
-    lastMs = ms;
-    return `{"time":"${time}","level":"${level}","pid":${pid}`;
   };
 }
 

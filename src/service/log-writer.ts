@@ -41,7 +41,7 @@ export class LogWriter {
     }
     this.#buffer += line;
     this.#timer ??= setTimeout(() => this.flush(), BUFFERED_MS_MAX).unref();
-    if (this.#buffer.length >= BUFFERED_UNITS && this.#writing === undefined) this.#send();
+    if (this.#buffer.length >= BUFFERED_UNITS && this.#writing === undefined) this.flush();
   }
 
   /** Resolves when the buffer is written, or dropped because its reader is gone. */
@@ -49,7 +49,10 @@ export class LogWriter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     while (this.#writing !== undefined) await this.#writing;
-    await this.#send();
+    this.#writing = this.#writeBytes(Buffer.from(this.#take())).finally(() => {
+      this.#writing = undefined;
+    });
+    await this.#writing;
   }
 
   /** Writes the buffer before it returns, for a process that is about to end. */
@@ -67,14 +70,6 @@ export class LogWriter {
     this.#droppedBefore += this.#dropped;
     this.#dropped = 0;
     return text;
-  }
-
-  #send(): Promise<void> {
-    const bytes = Buffer.from(this.#take());
-    this.#writing = this.#writeBytes(bytes).finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
   }
 
   async #writeBytes(bytes: Buffer): Promise<void> {

@@ -45,7 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await start(options, running, openedLog);
   } catch (error) {
     // The stop by a signal makes the start fail. A signal may also come while a failed start is undone.
-    if (!running.isStopping) await stop();
+    await stop();
     if (running.isStopping) return;
     // The channel to the primary would keep this worker alive.
     cluster.worker?.disconnect();
