@@ -14,8 +14,10 @@ import {
   withProgress,
 } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
-import { type OnRead, refuseWrong } from '../pet-file/read.ts';
+import { refuseWrong } from '../pet-file/read.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
+
+type Rows = ReturnType<typeof readRows>;
 
 const RUNNING_SERVICE_NOTE = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
@@ -26,9 +28,6 @@ interface ImportOptions extends StoreOptions, PetFile {
   readonly keepIds?: boolean;
   readonly skipExisting?: boolean;
 }
-
-/** Reads the pets of the file by the parser. */
-type ReadFile = <Parsed>(parse: (value: unknown, place: string) => Parsed) => AsyncIterable<Parsed>;
 
 export function addImportPets(pets: Command): void {
   pets
@@ -61,12 +60,17 @@ export async function importPets(options: ImportOptions, stderr: ProgressStream)
   if (skipExisting && !keepIds) throw new UsageError("option '--skip-existing' needs --keep-ids");
   refuseMemory(database);
   await withProgress(stderr, 'imported', async (progress) => {
-    const onRead = await showPart(progress, file);
-    const read: ReadFile = (parse) => refuseWrong(readRows(options, onRead), parse, progress);
+    // If this fails, reading the file tells why. A pipe has the size 0.
+    const { size } = await stat(file).catch(() => ({ size: 0 }));
+    let bytesRead = 0;
+    const rows = readRows(options, (bytes) => {
+      bytesRead += bytes;
+      if (size > 0) progress.part = bytesRead / size;
+    });
     const lines = await fillStore(database, async (store) => [
       ...(keepIds
-        ? await addWithIds(store.pets, read, progress, skipExisting)
-        : await addWithNewIds(store.pets, read)),
+        ? await addWithIds(store.pets, rows, progress, skipExisting)
+        : await addWithNewIds(store.pets, rows, progress)),
       describeStore(database, store),
     ]);
     progress.finish('imported');
@@ -75,15 +79,14 @@ export async function importPets(options: ImportOptions, stderr: ProgressStream)
 }
 
 /** Resolves to a line about the new ids if the file has ids. */
-async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string[]> {
+async function addWithNewIds(pets: PetStore, rows: Rows, progress: Progress): Promise<string[]> {
   let hasIds = false;
-  const { count, lastId } = await pets.addAll(
-    read((value) => {
-      const newPet = parseNewPet(value);
-      hasIds ||= Object(value).id !== undefined;
-      return newPet;
-    }),
-  );
+  const parse = (value: unknown) => {
+    const newPet = parseNewPet(value);
+    hasIds ||= Object(value).id !== undefined;
+    return newPet;
+  };
+  const { count, lastId } = await pets.addAll(refuseWrong(rows, parse, progress));
   if (!hasIds) return [];
   const firstId = lastId - BigInt(count) + 1n;
   const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
@@ -93,26 +96,14 @@ async function addWithNewIds(pets: PetStore, read: ReadFile): Promise<string[]> 
 /** Resolves to a line about the pets that were left out, if there are any. */
 async function addWithIds(
   pets: PetStore,
-  read: ReadFile,
+  rows: Rows,
   progress: Progress,
   skipExisting: boolean,
 ): Promise<string[]> {
-  const { count } = await pets.addAllWithIds(
-    read((value, place) => ({ pet: parsePet(value), place })),
-    skipExisting,
-  );
+  const parse = (value: unknown, place: string) => ({ pet: parsePet(value), place });
+  const { count } = await pets.addAllWithIds(refuseWrong(rows, parse, progress), skipExisting);
   const skipped = progress.pets - count;
   progress.pets = count;
   if (skipped === 0) return [];
   return [`${countPets(skipped)} left out: the store has them already`];
-}
-
-async function showPart(progress: Progress, file: string): Promise<OnRead> {
-  // If this fails, reading the file tells why. A pipe has the size 0.
-  const { size } = await stat(file).catch(() => ({ size: 0 }));
-  let bytesRead = 0;
-  return (bytes) => {
-    bytesRead += bytes;
-    if (size > 0) progress.part = bytesRead / size;
-  };
 }
