@@ -43,15 +43,8 @@ export class Tally {
   }
 }
 
-interface Series {
-  readonly labels: readonly string[];
-  /** Requests up to each of LATENCY_SECONDS, and above the one before; the last bucket has no end. */
-  readonly buckets: number[];
-  sum: number;
-}
-
 export class Durations {
-  readonly #series = new Map<string, Series>();
+  readonly #series = new Map<string, ReturnType<typeof createSeries>>();
 
   observe(method: string, route: string, status: number, seconds: number): void {
     const series = getOrAdd(this.#series, [method, route, String(status)], createSeries);
@@ -74,6 +67,8 @@ export class Durations {
   }
 }
 
-function createSeries(labels: readonly string[]): Series {
-  return { labels, buckets: new Array(LATENCY_SECONDS.length + 1).fill(0), sum: 0 };
+function createSeries(labels: readonly string[]) {
+  // Requests up to each of LATENCY_SECONDS, and above the one before; the last bucket has no end.
+  const buckets: number[] = new Array(LATENCY_SECONDS.length + 1).fill(0);
+  return { labels, buckets, sum: 0 };
 }

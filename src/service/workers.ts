@@ -49,10 +49,8 @@ export class Workers {
     // First one worker: an error of the port is then printed only once.
     await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
-    const service = { port, stop: () => this.stop() };
-    if (adminPort === undefined) return service;
-    const { readWorkers } = await import('./registry.ts');
-    return { ...service, readMetrics: readWorkers };
+    const registry = adminPort === undefined ? undefined : await import('./registry.ts');
+    return { port, stop: () => this.stop(), readMetrics: registry?.readWorkers };
   }
 
   /** Ends all workers, also those that start. Resolves when they have ended. */
