@@ -12,7 +12,7 @@ import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toUrlHost } from './service.ts';
+import { type Service, toAuthority } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
@@ -107,7 +107,7 @@ async function listen(
   } catch (error) {
     const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (reason === undefined) throw error;
-    const message = `${toUrlHost(host)}:${port} ${reason.replace('--', flag)}`;
+    const message = `${toAuthority(host, port)} ${reason.replace('--', flag)}`;
     throw new PetstoreError('unavailable', message, { cause: error });
   }
 }

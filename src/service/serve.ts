@@ -7,7 +7,7 @@ import { limitConnections } from './limits.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore } from './served-store.ts';
-import { announce, describeService, type Service, toUrl } from './service.ts';
+import { announce, describeService, type Service, toAuthority } from './service.ts';
 import { Workers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
@@ -105,7 +105,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const { notes, ...key } = await ensureFirstKey(options, service.port, store);
   const own = [describeService(options, store, service), ...samples];
   const { admin } = running;
-  if (admin) own.push(`metrics at ${toUrl(options.adminHost, admin.port)}/metrics`);
+  if (admin) own.push(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
   announce({ ...key, notes: [...own, ...notes] }, openedLog);
 }
 

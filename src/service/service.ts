@@ -15,18 +15,15 @@ export interface Service {
   readonly readMetrics?: (() => Promise<string>) | undefined;
 }
 
-export function toUrl(host: string, port: number): string {
-  return `http://${toUrlHost(host)}:${port}`;
-}
-
 /** A URL to call: no client can call the host that stands for all addresses. */
 export function toReachableUrl(host: string, port: number): string {
-  return toUrl(/^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host, port);
+  const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host;
+  return `http://${toAuthority(reachable, port)}`;
 }
 
-/** A host for a URL: an IPv6 address is in brackets. */
-export function toUrlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+/** The host and the port as in a URL: an IPv6 address is in brackets. */
+export function toAuthority(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export function describeService(
@@ -34,7 +31,7 @@ export function describeService(
   { foundSchema }: Store,
   { port }: Service,
 ): string {
-  const where = `petstore ${manifest.version} listens on ${toUrl(host, port)}`;
+  const where = `petstore ${manifest.version} listens on http://${toAuthority(host, port)}`;
   const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
   const page = `${toReachableUrl(host, port)}/console`;
   return `${where} (${what}), console at ${page}, documentation at /docs`;
