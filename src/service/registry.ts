@@ -1,7 +1,7 @@
 /** The registry of the metrics: what counts each request, and the text for Prometheus, also of several workers. */
 
 import cluster, { type Worker } from 'node:cluster';
-import { AggregatorRegistry, collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import { PetstoreError } from '../error.ts';
 import { SERVED_METHODS } from '../http/protocol/methods.ts';
 import type { RequestLine } from '../log.ts';
@@ -11,24 +11,28 @@ import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.
 
 /** Starts to count in this process. A worker sends its metrics whenever the primary asks. */
 export function createMetrics(sources: Sources) {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  const ofProcess = new Registry();
+  collectDefaultMetrics({ register: ofProcess });
   const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
   const readings = { ...sources, ...counts };
-  for (const [name, row] of Object.entries(METRICS)) {
-    if (row.isOfPostgres && sources.store().connections === undefined) continue;
-    // The registry only gets its values. A metric of prom-client would count by itself, and take longer.
-    registry.registerMetric({ name, get: () => collect(name, row, readings) } as unknown as Metric);
-  }
+  const isOnPostgres = sources.store().connections !== undefined;
+  const rows = Object.entries(METRICS).filter(([, row]) => isOnPostgres || !row.isOfPostgres);
+  const collectAll = () => Promise.all(rows.map(([name, row]) => collect(name, row, readings)));
   if (cluster.isWorker) {
-    process.on('message', async () => process.send?.(await registry.getMetricsAsJSON()));
+    process.on('message', async () => {
+      process.send?.([...(await ofProcess.getMetricsAsJSON()), ...(await collectAll())]);
+    });
   }
   return {
     count: (line: RequestLine) => countRequest(readings, line),
-    read: () => registry.metrics(),
+    async read() {
+      const own = AggregatorRegistry.aggregate([await collectAll()]);
+      return `${await ofProcess.metrics()}\n${await own.metrics()}`;
+    },
   };
 }
 
+/** A metric as `getMetricsAsJSON` of prom-client has it. The metrics of prom-client would count by themselves, and take longer. */
 async function collect(name: string, row: MetricRow, readings: Readings) {
   const { kind: type, help, labels: names, aggregator = 'sum', read } = row;
   const found = await read(readings);
