@@ -2,7 +2,6 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -29,16 +28,11 @@ export class Workers {
    *
    * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens.
    */
-  async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
+  async start({ workers: count, adminPort }: ServeOptions): Promise<Service> {
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // All workers listen on the same port. The second --port option overrides the first.
-    const port = wanted === 0 ? await getFreePort(host) : wanted;
-    cluster.setupPrimary({
-      // Without -- Node itself would read the file of --env-file, which may be gone by now.
-      execArgv: [...process.execArgv, '--'],
-      args: [...process.argv.slice(2), '--port', String(port)],
-    });
+    // Without -- Node itself would read the file of --env-file, which may be gone by now.
+    cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) => {
@@ -47,7 +41,7 @@ export class Workers {
       }),
     );
     // First one worker: an error of the port is then printed only once.
-    await this.#startOne();
+    const port = await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const registry = adminPort === undefined ? undefined : await import('./registry.ts');
     return { port, stop: () => this.stop(), readMetrics: registry?.readWorkers };
@@ -69,11 +63,13 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  async #startOne(): Promise<void> {
-    if (this.#isStopping) return;
+  /** Resolves to the port. With port 0, Node gives all workers the same free one. */
+  async #startOne(): Promise<number> {
+    if (this.#isStopping) throw new PetstoreError('unavailable', 'the service is stopping');
     const worker = cluster.fork();
-    await listening(worker);
+    const port = await listening(worker);
     this.#replaceOnExit(worker);
+    return port;
   }
 
   #replaceOnExit(worker: Worker): void {
@@ -88,8 +84,9 @@ export class Workers {
   }
 }
 
-async function listening(worker: Worker): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+/** Resolves to the port. */
+async function listening(worker: Worker): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
   const fail = async (status: number | null, signal: string | null) => {
     // A worker that failed by itself has printed why: the primary prints nothing.
     if (status) process.exitCode = 1;
@@ -97,17 +94,9 @@ async function listening(worker: Worker): Promise<void> {
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
-  worker.once('listening', () => {
+  worker.once('listening', ({ port }) => {
     worker.off('exit', fail);
-    resolve();
+    resolve(port);
   });
   return promise;
-}
-
-async function getFreePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
