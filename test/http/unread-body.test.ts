@@ -142,11 +142,12 @@ for (const [what, head, status] of [
   });
 }
 
-test('lingering close › a body in too many parts, and then no chunk › does not reset the connection', async () => {
-  const body = '1\r\n{\r\n'.repeat(2_000) + 'no chunk'.repeat(20_000);
+test('lingering close › a body that is refused, and has no chunks › does not reset the connection', async () => {
   for (let round = 0; round < 20; round += 1) {
-    const answer = parseAnswer(await exchange(port, `${MINE}${CHUNKED}\r\n${body}`));
-    assert.equal(answer.status, 413);
+    const answer = parseAnswer(
+      await exchange(port, `${POST}${CHUNKED}\r\n`, MIB.subarray(0, 200_000)),
+    );
+    assert.equal(answer.status, 401);
   }
 });
 
