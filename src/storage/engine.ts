@@ -79,13 +79,14 @@ export interface Engine {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
-   * They are staged in a temporary table with the columns of `pets`, and `place`, a text.
+   * Fills the table of `CREATE_STAGED`, which blocks no other writer, and then does the work in an `exclusive`
+   * transaction. Afterwards the table is gone.
+   *
+   * @param batches rows of `STAGED_COLUMNS`.
    */
   load<T>(
-    columns: readonly string[],
     batches: AsyncIterable<readonly Row[]>,
-    work: (transaction: Transaction, staged: string) => Promise<T>,
+    work: (transaction: Transaction) => Promise<T>,
   ): Promise<T>;
 
   /**

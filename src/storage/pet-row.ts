@@ -4,7 +4,7 @@ import { NEW_PET_FIELDS, type NewPet, type NewPetField, PET_FILTERS, type Pet } 
 import type { PetPage } from '../store.ts';
 import type { Row, SqlValue } from './engine.ts';
 
-/** The fields of a NewPet, each with its column: the column of `categoryId` is `category_id`. */
+/** The fields of a NewPet, each with its column and its type: the column of `categoryId` is `category_id`. */
 export const FIELDS = NEW_PET_FIELDS.map(addColumn);
 export const FILTERS = PET_FILTERS.map(addColumn);
 
@@ -13,7 +13,7 @@ export const SELECT = `select id, ${COLUMNS} from pets`;
 
 function addColumn<Field extends NewPetField>(field: Field) {
   const column = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return { ...field, column };
+  return { ...field, column, type: field.kind === 'int64' ? 'bigint' : 'text' };
 }
 
 /** @param rows one row above the limit when there is a next page. */

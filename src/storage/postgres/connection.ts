@@ -2,9 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Row, SqlValue } from '../engine.ts';
+import type { Row, SqlValue, Transaction } from '../engine.ts';
 import { createReadOnlyError, explain, isBroken } from './errors.ts';
 import type { Hosts } from './hosts.ts';
+import { recordsOf, toRecords } from './records.ts';
 
 /** Reads int8 as bigint, and every other type as the driver does. */
 const TYPES: pg.CustomTypesConfig = {
@@ -102,9 +103,8 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one transaction: the transaction under way, if there is one. */
+  /** The work's result, in one transaction. */
   async transact<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
-    if (this.#isInTransaction) return work();
     await this.#begin(isolation);
     this.#isInTransaction = true;
     try {
@@ -120,11 +120,6 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
-  inSession<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isPooled ? this.transact('read committed', work) : work();
-  }
-
   #begin(isolation: Isolation): Promise<Row[]> {
     const limit = `set local statement_timeout = ${this.#statementMs}`;
     return this.runUnprepared(`begin isolation level ${isolation}; ${limit}`);
@@ -135,6 +130,28 @@ export class Connection extends pg.Client {
     const [row] = await this.runUnprepared('show transaction_read_only');
     if (row?.[0] !== 'off') throw createReadOnlyError();
   }
+}
+
+/** The statements of long work, within the transaction that is under way on the connection. */
+export function createTransaction(connection: Connection): Transaction {
+  return {
+    read: (sql, ...values) => connection.run(sql, values),
+
+    async insert(table, columns, rows) {
+      const sql = `insert into ${table} (${columns}) select ${columns} from ${recordsOf(table)}`;
+      await connection.run(sql, [toRecords(columns, rows)]);
+    },
+
+    async readLastId(table) {
+      const sql = 'select value from counters where name = ?';
+      const [row] = await connection.runUnprepared(sql, table);
+      return row?.[0] as bigint;
+    },
+
+    async writeLastId(table, id) {
+      await connection.runUnprepared('update counters set value = ? where name = ?', id, table);
+    },
+  };
 }
 
 /** The statement with the driver's placeholders: `$1`, `$2`, … */

@@ -4,8 +4,9 @@ import { createStatistics } from '../../statistics.ts';
 import type { StoreStatistics } from '../../store.ts';
 import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
+import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
-import type { Connection } from './connection.ts';
+import { type Connection, createTransaction } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -13,7 +14,6 @@ import { retryConflicts } from './pool.ts';
 import { Pools } from './pools.ts';
 import { migrate } from './schema.ts';
 import { checkService, findClockError } from './service-checks.ts';
-import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 import { waitWhileAway } from './wait.ts';
 
 const CONNECTIONS_DEFAULT = 10;
@@ -29,6 +29,12 @@ const INSERT_KEY = `with counted as (
   )
   insert into api_keys (id, ${NEW_KEY_COLUMNS})
   values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
+
+/** Every new pet or key updates `counters`, so this blocks whoever adds one. */
+const LOCK_COUNTERS = 'select from counters for update';
+
+/** The reader of a file may pause. A session that is idle for long would be ended by some settings. */
+const STAY = 'set local idle_in_transaction_session_timeout = 0';
 
 /**
  * Opens the database at this address.
@@ -106,16 +112,24 @@ class PostgresEngine implements Engine {
     return retryConflicts(() => this.#pools.writes.run(work));
   }
 
-  readonly load: Engine['load'] = (columns, batches, work) =>
+  readonly load: Engine['load'] = (batches, work) =>
     this.#pools.long.run((connection) =>
-      connection.inSession(() => stageRows(connection, columns, batches, work)),
+      connection.transact('read committed', async () => {
+        const transaction = createTransaction(connection);
+        await connection.runUnprepared(`${STAY}; ${CREATE_STAGED} on commit drop`);
+        for await (const batch of batches) await transaction.insert(STAGED, STAGED_COLUMNS, batch);
+        await connection.runUnprepared(LOCK_COUNTERS);
+        return work(transaction);
+      }),
     );
 
   readonly transact: Engine['transact'] = (kind, work) =>
     this.#pools.long.run((connection) => {
-      if (kind === 'exclusive') return transactAlone(connection, work);
-      const read = () => work(createTransaction(connection));
-      return connection.transact('repeatable read read only', read);
+      const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
+      return connection.transact(isolation, async () => {
+        if (kind === 'exclusive') await connection.runUnprepared(LOCK_COUNTERS);
+        return work(createTransaction(connection));
+      });
     });
 
   close(): Promise<void> {

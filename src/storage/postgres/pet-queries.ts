@@ -14,8 +14,6 @@ const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
 type Filters = typeof FILTERS;
 
-const TYPES = { text: 'text', int64: 'bigint' };
-
 export function createPetQueries(read: Engine['read']): PetQueries {
   /** By the names of the filters. */
   const batches = new Map<string, (query: PetQuery) => Promise<JsonPage>>();
@@ -63,7 +61,7 @@ function batchLists(read: Engine['read'], filters: Filters) {
 
 /** Each row begins with the number of the query to whose page it belongs. */
 function toListSql(filters: Filters): string {
-  const types = filters.map(({ column, kind }) => `${column} ${TYPES[kind]}`);
+  const types = filters.map(({ column, type }) => `${column} ${type}`);
   return `select number, page.* from
     json_to_recordset(?) as asked (${['number int', 'after bigint', 'count bigint', ...types]}),
     lateral (${SELECT} where ${toPageSql(filters)} limit asked.count) as page

@@ -10,6 +10,7 @@ import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
+import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
 import { CommitCounter } from './commit-counter.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
@@ -26,9 +27,6 @@ const PAGES_AT_ONCE = 1_000;
 
 const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
   values (${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
-
-/** The table of a load; there is one load at a time. */
-const STAGED = 'temp.staged_pets';
 
 /**
  * Opens the database in this file, or in memory for MEMORY_FILE.
@@ -121,16 +119,16 @@ class SqliteEngine implements Engine {
     return this.#writes.add(statements, toBytes(statements));
   }
 
-  readonly load: Engine['load'] = async (columns, batches, work) => {
+  readonly load: Engine['load'] = async (batches, work) => {
     const { insert } = createTransaction(this.#connection);
     try {
-      this.#connection.exec(`create table ${STAGED} (${columns})`);
-      for await (const batch of batches) await insert(STAGED, columns, batch);
-      return await this.transact('exclusive', (transaction) => work(transaction, STAGED));
+      this.#connection.exec(CREATE_STAGED);
+      for await (const batch of batches) await insert(STAGED, STAGED_COLUMNS, batch);
+      return await this.transact('exclusive', work);
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      this.#connection.exec(`drop table if exists ${STAGED}`);
+      this.#connection.exec(`drop table if exists temp.${STAGED}`);
     }
   };
 
