@@ -30,7 +30,7 @@ type Isolation = 'read committed' | 'repeatable read read only';
 
 /** Connects to the current host. */
 export class Connection extends pg.Client {
-  readonly #statements = new Map<string, { name: string; text: string }>();
+  readonly #statements = new Map<string, pg.QueryConfig>();
   /** Connections behind a pooler may share a session, so the names of their statements must differ. */
   readonly #prefix = randomUUID();
   /** Whether each transaction may get another session; then nothing can be kept in a session. */
@@ -68,33 +68,26 @@ export class Connection extends pg.Client {
     return undefined;
   }
 
-  /** The rows of a statement, which is prepared at its first use. */
-  run(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      const name = this.#isPooled ? '' : `${this.#prefix}/${this.#statements.size}`;
-      statement = { name, text: toText(sql) };
-      this.#statements.set(sql, statement);
-    }
-    const query = () => this.#query(statement, values);
-    return this.#isPooled && !this.#isInTransaction ? this.#runAlone(query) : query();
-  }
-
-  /** All three statements share a round trip; after a failure the server answers the commit by a rollback. */
-  async #runAlone(query: () => Promise<Row[]>): Promise<Row[]> {
+  /** The rows of a statement. If it has values, it is prepared at its first use. */
+  async run(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
+    if (!this.#isPooled || this.#isInTransaction) return this.#query(sql, values);
+    // All three statements share a round trip; after a failure the server answers the commit by a rollback.
     const [, rows] = await Promise.all([
       this.#begin('read committed'),
-      query(),
-      this.runUnprepared('commit'),
+      this.#query(sql, values),
+      this.#query('commit'),
     ]);
     return rows;
   }
 
-  runUnprepared(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return this.#query({ text: toText(sql) }, values);
-  }
-
-  async #query(statement: pg.QueryConfig, values: readonly SqlValue[]): Promise<Row[]> {
+  async #query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      const isPrepared = values.length > 0 && !this.#isPooled;
+      const name = isPrepared ? `${this.#prefix}/${this.#statements.size}` : '';
+      statement = { name, text: toText(sql) };
+      this.#statements.set(sql, statement);
+    }
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
     try {
       return (await this.query<SqlValue[]>(query)).rows;
@@ -109,11 +102,11 @@ export class Connection extends pg.Client {
     this.#isInTransaction = true;
     try {
       const result = await work();
-      await this.runUnprepared('commit');
+      await this.run('commit');
       return result;
     } catch (error) {
       // Without a connection, the server rolls back.
-      if (!isBroken(error)) await this.runUnprepared('rollback').catch(() => undefined);
+      if (!isBroken(error)) await this.run('rollback').catch(() => undefined);
       throw error;
     } finally {
       this.#isInTransaction = false;
@@ -122,12 +115,12 @@ export class Connection extends pg.Client {
 
   #begin(isolation: Isolation): Promise<Row[]> {
     const limit = `set local statement_timeout = ${this.#statementMs}`;
-    return this.runUnprepared(`begin isolation level ${isolation}; ${limit}`);
+    return this.#query(`begin isolation level ${isolation}; ${limit}`);
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes. */
   async checkWritable(): Promise<void> {
-    const [row] = await this.runUnprepared('show transaction_read_only');
+    const [row] = await this.run('show transaction_read_only');
     if (row?.[0] !== 'off') throw createReadOnlyError();
   }
 }
@@ -135,21 +128,21 @@ export class Connection extends pg.Client {
 /** The statements of long work, within the transaction that is under way on the connection. */
 export function createTransaction(connection: Connection): Transaction {
   return {
-    read: (sql, ...values) => connection.run(sql, values),
+    read: (sql, ...values) => connection.run(sql, ...values),
 
     async insert(table, columns, rows) {
       const sql = `insert into ${table} (${columns}) select ${columns} from ${recordsOf(table)}`;
-      await connection.run(sql, [toRecords(columns, rows)]);
+      await connection.run(sql, toRecords(columns, rows));
     },
 
     async readLastId(table) {
       const sql = 'select value from counters where name = ?';
-      const [row] = await connection.runUnprepared(sql, table);
+      const [row] = await connection.run(sql, table);
       return row?.[0] as bigint;
     },
 
     async writeLastId(table, id) {
-      await connection.runUnprepared('update counters set value = ? where name = ?', id, table);
+      await connection.run('update counters set value = ? where name = ?', id, table);
     },
   };
 }

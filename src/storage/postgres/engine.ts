@@ -100,7 +100,9 @@ class PostgresEngine implements Engine {
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return retryConflicts(() => this.#pools.reads.run((connection) => connection.run(sql, values)));
+    return retryConflicts(() =>
+      this.#pools.reads.run((connection) => connection.run(sql, ...values)),
+    );
   }
 
   write(...statements: readonly Statement[]): Promise<Row[][]> {
@@ -116,9 +118,9 @@ class PostgresEngine implements Engine {
     this.#pools.long.run((connection) =>
       connection.transact('read committed', async () => {
         const transaction = createTransaction(connection);
-        await connection.runUnprepared(`${STAY}; ${CREATE_STAGED} on commit drop`);
+        await connection.run(`${STAY}; ${CREATE_STAGED} on commit drop`);
         for await (const batch of batches) await transaction.insert(STAGED, STAGED_COLUMNS, batch);
-        await connection.runUnprepared(LOCK_COUNTERS);
+        await connection.run(LOCK_COUNTERS);
         return work(transaction);
       }),
     );
@@ -127,7 +129,7 @@ class PostgresEngine implements Engine {
     this.#pools.long.run((connection) => {
       const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
       return connection.transact(isolation, async () => {
-        if (kind === 'exclusive') await connection.runUnprepared(LOCK_COUNTERS);
+        if (kind === 'exclusive') await connection.run(LOCK_COUNTERS);
         return work(createTransaction(connection));
       });
     });
@@ -140,7 +142,7 @@ class PostgresEngine implements Engine {
 async function runAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
   const results: Row[][] = [];
   for (const { sql, values, stopIfEmpty } of statements) {
-    const rows = await connection.run(sql, values);
+    const rows = await connection.run(sql, ...values);
     results.push(rows);
     if (stopIfEmpty && rows.length === 0) break;
   }

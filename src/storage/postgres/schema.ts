@@ -40,10 +40,8 @@ export async function migrate(
   if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
   // Each statement must see what others committed while it waited for the lock.
   await connection.transact('read committed', async () => {
-    await connection.runUnprepared(
-      `set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`,
-    );
-    await connection.runUnprepared('select pg_advisory_xact_lock(?)', LOCK);
+    await connection.run(`set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`);
+    await connection.run('select pg_advisory_xact_lock(?)', LOCK);
     // Another process may have migrated it since the first check.
     found = await readVersion(connection, migrations.length);
     if (found < migrations.length) {
@@ -68,13 +66,13 @@ function createPendingError(from: number, to: number): PetstoreError {
 /** The pause between two tries frees the tables, and keeps the advisory lock. */
 async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;
-  await connection.runUnprepared('savepoint migration');
+  await connection.run('savepoint migration');
   for (;;) {
     try {
       return await work();
     } catch (error) {
       if (findState(error) !== LOCK_NOT_AVAILABLE || performance.now() > deadline) throw error;
-      await connection.runUnprepared('rollback to savepoint migration');
+      await connection.run('rollback to savepoint migration');
       await sleep(TABLE_LOCK_PAUSE_MS);
     }
   }
@@ -85,16 +83,14 @@ async function execute(
   migrations: typeof MIGRATIONS,
   version: number,
 ): Promise<void> {
-  await connection.runUnprepared(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
+  await connection.run(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
   for (const { number, postgres } of migrations) {
-    if (number > version) await connection.runUnprepared(postgres);
+    if (number > version) await connection.run(postgres);
   }
   // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
   const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
-  await connection.runUnprepared(
-    'alter table petstore_schema add column if not exists compatible bigint',
-  );
-  await connection.runUnprepared(
+  await connection.run('alter table petstore_schema add column if not exists compatible bigint');
+  await connection.run(
     'update petstore_schema set version = ?, compatible = ?',
     migrations.length,
     compatible,
@@ -102,7 +98,7 @@ async function execute(
 }
 
 async function checkEncoding(connection: Connection): Promise<void> {
-  const [row] = await connection.runUnprepared('show server_encoding');
+  const [row] = await connection.run('show server_encoding');
   if (row?.[0] === 'UTF8') return;
   throw new PetstoreError(
     'unavailable',
@@ -118,12 +114,12 @@ async function checkEncoding(connection: Connection): Promise<void> {
 async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass alone uses the session's catalog cache, which may lack a table that another session has just
   // created. A query that reads a table refreshes the cache first.
-  const [found] = await connection.runUnprepared(
+  const [found] = await connection.run(
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
   // An old schema has no column `compatible`.
-  const [row = []] = await connection.runUnprepared('select * from petstore_schema');
+  const [row = []] = await connection.run('select * from petstore_schema');
   const [version = 0n, compatible = version] = row;
   if (Number(compatible) <= known || Number(version) <= known) return Number(version);
   throw new PetstoreError(

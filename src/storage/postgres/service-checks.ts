@@ -35,7 +35,7 @@ export async function checkService(connection: Connection, clock: () => number):
 
 /** The statements that give the role the rights that it lacks, if any. */
 async function findRightsError(connection: Connection): Promise<string | undefined> {
-  const missing = await connection.runUnprepared(FIND_MISSING);
+  const missing = await connection.run(FIND_MISSING);
   if (missing.length === 0) return undefined;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
   return `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`;
@@ -46,7 +46,7 @@ export async function findClockError(
   connection: Connection,
   now: number,
 ): Promise<string | undefined> {
-  const [row] = await connection.runUnprepared('select extract(epoch from clock_timestamp())');
+  const [row] = await connection.run('select extract(epoch from clock_timestamp())');
   const seconds = Math.round(now / 1_000 - Number(row?.[0]));
   if (Math.abs(seconds) <= LIMITS.CLOCK_SECONDS_MAX) return undefined;
   const difference = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
