@@ -2,10 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Row, SqlValue, Transaction } from '../engine.ts';
+import type { Row, SqlValue } from '../engine.ts';
 import { createReadOnlyError, explain, isBroken } from './errors.ts';
 import type { Hosts } from './hosts.ts';
-import { recordsOf, toRecords } from './records.ts';
 
 /** Reads int8 as bigint, and every other type as the driver does. */
 const TYPES: pg.CustomTypesConfig = {
@@ -123,28 +122,6 @@ export class Connection extends pg.Client {
     const [row] = await this.run('show transaction_read_only');
     if (row?.[0] !== 'off') throw createReadOnlyError();
   }
-}
-
-/** The statements of long work, within the transaction that is under way on the connection. */
-export function createTransaction(connection: Connection): Transaction {
-  return {
-    read: (sql, ...values) => connection.run(sql, ...values),
-
-    async insert(table, columns, rows) {
-      const sql = `insert into ${table} (${columns}) select ${columns} from ${recordsOf(table)}`;
-      await connection.run(sql, toRecords(columns, rows));
-    },
-
-    async readLastId(table) {
-      const sql = 'select value from counters where name = ?';
-      const [row] = await connection.run(sql, table);
-      return row?.[0] as bigint;
-    },
-
-    async writeLastId(table, id) {
-      await connection.run('update counters set value = ? where name = ?', id, table);
-    },
-  };
 }
 
 /** The statement with the driver's placeholders: `$1`, `$2`, … */

@@ -2,19 +2,19 @@
 
 import { createStatistics } from '../../statistics.ts';
 import type { StoreStatistics } from '../../store.ts';
-import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
+import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
-import { type Connection, createTransaction } from './connection.ts';
+import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
-import { retryConflicts } from './pool.ts';
-import { Pools } from './pools.ts';
+import { createPools, type Pools } from './pool.ts';
+import { retryConflicts, waitWhileAway } from './retries.ts';
 import { migrate } from './schema.ts';
 import { checkService, findClockError } from './service-checks.ts';
-import { waitWhileAway } from './wait.ts';
+import { createTransaction } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
@@ -53,7 +53,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
   const hosts = parseHosts(address);
-  const pools = new Pools(hosts, databaseConnections, ms);
+  const pools = createPools(hosts, databaseConnections, ms);
   const open = () =>
     pools.long.run(async (connection) => {
       if (serviceClock) await checkService(connection, serviceClock);
@@ -64,31 +64,29 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
 }
 
 class PostgresEngine implements Engine {
-  readonly foundSchema: number;
-  readonly petQueries: PetQueries;
-  readonly #counted = createStatistics();
-  readonly insertPet: Engine['insertPet'];
-  readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
   readonly insertKey = INSERT_KEY;
   readonly purge = toPurge('for update skip locked');
+  readonly foundSchema: number;
+  readonly insertPet: Engine['insertPet'];
+  readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
+  readonly petQueries = createPetQueries((sql, ...values) => {
+    this.#counted.reads += 1;
+    return this.read(sql, ...values);
+  });
+  readonly #counted = createStatistics();
   readonly #pools: Pools;
 
   constructor(pools: Pools, foundSchema: number, answerMs: number) {
-    this.foundSchema = foundSchema;
     this.#pools = pools;
-    this.insertPet = createPetInsert(
-      (...statements) => this.write(...statements),
-      this.#counted,
-      answerMs,
-    );
-    this.petQueries = createPetQueries((sql, ...values) => {
-      this.#counted.reads += 1;
-      return this.read(sql, ...values);
-    });
+    this.foundSchema = foundSchema;
+    const write: Engine['write'] = (...statements) => this.write(...statements);
+    this.insertPet = createPetInsert(write, this.#counted, answerMs);
   }
 
   get statistics(): StoreStatistics {
-    return { ...this.#counted, connections: this.#pools.connections };
+    const connections = { used: 0, idle: 0, waiting: 0, broken: 0 };
+    for (const pool of new Set(Object.values(this.#pools))) pool.addTo(connections);
+    return { ...this.#counted, connections };
   }
 
   findClockError(now: number): Promise<string | undefined> {
@@ -134,8 +132,9 @@ class PostgresEngine implements Engine {
       });
     });
 
-  close(): Promise<void> {
-    return this.#pools.close();
+  async close(): Promise<void> {
+    const pools = new Set(Object.values(this.#pools));
+    await Promise.all([...pools].map((pool) => pool.close()));
   }
 }
 

@@ -7,7 +7,7 @@ import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
-import { recordsOf, toRecords } from './records.ts';
+import { recordsOf, toRecords } from './transaction.ts';
 
 /**
  * Adds a batch of pets, except pets whose idempotency key is in use. `id` of a pet is its number in the batch, and

@@ -7,7 +7,7 @@ import type { Engine, PetQueries, Row } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
 import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
-import { toRecords } from './records.ts';
+import { toRecords } from './transaction.ts';
 
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;

@@ -1,24 +1,61 @@
-/** A pool of connections to PostgreSQL, which finds a host that works, and replaces silent connections. */
+/** The pools of connections to PostgreSQL, which find a host that works, and replace silent connections. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { StoreStatistics } from '../../store.ts';
 import { Connection } from './connection.ts';
-import { findState, isBroken, isConflict, READ_ONLY } from './errors.ts';
+import { findState, isBroken, READ_ONLY } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
-/** How often work is tried that the database rolls back because of other work. */
-const CONFLICT_TRIES_MAX = 5;
-const CONFLICT_PAUSE_MS_MAX = 50;
+/** Creates need only one connection at a time, for a batch. */
+const CONNECTIONS_PER_WRITE = 5;
+
+const POOL_IDLE_MS_MAX = 60_000;
+
+/** How long long work waits for a connection to each host. */
+const LONG_CONNECT_MS_MAX = 5_000;
+
+/**
+ * The server ends a statement so long before its call fails. So no statement goes on after a 503, and its connection
+ * is kept. Only the wait for a synchronous standby has no limit.
+ */
+const ENDED_MS_BEFORE = 100;
 
 /** The timer of the driver may be early by less. A statement that the server ends fails even earlier. */
 const EARLY_MS_MAX = 20;
 
-export type PoolConnections = NonNullable<StoreStatistics['connections']>;
-
 type PooledConnection = Connection & pg.PoolClient;
 
-export class ConnectionPool {
+/**
+ * A write that waits for a lock takes no connection that a read could use.
+ *
+ * @param count the most connections of reads and writes together; a single connection is for both.
+ * @param ms how long a read or a write waits for a connection, and then for each answer.
+ */
+export function createPools(hosts: Hosts, count: number, ms: number) {
+  const create = (max: number) =>
+    new ConnectionPool(hosts, {
+      max,
+      connectionTimeoutMillis: ms,
+      query_timeout: ms,
+      statement_timeout: ms - ENDED_MS_BEFORE,
+      idleTimeoutMillis: POOL_IDLE_MS_MAX,
+    });
+  const max = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
+  const writes = create(max);
+  return {
+    writes,
+    reads: count > 1 ? create(count - max) : writes,
+    /** For work that may take any time, such as an import; each work has a new connection. */
+    long: new ConnectionPool(hosts, {
+      max: 1,
+      maxUses: 1,
+      connectionTimeoutMillis: LONG_CONNECT_MS_MAX,
+    }),
+  };
+}
+
+export type Pools = ReturnType<typeof createPools>;
+
+class ConnectionPool {
   readonly #hosts: Hosts;
   readonly #config: pg.PoolConfig;
   readonly #answerMsMax: number;
@@ -33,9 +70,13 @@ export class ConnectionPool {
     this.#pool = this.#openPool();
   }
 
-  get connections(): PoolConnections {
-    const { totalCount, idleCount: idle, waitingCount: waiting } = this.#pool;
-    return { used: totalCount - idle, idle, waiting, broken: this.#broken };
+  /** Adds the connections of this pool to the sum of all pools. */
+  addTo(sum: { used: number; idle: number; waiting: number; broken: number }): void {
+    const { totalCount, idleCount, waitingCount } = this.#pool;
+    sum.used += totalCount - idleCount;
+    sum.idle += idleCount;
+    sum.waiting += waitingCount;
+    sum.broken += this.#broken;
   }
 
   /** The work's result. If the work fails, the server may still have executed what was sent. */
@@ -94,16 +135,5 @@ export class ConnectionPool {
     return pool.on('error', () => {
       this.#broken += 1;
     });
-  }
-}
-
-export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
-      await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
-    }
   }
 }
