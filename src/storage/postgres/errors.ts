@@ -11,14 +11,30 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK_DETECTED = '40P01';
 /** A create fails with it when another process has just used its idempotency key (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
-const INVALID_STATEMENT_NAME = '26000';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 const TOO_MANY_CONNECTIONS = '53300';
 /** All errors of PgBouncer itself have this code. */
 const PROTOCOL_VIOLATION = '08P01';
 
-/** What is wrong with the database, by SQLSTATE or by its class (the first two characters). */
-const REASONS: ReadonlyMap<string, string> = new Map([
+type Reason = readonly [start: string, reason: string];
+
+/** What only the operator can change, by the start of an error code of TLS (OpenSSL's X509 errors). */
+const SETTING_REASONS: readonly Reason[] = [
+  ['ERR_TLS_CERT_ALTNAME', 'shows a certificate for another host'],
+  ...['CERT_', 'DEPTH_ZERO', 'SELF_SIGNED', 'UNABLE_TO_'].map(
+    (start): Reason => [start, 'shows a certificate that is not trusted'],
+  ),
+  // The driver gives these errors no code, so their text stands in the place of the code.
+  ['The server does not support SSL', 'does not offer TLS, which sslmode requires'],
+  [
+    'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be',
+    'asks for a password: add it to the address',
+  ],
+];
+
+/** What is wrong, by the start of an SQLSTATE or of an error code of the system. The first row counts. */
+const REASONS: readonly Reason[] = [
+  ...SETTING_REASONS,
   [READ_ONLY, 'is read-only'],
   ['22003', 'cannot grow: no id is left'],
   ['28000', 'refuses this user'],
@@ -27,7 +43,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
   [PROTOCOL_VIOLATION, 'is refused by its pooler: see the log of the pooler'],
   [
-    INVALID_STATEMENT_NAME,
+    '26000',
     'is behind a pooler that forgets prepared statements: add pgbouncer=true to the address',
   ],
   ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
@@ -42,27 +58,13 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['55', 'is locked by another process'],
   ['57', 'is stopping or starting'],
   ['58', 'reports an error of its disk'],
-]);
-
-/** Why the database is away, by the error codes of the system. */
-const AWAY_REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^ECONNREFUSED/, 'cannot be reached: nothing listens there'],
-  [/^ENOTFOUND/, 'cannot be reached: its host is not known'],
-];
-
-/** What only the operator can change, by the error codes of TLS (OpenSSL's X509 errors). */
-const SETTING_REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^ERR_TLS_CERT_ALTNAME/, 'shows a certificate for another host'],
-  [/^(?:CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/, 'shows a certificate that is not trusted'],
-  // The driver gives these errors no code, so their text stands in the place of the code.
-  [/^The server does not support SSL/, 'does not offer TLS, which sslmode requires'],
-  [/^SASL: .* client password must be/, 'asks for a password: add it to the address'],
+  ['ECONNREFUSED', 'cannot be reached: nothing listens there'],
+  ['ENOTFOUND', 'cannot be reached: its host is not known'],
 ];
 
 /** Whether the database rolled the transaction back because of another transaction; it may be retried. */
 export function isConflict(error: unknown): boolean {
-  const state = findState(error) ?? '';
-  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(state);
+  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(toCode(error));
 }
 
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
@@ -79,10 +81,10 @@ export function isBroken(error: unknown): boolean {
  */
 export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
   if (!(error instanceof PetstoreError)) return false;
-  const state = findState(error);
-  if (state === TOO_MANY_CONNECTIONS || (mustWrite && state === READ_ONLY)) return true;
-  const isSetting = findConnectionReason(error.cause, SETTING_REASONS) !== undefined;
-  return isBroken(error) && state !== PROTOCOL_VIOLATION && !isSetting;
+  const code = toCode(error);
+  if (code === TOO_MANY_CONNECTIONS || (mustWrite && code === READ_ONLY)) return true;
+  const isSetting = findReason(code, SETTING_REASONS) !== undefined;
+  return isBroken(error) && code !== PROTOCOL_VIOLATION && !isSetting;
 }
 
 /** The error that a read-only server would answer to a write. */
@@ -98,37 +100,24 @@ export function createReadOnlyError(): unknown {
  */
 export function explain(error: unknown, poolerHint = ''): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
-  const state = findState(error);
-  const reason = state === undefined ? describeConnection(error) : findReason(state);
-  if (reason === undefined) return error;
-  const hint = state === PROTOCOL_VIOLATION ? poolerHint : '';
-  return new PetstoreError('unavailable', `the database ${reason}${hint}`, { cause: error });
+  const code = toCode(error);
+  const reason = findReason(code, REASONS);
+  if (reason === undefined && error instanceof pg.DatabaseError) return error;
+  const what = reason ?? 'cannot be reached or does not answer in time';
+  const hint = code === PROTOCOL_VIOLATION ? poolerHint : '';
+  return new PetstoreError('unavailable', `the database ${what}${hint}`, { cause: error });
 }
 
-/** The SQLSTATE of an error, also of an explained one; undefined when the error is not the server's. */
-export function findState(error: unknown): string | undefined {
+/** The SQLSTATE of an error, also of an explained error. For an error of the driver its code, or else its text. */
+export function toCode(error: unknown): string {
   const cause = toCause(error);
-  return cause instanceof pg.DatabaseError ? cause.code : undefined;
+  return cause instanceof Error ? String('code' in cause ? cause.code : cause.message) : '';
 }
 
 function toCause(error: unknown): unknown {
   return error instanceof PetstoreError ? error.cause : error;
 }
 
-function findReason(state: string): string | undefined {
-  return REASONS.get(state) ?? REASONS.get(state.slice(0, 2));
-}
-
-/** Why a connection broke, or could not be made. The errors of the driver itself have no code. */
-function describeConnection(error: unknown): string {
-  const reason = findConnectionReason(error, [...AWAY_REASONS, ...SETTING_REASONS]);
-  return reason ?? 'cannot be reached or does not answer in time';
-}
-
-function findConnectionReason(
-  error: unknown,
-  reasons: readonly (readonly [RegExp, string])[],
-): string | undefined {
-  const code = error instanceof Error ? String('code' in error ? error.code : error.message) : '';
-  return reasons.find(([pattern]) => pattern.test(code))?.[1];
+function findReason(code: string, reasons: readonly Reason[]): string | undefined {
+  return reasons.find(([start]) => code.startsWith(start))?.[1];
 }

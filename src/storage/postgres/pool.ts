@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { Connection } from './connection.ts';
-import { findState, isBroken, READ_ONLY } from './errors.ts';
+import { isBroken, READ_ONLY, toCode } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
 /** Creates need only one connection at a time, for a batch. */
@@ -93,8 +93,7 @@ class ConnectionPool {
       client.release();
       return result;
     } catch (error) {
-      const isUseless =
-        isBroken(error) || (this.#hosts.mustWrite && findState(error) === READ_ONLY);
+      const isUseless = isBroken(error) || (this.#hosts.mustWrite && toCode(error) === READ_ONLY);
       if (isUseless) this.#broken += 1;
       client.release(isUseless);
       if (isBroken(error) && performance.now() >= silentAt) this.#replace(pool);

@@ -6,7 +6,7 @@ import type { OpenOptions } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
-import { findState, INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE } from './errors.ts';
+import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, toCode } from './errors.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
@@ -47,7 +47,7 @@ export async function migrate(
     if (found < migrations.length) {
       const upgrade = () => execute(connection, migrations, found);
       await retryWhileLocked(connection, upgrade).catch((error: unknown) => {
-        throw found > 0 && findState(error) === INSUFFICIENT_PRIVILEGE
+        throw found > 0 && toCode(error) === INSUFFICIENT_PRIVILEGE
           ? createPendingError(found, migrations.length)
           : error;
       });
@@ -71,7 +71,7 @@ async function retryWhileLocked(connection: Connection, work: () => Promise<void
     try {
       return await work();
     } catch (error) {
-      if (findState(error) !== LOCK_NOT_AVAILABLE || performance.now() > deadline) throw error;
+      if (toCode(error) !== LOCK_NOT_AVAILABLE || performance.now() > deadline) throw error;
       await connection.run('rollback to savepoint migration');
       await sleep(TABLE_LOCK_PAUSE_MS);
     }
