@@ -29,7 +29,7 @@ export async function migrate(
   }: OpenOptions & { migrations?: typeof MIGRATIONS },
 ): Promise<number> {
   await checkEncoding(connection);
-  let found = await readVersion(connection, migrations.length);
+  const found = await readVersion(connection, migrations.length);
   if (found === 0 && !create) {
     throw new PetstoreError(
       'unavailable',
@@ -38,55 +38,33 @@ export async function migrate(
   }
   if (olderSchema === 'keep' || found >= migrations.length) return found;
   if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
-  // Each statement must see what others committed while it waited for the lock.
-  await connection.transact('read committed', async () => {
-    await connection.run(`set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`);
-    await connection.run('select pg_advisory_xact_lock(?)', LOCK);
-    // Another process may have migrated it since the first check.
-    found = await readVersion(connection, migrations.length);
-    if (found < migrations.length) {
-      const upgrade = () => execute(connection, migrations, found);
-      await retryWhileLocked(connection, upgrade).catch((error: unknown) => {
-        throw found > 0 && toCode(error) === INSUFFICIENT_PRIVILEGE
-          ? createPendingError(found, migrations.length)
-          : error;
-      });
-    }
-  });
-  return found;
-}
-
-function createPendingError(from: number, to: number): PetstoreError {
-  return new PetstoreError(
-    'unavailable',
-    `the upgrade of the database from schema ${from} to ${to} is pending: run petstore migrate as the owner of its tables`,
-  );
-}
-
-/** The pause between two tries frees the tables, and keeps the advisory lock. */
-async function retryWhileLocked(connection: Connection, work: () => Promise<void>): Promise<void> {
   const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;
-  await connection.run('savepoint migration');
   for (;;) {
     try {
-      return await work();
+      // Each statement must see what others committed while it waited for the lock.
+      return await connection.transact('read committed', () => execute(connection, migrations));
     } catch (error) {
+      if (found > 0 && toCode(error) === INSUFFICIENT_PRIVILEGE) {
+        throw new PetstoreError(
+          'unavailable',
+          `the upgrade of the database from schema ${found} to ${migrations.length} is pending: run petstore migrate as the owner of its tables`,
+        );
+      }
       if (toCode(error) !== LOCK_NOT_AVAILABLE || performance.now() > deadline) throw error;
-      await connection.run('rollback to savepoint migration');
       await sleep(TABLE_LOCK_PAUSE_MS);
     }
   }
 }
 
-async function execute(
-  connection: Connection,
-  migrations: typeof MIGRATIONS,
-  version: number,
-): Promise<void> {
+/** Executes the steps that are missing, one process at a time. Resolves to the schema that it found. */
+async function execute(connection: Connection, migrations: typeof MIGRATIONS): Promise<number> {
+  await connection.run(`set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`);
+  await connection.run('select pg_advisory_xact_lock(?)', LOCK);
+  // Another process may have migrated it since the first check.
+  const found = await readVersion(connection, migrations.length);
+  if (found >= migrations.length) return found;
   await connection.run(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
-  for (const { number, postgres } of migrations) {
-    if (number > version) await connection.run(postgres);
-  }
+  for (const { postgres } of migrations.slice(found)) await connection.run(postgres);
   // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
   const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   await connection.run('alter table petstore_schema add column if not exists compatible bigint');
@@ -95,6 +73,7 @@ async function execute(
     migrations.length,
     compatible,
   );
+  return found;
 }
 
 async function checkEncoding(connection: Connection): Promise<void> {
