@@ -19,8 +19,7 @@ import { createFileCheck, prepareFile } from './file.ts';
 import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { checkPages, prepare } from './schema.ts';
-import { SqliteWriter } from './writer.ts';
-import { type Failure, type Write, writeAll } from './writer-thread.ts';
+import { type Failure, SqliteWriter, type Write, writeAll } from './writer.ts';
 
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;

@@ -1,11 +1,22 @@
-/** The writer: sends transactions to the thread that executes them (writer-thread.ts). */
+/** The writer: a thread that writes to SQLite. Each message is one transaction and one sync of the disk. */
 
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import type { Failure, Write, Written } from './writer-thread.ts';
+import { once } from 'node:events';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import type { Row, Statement } from '../engine.ts';
+import { LIMITS } from '../limits.ts';
+import { SETTINGS, SqliteConnection } from './connection.ts';
+import { toResultCode } from './errors.ts';
 
-/** TypeScript in the checkout, JavaScript in the package. */
-const THREAD = new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url);
+/** Statements that are executed all or not at all. */
+export type Write = readonly Statement[];
+
+/** The outcome of a write, as it is sent between threads; an Error would lose its `errcode`. */
+type Written = Row[][] | Failure;
+
+export interface Failure {
+  readonly failure: string;
+  readonly errcode: number;
+}
 
 export class SqliteWriter {
   readonly #file: string;
@@ -17,17 +28,11 @@ export class SqliteWriter {
   }
 
   /** The outcomes of the writes of one transaction, or why the transaction failed. One call at a time. */
-  commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
+  async commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
     this.#thread ??= this.#start();
-    const thread = this.#thread;
-    return new Promise((resolve, reject) => {
-      thread.once('error', reject);
-      thread.once('message', (written) => {
-        thread.off('error', reject);
-        resolve(written);
-      });
-      thread.postMessage(writes);
-    });
+    this.#thread.postMessage(writes);
+    const [written] = await once(this.#thread, 'message');
+    return written;
   }
 
   async close(): Promise<void> {
@@ -36,10 +41,52 @@ export class SqliteWriter {
 
   /** The thread starts with the first write; after a failure the next write starts a new one. */
   #start(): Worker {
-    const thread = new Worker(THREAD, { workerData: this.#file });
+    const thread = new Worker(new URL(import.meta.url), { workerData: this.#file });
     thread.once('error', () => {
       this.#thread = undefined;
     });
     return thread;
   }
+}
+
+/** Executes all the writes in one transaction. Only a write that fails is undone. */
+export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
+  return connection.transact('begin immediate', () =>
+    writes.map((write) => writeOne(connection, write)),
+  );
+}
+
+function writeOne(connection: SqliteConnection, write: Write): Written {
+  // SQLite undoes a single statement without a savepoint.
+  const isSingle = write.length === 1;
+  if (!isSingle) connection.run('savepoint one', []);
+  try {
+    const result = connection.runAll(write);
+    if (!isSingle) connection.run('release one', []);
+    return result;
+  } catch (error) {
+    // Some errors, such as a full disk, roll back the whole transaction.
+    if (!connection.isTransaction) throw error;
+    if (!isSingle) connection.exec('rollback to one; release one');
+    return toFailure(error);
+  }
+}
+
+function toFailure(error: unknown): Failure {
+  return { failure: String(error), errcode: toResultCode(error) };
+}
+
+if (!isMainThread) {
+  // SQLite may block this thread while it waits for a lock: nothing else runs on it.
+  const connection = new SqliteConnection(workerData, LIMITS.BUSY_MS_MAX);
+  connection.exec(SETTINGS);
+  parentPort?.on('message', (writes: readonly Write[]) => {
+    let written: readonly Written[] | Failure;
+    try {
+      written = writeAll(connection, writes);
+    } catch (error) {
+      written = toFailure(error);
+    }
+    parentPort?.postMessage(written);
+  });
 }
