@@ -12,6 +12,11 @@ export const SETTINGS =
 
 export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
+  /** Commits of this process. `data_version` leaves out commits of its own connection, and is read once in a turn. */
+  #ownCommits = 0;
+  #version = 0;
+  /** The turn of the event loop in which `data_version` was read. */
+  #turn: number | undefined;
 
   /** @param timeout how long SQLite blocks for a lock, in milliseconds; with 0 a lock is an error at once. */
   constructor(file: string, timeout: number) {
@@ -35,6 +40,32 @@ export class SqliteConnection extends DatabaseSync {
       if (stopIfEmpty && rows.length === 0) break;
     }
     return results;
+  }
+
+  /**
+   * A number that changes with every commit. A commit of this process changes it at once. A commit of another process
+   * changes it before the event loop looks for requests again, which begins a new turn. NaN, which equals nothing,
+   * when it cannot be read: the read that follows reports the error.
+   */
+  readCommitCounter(): number {
+    const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
+    if (turn !== this.#turn) {
+      try {
+        const [row] = this.run('pragma data_version', []);
+        this.#version = Number(row?.[0]);
+      } catch {
+        return Number.NaN;
+      }
+      this.#turn = turn;
+    }
+    // Both only increase, so the sum changes whenever one of them does.
+    return this.#version + this.#ownCommits;
+  }
+
+  /** To be called after a commit of this process, before it is acknowledged. */
+  countCommit(): void {
+    this.#ownCommits += 1;
+    this.#turn = undefined;
   }
 
   transact<T>(begin: 'begin' | 'begin immediate', work: () => T): T {

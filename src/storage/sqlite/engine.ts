@@ -12,12 +12,10 @@ import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
-import { CommitCounter } from './commit-counter.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
-import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
-import { createPetQueries } from './pet-queries.ts';
+import { createPetInsert, createPetQueries, FIND_ADDED } from './pet-queries.ts';
 import { checkPages, prepare } from './schema.ts';
 import { type Failure, SqliteWriter, type Write, writeAll } from './writer.ts';
 
@@ -78,7 +76,6 @@ class SqliteEngine implements Engine {
   readonly #connection: SqliteConnection;
   readonly #file: string;
   readonly #checkFiles: () => void;
-  readonly #commits: CommitCounter;
   readonly #writer: SqliteWriter | undefined;
   readonly #batchedRead = batchReads((reads: readonly Statement[]) => this.#readSlice(reads));
   readonly #writes = new GroupCommit(
@@ -91,7 +88,6 @@ class SqliteEngine implements Engine {
     this.#connection = connection;
     this.#file = file;
     this.#checkFiles = createFileCheck(connection, file);
-    this.#commits = new CommitCounter(connection);
     // The writer has a connection of its own, which would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
     this.petQueries = createPetQueries(
@@ -99,7 +95,7 @@ class SqliteEngine implements Engine {
         this.statistics.reads += 1;
         return this.read(sql, ...values);
       },
-      () => this.#commits.read(),
+      () => connection.readCommitCounter(),
       this.statistics,
     );
   }
@@ -137,7 +133,7 @@ class SqliteEngine implements Engine {
     try {
       const result = await work(createTransaction(this.#connection));
       this.#connection.exec('commit');
-      this.#commits.increment();
+      this.#connection.countCommit();
       return result;
     } catch (error) {
       if (this.#connection.isTransaction) this.#connection.exec('rollback');
@@ -207,7 +203,7 @@ class SqliteEngine implements Engine {
       throw explain(error, this.#file);
     } finally {
       // A later read must see what was written. Also after an error something may have been written.
-      this.#commits.increment();
+      this.#connection.countCommit();
     }
   }
 }

@@ -1,11 +1,11 @@
-/** How pets are read from SQLite: SQLite makes the JSON text of a page, which is cached until the next commit. */
+/** How pets are read from SQLite, which makes the JSON text of a page, and how they are added. */
 
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { Statistics } from '../../statistics.ts';
-import type { JsonPage, PetQuery } from '../../store.ts';
-import type { Engine, PetQueries, SqlValue } from '../engine.ts';
+import { IDEMPOTENCY_MS, type JsonPage, type PetQuery } from '../../store.ts';
+import type { Engine, PetQueries, SqlValue, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
-import { FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { COLUMNS, FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
@@ -15,6 +15,21 @@ const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || 
 const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // The plan of `limit ?` depends on its value, so SQLite would plan at every call; `+ 0` prevents it.
 const PAGE = 'id > ? order by id limit ? + 0';
+
+const PLACES = COLUMNS.map(() => '?');
+const INSERT = `insert into pets (${COLUMNS}) values (${PLACES}) returning id`;
+const INSERT_UNLESS_RESERVED = `insert into pets (${COLUMNS}) select ${PLACES}
+  where not exists (select 1 from idempotency_keys
+    where api_key_id = ? and name = ? and created_at > ?) returning id`;
+/** An expired key is reserved anew. */
+const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet_id)
+  values (?, ?, ?, last_insert_rowid()) on conflict (api_key_id, name)
+  do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
+
+/** The pet of an idempotency key, as `findAdded` has it. */
+export const FIND_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}, kept.added_as
+  from idempotency_keys as kept left join pets on pets.id = kept.pet_id
+  where api_key_id = ? and kept.name = ?`;
 
 /** @param readCommitCounter see createCache. */
 export function createPetQueries(
@@ -88,4 +103,23 @@ async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<Json
   const [row] = await read(sql, ...values, ...values, after, limit);
   const [json, next, hasMore] = row as [string, bigint, bigint];
   return hasMore === 1n ? { json, next } : { json };
+}
+
+/** The group commit shares a transaction between several creates. */
+export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
+  return async (row, request) => {
+    const statements: Statement[] = [];
+    if (request === undefined) {
+      statements.push({ sql: INSERT, values: row });
+    } else {
+      const { keyId, key, at } = request;
+      const values = [...row, keyId, key, at - IDEMPOTENCY_MS];
+      statements.push(
+        { sql: INSERT_UNLESS_RESERVED, values, stopIfEmpty: true },
+        { sql: RESERVE, values: [keyId, key, at] },
+      );
+    }
+    const [added] = await write(...statements);
+    return added?.[0]?.[0] as bigint | undefined;
+  };
 }
