@@ -56,7 +56,7 @@ export interface Engine {
   /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
-  /** Resolves when the database can be reached, and takes writes; on SQLite, when its files are still the same. */
+  /** Resolves on PostgreSQL when the server takes writes; on SQLite, when the files are still the same. */
   check(): Promise<void>;
 
   /**

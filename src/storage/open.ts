@@ -10,7 +10,8 @@ import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
 import { writeNewFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
-import { finishCopy, openSqlite } from './sqlite/engine.ts';
+import { openSqlite } from './sqlite/engine.ts';
+import { finishCopy } from './sqlite/schema.ts';
 
 /** The digest of no key: a SHA-256 has 32 bytes. */
 const NO_DIGEST = new Uint8Array();

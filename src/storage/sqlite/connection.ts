@@ -25,7 +25,7 @@ export class SqliteConnection extends DatabaseSync {
   }
 
   /** The rows of a statement, which is prepared at its first use. */
-  run(sql: string, values: readonly SqlValue[]): Row[] {
+  run(sql: string, ...values: readonly SqlValue[]): Row[] {
     const statement = this.#statements.get(sql) ?? this.prepare(sql);
     this.#statements.set(sql, statement);
     return statement.all(...values) as unknown as Row[];
@@ -35,7 +35,7 @@ export class SqliteConnection extends DatabaseSync {
   runAll(statements: readonly Statement[]): Row[][] {
     const results: Row[][] = [];
     for (const { sql, values, stopIfEmpty } of statements) {
-      const rows = this.run(sql, values);
+      const rows = this.run(sql, ...values);
       results.push(rows);
       if (stopIfEmpty && rows.length === 0) break;
     }
@@ -51,7 +51,7 @@ export class SqliteConnection extends DatabaseSync {
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
     if (turn !== this.#turn) {
       try {
-        const [row] = this.run('pragma data_version', []);
+        const [row] = this.run('pragma data_version');
         this.#version = Number(row?.[0]);
       } catch {
         return Number.NaN;
@@ -83,24 +83,23 @@ export class SqliteConnection extends DatabaseSync {
 
 /** The statements of a copy or an import, within the transaction that is under way on the connection. */
 export function createTransaction(connection: SqliteConnection): Transaction {
-  const run = (sql: string, ...values: readonly SqlValue[]) => connection.run(sql, values);
   return {
-    read: async (sql, ...values) => run(sql, ...values),
+    read: async (sql, ...values) => connection.run(sql, ...values),
 
     async insert(table, columns, rows) {
       const places = columns.map(() => '?');
       const sql = `insert into ${table} (${columns}) values (${places})`;
-      for (const row of rows) run(sql, ...row);
+      for (const row of rows) connection.run(sql, ...row);
     },
 
     async readLastId(table) {
-      const [row] = run('select seq from sqlite_sequence where name = ?', table);
+      const [row] = connection.run('select seq from sqlite_sequence where name = ?', table);
       return (row?.[0] ?? 0n) as bigint;
     },
 
     async writeLastId(table, id) {
-      run('delete from sqlite_sequence where name = ?', table);
-      run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
+      connection.run('delete from sqlite_sequence where name = ?', table);
+      connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
     },
   };
 }

@@ -1,12 +1,12 @@
 /** The engine on node:sqlite: opening, batch reads, group commits by the writer, transactions. */
 
 import { resolve } from 'node:path';
-import { backup, DatabaseSync } from 'node:sqlite';
+import { backup } from 'node:sqlite';
 import { createStatistics } from '../../statistics.ts';
 import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
-import type { Engine, OpenOptions, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
+import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
@@ -16,7 +16,7 @@ import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
 import { createPetInsert, createPetQueries, FIND_ADDED } from './pet-queries.ts';
-import { checkPages, prepare } from './schema.ts';
+import { finishCopy, prepare } from './schema.ts';
 import { type Failure, SqliteWriter, type Write, writeAll } from './writer.ts';
 
 /** Pages that are copied between two calls of the progress: 4 MB. */
@@ -49,30 +49,21 @@ export async function openSqlite(
   }
 }
 
-/**
- * Checks all pages of a copy, and makes it a single file.
- *
- * @param told the file that the message names when the copy is damaged.
- */
-export function finishCopy(copy: string, told: string): void {
-  try {
-    using connection = new DatabaseSync(copy);
-    // In WAL mode, the copy could not be read from a folder that cannot be written.
-    connection.exec('pragma journal_mode = delete');
-    checkPages(connection, told, Number.POSITIVE_INFINITY);
-  } catch (error) {
-    throw isDamage(error) ? explain(error, told) : error;
-  }
-}
-
 class SqliteEngine implements Engine {
   readonly foundSchema: number;
-  readonly petQueries: PetQueries;
   readonly statistics = createStatistics();
-  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly insertKey = INSERT_KEY;
   /** There is one writer at a time. */
   readonly purge = toPurge('');
+  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
+  readonly petQueries = createPetQueries(
+    (sql, ...values) => {
+      this.statistics.reads += 1;
+      return this.read(sql, ...values);
+    },
+    () => this.#connection.readCommitCounter(),
+    this.statistics,
+  );
   readonly #connection: SqliteConnection;
   readonly #file: string;
   readonly #checkFiles: () => void;
@@ -90,14 +81,6 @@ class SqliteEngine implements Engine {
     this.#checkFiles = createFileCheck(connection, file);
     // The writer has a connection of its own, which would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
-    this.petQueries = createPetQueries(
-      (sql, ...values) => {
-        this.statistics.reads += 1;
-        return this.read(sql, ...values);
-      },
-      () => connection.readCommitCounter(),
-      this.statistics,
-    );
   }
 
   async findAdded({ keyId, key }: IdempotentRequest): Promise<Row | undefined> {
@@ -161,10 +144,7 @@ class SqliteEngine implements Engine {
   }
 
   async check(): Promise<void> {
-    await retryWhileBusy(this.#file, () => {
-      this.#checkFiles();
-      return this.#connection.run('select 1', []);
-    });
+    this.#checkFiles();
   }
 
   async close(): Promise<void> {
@@ -175,7 +155,7 @@ class SqliteEngine implements Engine {
 
   /** The first reads, for SLICE_MS_MAX, in one transaction; docs/performance.md has what it saves. */
   #readSlice(reads: readonly Statement[]): (Row[] | Promise<Row[]>)[] {
-    const read = ({ sql, values }: Statement) => this.#connection.run(sql, values);
+    const read = ({ sql, values }: Statement) => this.#connection.run(sql, ...values);
     const end = performance.now() + LIMITS.SLICE_MS_MAX;
     try {
       return this.#connection.transact('begin', () => {

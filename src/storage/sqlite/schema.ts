@@ -1,11 +1,11 @@
 /** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
-import type { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, type SqliteConnection } from './connection.ts';
-import { createDamageError, retryWhileBusy } from './errors.ts';
+import { createDamageError, explain, isDamage, retryWhileBusy } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -84,6 +84,22 @@ export function checkPages(
     Number(readValue(connection, 'pragma page_size'));
   if (bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok') {
     throw createDamageError(file);
+  }
+}
+
+/**
+ * Checks all pages of a copy, and makes it a single file.
+ *
+ * @param told the file that the message names when the copy is damaged.
+ */
+export function finishCopy(copy: string, told: string): void {
+  try {
+    using connection = new DatabaseSync(copy);
+    // In WAL mode, the copy could not be read from a folder that cannot be written.
+    connection.exec('pragma journal_mode = delete');
+    checkPages(connection, told, Number.POSITIVE_INFINITY);
+  } catch (error) {
+    throw isDamage(error) ? explain(error, told) : error;
   }
 }
 

@@ -59,10 +59,10 @@ export function writeAll(connection: SqliteConnection, writes: readonly Write[])
 function writeOne(connection: SqliteConnection, write: Write): Written {
   // SQLite undoes a single statement without a savepoint.
   const isSingle = write.length === 1;
-  if (!isSingle) connection.run('savepoint one', []);
+  if (!isSingle) connection.run('savepoint one');
   try {
     const result = connection.runAll(write);
-    if (!isSingle) connection.run('release one', []);
+    if (!isSingle) connection.run('release one');
     return result;
   } catch (error) {
     // Some errors, such as a full disk, roll back the whole transaction.
