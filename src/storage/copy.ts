@@ -2,7 +2,6 @@
 
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
@@ -52,40 +51,32 @@ export async function copyDatabase(
   }
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
-      if (sum(await countRows(target)) > 0) {
+      if ((await countRows(target)) > 0) {
         throw new PetstoreError(
           'bad_request',
           'the store to copy to is not empty: name an empty one',
         );
       }
-      const counts = await countRows(source, environment);
-      const countStep = (phase: 'copied' | 'read back') => {
-        let done = 0;
-        return (table: string, rows: readonly Row[]) => {
-          done += rows.length;
-          onProgress(phase, done / sum(counts), table === 'pets' ? rows.length : 0);
-        };
-      };
-      const onCopied = countStep('copied');
-      const copyRows: Transaction['insert'] = async (table, columns, rows) => {
+      const total = await countRows(source, environment);
+      let keys = 0;
+      const original = await readAll(source, environment, async (table, columns, rows, done) => {
         await target.insert(table, columns, rows);
-        onCopied(table, rows);
-      };
-      const original = await readAll(source, copyRows, environment);
+        if (table === 'api_keys') keys += rows.length;
+        onProgress('copied', done / total, table === 'pets' ? rows.length : 0);
+      });
       for (const table of COUNTED) {
         await target.writeLastId(table, await source.readLastId(table));
       }
-      const onReadBack = countStep('read back');
-      const copied = await readAll(target, async (table, _columns, rows) =>
-        onReadBack(table, rows),
+      const copy = await readAll(target, undefined, (table, _columns, rows, done) =>
+        onProgress('read back', done / total, table === 'pets' ? rows.length : 0),
       );
-      if (copied !== original || !isDeepStrictEqual(await countRows(target), counts)) {
+      if (copy.checksum !== original.checksum || original.done !== total) {
         throw new PetstoreError(
           'internal_error',
           'the copy differs from the original, and was undone',
         );
       }
-      return { keys: counts.api_keys ?? 0, checksum: copied };
+      return { keys, checksum: copy.checksum };
     }),
   );
 }
@@ -96,44 +87,42 @@ function selectFrom(table: string, environment?: Environment): string {
   return `(select * from api_keys where environment = '${environment}') as kept`;
 }
 
-async function countRows(
-  { read }: Transaction,
-  environment?: Environment,
-): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const table of Object.keys(TABLES)) {
-    const [row] = await read(`select count(*) from ${selectFrom(table, environment)}`);
-    counts[table] = Number(row?.[0]);
-  }
-  return counts;
+async function countRows({ read }: Transaction, environment?: Environment): Promise<number> {
+  const tables = Object.keys(TABLES).map((table) => selectFrom(table, environment));
+  const [row] = await read(
+    `select ${tables.map((from) => `(select count(*) from ${from})`).join(' + ')}`,
+  );
+  return Number(row?.[0]);
 }
 
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0);
-}
+type Take = (
+  ...page: [table: string, columns: readonly string[], rows: readonly Row[], done: number]
+) => void | Promise<void>;
 
-/** Hands every row of every table to `take`, and resolves to the checksum over all rows and the last ids. */
+/** Hands every row of every table to `take`. Resolves to their number, and the checksum over them and the last ids. */
 async function readAll(
-  transaction: Transaction,
-  take: Transaction['insert'],
-  environment?: Environment,
-): Promise<string> {
+  { read, readLastId }: Transaction,
+  environment: Environment | undefined,
+  take: Take,
+): Promise<{ done: number; checksum: string }> {
   const hash = createHash('sha256');
+  let done = 0;
   for (const [table, columns] of Object.entries(TABLES)) {
     const [order] = columns;
     const from = selectFrom(table, environment);
     const page = `select ${columns} from ${from} where ${order} > ? order by ${order} limit ?`;
-    let rows = await transaction.read(page, 0n, ROWS_AT_ONCE);
+    let rows = await read(page, 0n, ROWS_AT_ONCE);
     while (rows.length > 0) {
-      await take(table, columns, rows);
+      done += rows.length;
+      await take(table, columns, rows, done);
       hash.update(rows.map(toText).join());
       // On SQLite nothing else waits, so a signal could not end the copy.
       await setImmediate();
-      rows = await transaction.read(page, rows.at(-1)?.[0] ?? null, ROWS_AT_ONCE);
+      rows = await read(page, rows.at(-1)?.[0] ?? null, ROWS_AT_ONCE);
     }
   }
-  for (const table of COUNTED) hash.update(toText([table, await transaction.readLastId(table)]));
-  return hash.digest('hex');
+  for (const table of COUNTED) hash.update(toText([table, await readLastId(table)]));
+  return { done, checksum: hash.digest('hex') };
 }
 
 /** A text that no two different rows share. */
