@@ -48,20 +48,18 @@ export function parseAddress(text: string): Address {
 }
 
 function checkParameters(url: string): void {
-  const seen = new Set<string>();
-  for (const name of new URLSearchParams(POSTGRES.exec(url)?.groups?.query).keys()) {
-    if (!PARAMETERS.includes(name)) {
-      // The name is not repeated: it may be a part of a password.
-      const known = PARAMETERS.join(', ');
-      throw new PetstoreError(
-        'bad_request',
-        `the database has an unknown parameter: it may have ${known}`,
-      );
-    }
-    if (seen.has(name)) {
-      throw new PetstoreError('bad_request', `the database has the parameter ${name} twice`);
-    }
-    seen.add(name);
+  const query = new URLSearchParams(POSTGRES.exec(url)?.groups?.query);
+  const names = [...query.keys()];
+  // The unknown name is not repeated: it may be a part of a password.
+  if (names.some((name) => !PARAMETERS.includes(name))) {
+    throw new PetstoreError(
+      'bad_request',
+      `the database has an unknown parameter: it may have ${PARAMETERS.join(', ')}`,
+    );
+  }
+  const repeated = names.find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) {
+    throw new PetstoreError('bad_request', `the database has the parameter ${repeated} twice`);
   }
 }
 
