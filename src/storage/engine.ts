@@ -50,8 +50,8 @@ export interface Engine {
   /** Inserts an API key of NEW_KEY_COLUMNS and returns its id, which counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
-  /** The statements of the purge, as `toPurge` has them. */
-  readonly purge: { readonly remove: string; readonly redate: string };
+  /** SQL that makes a query leave out the rows that another transaction writes; empty if there is one writer. */
+  readonly skipLocked: string;
 
   /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;

@@ -5,7 +5,6 @@ import type { StoreStatistics } from '../../store.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
-import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createFindAdded, createPetInsert } from './pet-inserts.ts';
@@ -65,7 +64,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
 
 class PostgresEngine implements Engine {
   readonly insertKey = INSERT_KEY;
-  readonly purge = toPurge('for update skip locked');
+  readonly skipLocked = 'for update skip locked';
   readonly foundSchema: number;
   readonly insertPet: Engine['insertPet'];
   readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));

@@ -11,7 +11,6 @@ import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
-import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
@@ -53,8 +52,7 @@ class SqliteEngine implements Engine {
   readonly foundSchema: number;
   readonly statistics = createStatistics();
   readonly insertKey = INSERT_KEY;
-  /** There is one writer at a time. */
-  readonly purge = toPurge('');
+  readonly skipLocked = '';
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly petQueries = createPetQueries(
     (sql, ...values) => {
