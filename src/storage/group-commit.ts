@@ -37,8 +37,6 @@ export class GroupCommit<Write, Result> {
   readonly #waiting: Waiting<Write, Result>[] = [];
   #bytes = 0;
   #committing: Promise<void> | undefined;
-  #loop = performance.eventLoopUtilization();
-  #reads = 0;
 
   /**
    * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
@@ -84,21 +82,21 @@ export class GroupCommit<Write, Result> {
   async #commitAll(): Promise<void> {
     await endOfTurn();
     do {
-      const group = this.#take(LIMITS.GROUP_MAX);
-      const startedAt = performance.now();
-      await this.#commitGroup(group);
-      const ms = performance.now() - startedAt;
-      const pauseMs = this.#isTakingFromReads() ? Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX) : 0;
-      this.#statistics.commits += 1;
-      this.#statistics.committedWrites += group.length;
-      this.#statistics.commitSeconds += ms / 1_000;
+      const loop = performance.eventLoopUtilization();
+      const { reads } = this.#statistics;
+      const ms = await this.#commitGroup(this.#take(LIMITS.GROUP_MAX));
+      const isBusy = performance.eventLoopUtilization(loop).utilization > BUSY_MIN;
+      const takesFromReads = isBusy && this.#statistics.reads > reads;
+      const pauseMs = takesFromReads ? Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX) : 0;
       this.#rejectLate(pauseMs);
       if (pauseMs > 0) await sleep(pauseMs);
     } while (this.#waiting.length > 0);
     this.#committing = undefined;
   }
 
-  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<void> {
+  /** Resolves to how long the commit took, in milliseconds. */
+  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<number> {
+    const startedAt = performance.now();
     try {
       const outcomes = await this.#commit(group.map(({ write }) => write));
       for (const [index, { resolve, reject }] of group.entries()) {
@@ -110,6 +108,11 @@ export class GroupCommit<Write, Result> {
       // The writes that gathered meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...this.#take(LIMITS.WAITING_WRITES_MAX)]) reject(error);
     }
+    const ms = performance.now() - startedAt;
+    this.#statistics.commits += 1;
+    this.#statistics.committedWrites += group.length;
+    this.#statistics.commitSeconds += ms / 1_000;
+    return ms;
   }
 
   #take(count: number): Waiting<Write, Result>[] {
@@ -122,23 +125,10 @@ export class GroupCommit<Write, Result> {
   #rejectLate(pauseMs: number): void {
     const latest = performance.now() + pauseMs - this.#waitMsMax;
     const late = this.#waiting.findIndex(({ since }) => since >= latest);
+    const message = 'the database commits too slowly for the writes that wait';
     for (const { reject } of this.#take(late < 0 ? LIMITS.WAITING_WRITES_MAX : late)) {
-      reject(
-        new PetstoreError(
-          'unavailable',
-          'the database commits too slowly for the writes that wait',
-        ),
-      );
+      reject(new PetstoreError('unavailable', message));
     }
-  }
-
-  /** Whether this process was busy and read something since the last call. */
-  #isTakingFromReads(): boolean {
-    const [loop, reads] = [this.#loop, this.#reads];
-    this.#loop = performance.eventLoopUtilization();
-    this.#reads = this.#statistics.reads;
-    const { utilization } = performance.eventLoopUtilization(this.#loop, loop);
-    return utilization > BUSY_MIN && this.#reads > reads;
   }
 }
 
