@@ -50,6 +50,12 @@ export interface Engine {
   /** Inserts an API key of NEW_KEY_COLUMNS and returns its id, which counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
+  /**
+   * Finds the pet that was added with an idempotency key, by the id of the API key and the name. The columns of the
+   * pet are null if it was removed. Then the pet as it was added, in JSON; null if it was never corrected.
+   */
+  readonly findAdded: string;
+
   /** SQL that makes a query leave out the rows that another transaction writes; empty if there is one writer. */
   readonly skipLocked: string;
 
@@ -65,13 +71,6 @@ export interface Engine {
    * refuses fails alone.
    */
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
-
-  /**
-   * The id and the columns of the pet that was added with this idempotency key, all null if the pet was
-   * removed. Then the pet as it was added, in JSON; null if it was never corrected. Undefined when the
-   * key is not in use.
-   */
-  findAdded(request: IdempotentRequest): Promise<Row | undefined>;
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 

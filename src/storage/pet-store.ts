@@ -29,7 +29,8 @@ export function createPetStore(engine: Engine): PetStore {
       const row = toRow(newPet);
       const id = await engine.insertPet(row, request);
       if (id !== undefined) return { pet: toPet([id, ...row]), isReplay: false };
-      return { pet: getSame(newPet, await engine.findAdded(request)), isReplay: true };
+      const [added] = await engine.read(engine.findAdded, request.keyId, request.key);
+      return { pet: getSame(newPet, added), isReplay: true };
     },
 
     addAll: (newPets) => addAll(engine, newPets),

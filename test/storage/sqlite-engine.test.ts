@@ -96,7 +96,7 @@ describe('outcomes', () => {
     await using engine = await openNew();
     const pets = createPetStore({
       ...{ petQueries: engine.petQueries, insertPet: async () => undefined },
-      findAdded: async () => undefined,
+      read: async () => [],
     } as Partial<Engine> as Engine);
     await assert.rejects(addOnce(pets, REX, REQUEST), {
       ...{ name: 'PetstoreError', code: 'unavailable' },

@@ -7,7 +7,7 @@ import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
-import { createFindAdded, createPetInsert } from './pet-inserts.ts';
+import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { createPools, type Pools } from './pool.ts';
 import { retryConflicts, waitWhileAway } from './retries.ts';
@@ -67,7 +67,7 @@ class PostgresEngine implements Engine {
   readonly skipLocked = 'for update skip locked';
   readonly foundSchema: number;
   readonly insertPet: Engine['insertPet'];
-  readonly findAdded = createFindAdded((sql, ...values) => this.read(sql, ...values));
+  readonly findAdded = FIND_ADDED;
   readonly petQueries = createPetQueries((sql, ...values) => {
     this.#counted.reads += 1;
     return this.read(sql, ...values);

@@ -3,7 +3,6 @@
 import { PetstoreError } from '../../error.ts';
 import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
-import { batchReads } from '../batch-reads.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, SELECT } from '../pet-row.ts';
@@ -49,14 +48,13 @@ const INSERT = `with batch as (
 const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 
 /**
- * The pets of several keys, as `findAdded` has them. A plain join may read a whole index. In a subquery with a
- * `limit` the planner has only the index of its conditions. `order by id` leaves only the primary key:
- * without it the planner may take the index by status, which also has the id.
+ * The pet of an idempotency key. A plain join may read a whole index. In a subquery with a `limit` the planner has only
+ * the index of its conditions. `order by id` leaves only the primary key: without it the planner may take the index by
+ * status, which also has the id.
  */
-const FIND_ADDED = `select asked.pet_id as number, pet.*, kept.added_as
-  from ${recordsOf('idempotency_keys')} as asked,
-    lateral (select pet_id, added_as from idempotency_keys
-      where api_key_id = asked.api_key_id and name = asked.name limit 1) as kept
+export const FIND_ADDED = `select pet.*, kept.added_as
+  from (select pet_id, added_as from idempotency_keys
+      where api_key_id = ? and name = ? limit 1) as kept
     left join lateral (${SELECT} where id >= kept.pet_id order by id limit 1) as pet
       on pet.id = kept.pet_id`;
 
@@ -91,15 +89,6 @@ export function createPetInsert(
   const inserts = new GroupCommit(commit, statistics, waitMsMax);
   return (row, request) =>
     inserts.add({ row, request }, toRowBytes([...row, request?.key ?? null]));
-}
-
-export function createFindAdded(read: Engine['read']): Engine['findAdded'] {
-  return batchReads(async (requests) => {
-    const keys = requests.map(({ keyId, key, at }, number) => [number, keyId, key, at]);
-    const rows = await read(FIND_ADDED, toRecords(KEY_COLUMNS, keys));
-    const found = new Map(rows.map(([number, ...row]) => [Number(number), row]));
-    return requests.map((_, number) => found.get(number));
-  });
 }
 
 /** The pets and the keys of a batch. Of several creates with one key it has only the first; the others are replays. */

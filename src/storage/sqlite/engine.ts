@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { createStatistics } from '../../statistics.ts';
-import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
+import type { OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
@@ -52,6 +52,7 @@ class SqliteEngine implements Engine {
   readonly foundSchema: number;
   readonly statistics = createStatistics();
   readonly insertKey = INSERT_KEY;
+  readonly findAdded = FIND_ADDED;
   readonly skipLocked = '';
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly petQueries = createPetQueries(
@@ -79,11 +80,6 @@ class SqliteEngine implements Engine {
     this.#checkFiles = createFileCheck(connection, file);
     // The writer has a connection of its own, which would not see a database in memory.
     this.#writer = file === MEMORY_FILE ? undefined : new SqliteWriter(resolve(file));
-  }
-
-  async findAdded({ keyId, key }: IdempotentRequest): Promise<Row | undefined> {
-    const [row] = await this.read(FIND_ADDED, keyId, key);
-    return row;
   }
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
