@@ -35,7 +35,18 @@ export function createCache<Query, Result>(
     units = 0;
   }
 
-  async function readAndCache(query: Query, name: string | bigint, askedAt: number) {
+  return async (query) => {
+    const askedAt = readCommitCounter();
+    if (askedAt !== counter) {
+      clear();
+      counter = askedAt;
+    }
+    const name = toName(query);
+    const cached = results.get(name);
+    if (cached !== undefined) {
+      onCached?.();
+      return cached;
+    }
     const result = await read(query);
     const textUnits = toUnits(result);
     // After a commit meanwhile, the result is right for this call, and too old for any later call.
@@ -46,19 +57,6 @@ export function createCache<Query, Result>(
       results.set(name, result);
     }
     return result;
-  }
-
-  return async (query) => {
-    const askedAt = readCommitCounter();
-    if (askedAt !== counter) {
-      clear();
-      counter = askedAt;
-    }
-    const name = toName(query);
-    const cached = results.get(name);
-    if (cached === undefined) return readAndCache(query, name, askedAt);
-    onCached?.();
-    return cached;
   };
 }
 
