@@ -5,27 +5,11 @@ import { PetstoreError } from '../error.ts';
 import type { KeyStore } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
+const COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at'];
 /** The columns of an ApiKey, in the order of `toApiKey`. */
-export const KEY_COLUMNS = [
-  'id',
-  'name',
-  'environment',
-  'read_only',
-  'created_at',
-  'expires_at',
-  'last_used_at',
-  'revoked_at',
-  'rotated_at',
-];
+export const KEY_COLUMNS = ['id', ...COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
 /** The columns of a NewApiKey, in the order of `toValues`. */
-export const NEW_KEY_COLUMNS = [
-  'digest',
-  'name',
-  'environment',
-  'read_only',
-  'created_at',
-  'expires_at',
-];
+export const NEW_KEY_COLUMNS = ['digest', ...COLUMNS];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
