@@ -1,7 +1,5 @@
 /** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
-type Results<Result> = readonly (Result | Promise<Result>)[];
-
 interface Waiting<Request, Result> {
   readonly request: Request;
   readonly resolve: (result: Result | Promise<Result>) => void;
@@ -10,26 +8,19 @@ interface Waiting<Request, Result> {
 /**
  * A function that collects requests until the turn ends and then reads them all at once.
  *
- * @param read returns the results in the order of the requests. An array may have promises, and may end
- *   after the first results, at least one: the next turn reads the other requests. A promise has all
- *   results: if it fails, all requests fail.
- * @param requestsMax how many requests are read at once; the next turn reads the others.
+ * @param read returns the results in the order of the requests. It may end after the first results, at least one:
+ *   the next turn reads the other requests.
  */
 export function batchReads<Request, Result>(
-  read: (requests: readonly Request[]) => Results<Result> | Promise<Results<Result>>,
-  requestsMax = Number.POSITIVE_INFINITY,
+  read: (requests: readonly Request[]) => readonly (Result | Promise<Result>)[],
 ): (request: Request) => Promise<Result> {
   const waiting: Waiting<Request, Result>[] = [];
 
   function readWaiting(): void {
-    const results = read(waiting.slice(0, requestsMax).map(({ request }) => request));
-    const areLater = results instanceof Promise;
-    const batch = waiting.splice(0, areLater ? requestsMax : results.length);
+    const results = read(waiting.map(({ request }) => request));
+    const batch = waiting.splice(0, results.length);
     if (waiting.length > 0) setImmediate(readWaiting);
-    for (const [index, { resolve }] of batch.entries()) {
-      const resultOf = (all: Results<Result>) => all[index] as Result;
-      resolve(areLater ? results.then(resultOf) : resultOf(results));
-    }
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
   }
 
   return (request) =>

@@ -19,10 +19,11 @@ export function createPetQueries(read: Engine['read']): PetQueries {
   const batches = new Map<string, (query: PetQuery) => Promise<JsonPage>>();
 
   return {
-    find: batchReads(async (ids) => {
-      const rows = await read(FIND, `{${ids}}`);
-      const pets = new Map(rows.map((row) => [row[0], toPet(row)]));
-      return ids.map((id) => pets.get(id));
+    find: batchReads((ids) => {
+      const reading = read(FIND, `{${ids}}`).then(
+        (rows) => new Map(rows.map((row) => [row[0], toPet(row)])),
+      );
+      return ids.map(async (id) => (await reading).get(id));
     }),
 
     async list(query) {
@@ -46,17 +47,20 @@ function findFilters(query: PetQuery): Filters {
 
 /** Equal queries of a batch are executed once. */
 function batchLists(read: Engine['read'], filters: Filters) {
-  return batchReads(async (queries: readonly PetQuery[]) => {
+  return batchReads((waiting: readonly PetQuery[]) => {
+    const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
     const names = queries.map(toPageName);
     const different = new Map(names.map((name, index) => [name, queries[index] as PetQuery]));
-    const pages = await readPages(read, filters, [...different.values()]);
-    const jsonPages = pages.map(({ pets, ...next }) => ({
-      json: `[${pets.map(toPetJson)}]`,
-      ...next,
-    }));
-    const pageOf = new Map([...different.keys()].map((name, index) => [name, jsonPages[index]]));
-    return names.map((name) => pageOf.get(name) as JsonPage);
-  }, LIMITS.LISTS_AT_ONCE_MAX);
+    const order = [...different.keys()];
+    const reading = readPages(read, filters, [...different.values()]).then((pages) =>
+      pages.map(toJsonPage),
+    );
+    return names.map(async (name) => (await reading)[order.indexOf(name)] as JsonPage);
+  });
+}
+
+function toJsonPage({ pets, ...next }: PetPage): JsonPage {
+  return { json: `[${pets.map(toPetJson)}]`, ...next };
 }
 
 /** Each row begins with the number of the query to whose page it belongs. */
