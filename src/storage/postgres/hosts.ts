@@ -68,10 +68,9 @@ export async function tryHosts<T>(
     } catch (error) {
       // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
+      if (tries < configs.length && performance.now() <= deadline) continue;
       // Without pgbouncer=true, startup parameters are sent that PgBouncer refuses.
-      const hint = isPooled ? '' : ', or add pgbouncer=true to the address';
-      const isLast = tries >= configs.length || performance.now() > deadline;
-      if (isLast) throw explain(error, hint);
+      throw explain(error, isPooled ? '' : ', or add pgbouncer=true to the address');
     }
   }
 }
