@@ -15,7 +15,8 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-const DAMAGED = 'is damaged: restore it from a backup';
+export const NO_DATABASE = 'is not an SQLite database';
+export const DAMAGED = 'is damaged: restore it from a backup';
 
 /**
  * The work's result. The work is retried while another process has the lock, for at most BUSY_MS_MAX. The
@@ -48,16 +49,15 @@ export function isDamage(error: unknown): boolean {
   return toResultCode(error) === CORRUPT;
 }
 
-/** The error of a file whose damage SQLite itself does not report. */
-export function createDamageError(file: string): PetstoreError {
-  return new PetstoreError('unavailable', `the database ${file} ${DAMAGED}`);
+/** @param what what is wrong with the database, or what it is. */
+export function createError(file: string, what: string, cause?: unknown): PetstoreError {
+  return new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
 }
 
 /** A PetstoreError for an error that the operator can mend; any other error as it is. */
 export function explain<T>(error: T, file: string): T | PetstoreError {
   const message = EXPLANATIONS.get(toResultCode(error));
-  if (message === undefined) return error;
-  return new PetstoreError('unavailable', `the database ${file} ${message}`, { cause: error });
+  return message === undefined ? error : createError(file, message, error);
 }
 
 const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
@@ -67,5 +67,5 @@ const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [CORRUPT, DAMAGED],
   [FULL, 'cannot grow: the disk is full, or no id is left'],
   [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
-  [NOTADB, 'is not an SQLite database'],
+  [NOTADB, NO_DATABASE],
 ]);

@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
+import { createError, NO_DATABASE } from './errors.ts';
 
 const MAGIC = 'SQLite format 3\0';
 
@@ -19,13 +20,11 @@ export async function prepareFile(file: string, create: boolean): Promise<void> 
     if (create) return;
     throw new PetstoreError('unavailable', `there is no database ${file}`);
   }
-  if (!statSync(file).isFile()) {
-    throw new PetstoreError('unavailable', `the database ${file} is not a file`);
-  }
+  if (!statSync(file).isFile()) throw createError(file, 'is not a file');
   await using handle = await open(file, 'r');
   const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAGIC.length));
   if (bytesRead > 0 && buffer.toString('latin1') !== MAGIC) {
-    throw new PetstoreError('unavailable', `the database ${file} is not an SQLite database`);
+    throw createError(file, NO_DATABASE);
   }
 }
 

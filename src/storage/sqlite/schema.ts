@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, type SqliteConnection } from './connection.ts';
-import { createDamageError, explain, isDamage, retryWhileBusy } from './errors.ts';
+import { createError, DAMAGED, explain, isDamage, retryWhileBusy } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -57,16 +57,12 @@ function readSchema(connection: DatabaseSync, file: string): number {
   const version = Number(readValue(connection, 'pragma user_version'));
   const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
   if (isEmpty && applicationId === 0 && version === 0) return 0;
-  if (applicationId !== APPLICATION_ID) {
-    throw new PetstoreError('unavailable', `the database ${file} belongs to another program`);
-  }
+  if (applicationId !== APPLICATION_ID) throw createError(file, 'belongs to another program');
   if (version > SCHEMA) {
-    throw new PetstoreError(
-      'unavailable',
-      `the database ${file} is of a newer petstore: its schema is ${version}, this program knows up to ${SCHEMA}`,
-    );
+    const what = `its schema is ${version}, this program knows up to ${SCHEMA}`;
+    throw createError(file, `is of a newer petstore: ${what}`);
   }
-  if (isEmpty) throw createDamageError(file);
+  if (isEmpty) throw createError(file, DAMAGED);
   return version;
 }
 
@@ -83,7 +79,7 @@ export function checkPages(
     Number(readValue(connection, 'pragma page_count')) *
     Number(readValue(connection, 'pragma page_size'));
   if (bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok') {
-    throw createDamageError(file);
+    throw createError(file, DAMAGED);
   }
 }
 
