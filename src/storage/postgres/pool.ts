@@ -58,7 +58,6 @@ export type Pools = ReturnType<typeof createPools>;
 class ConnectionPool {
   readonly #hosts: Hosts;
   readonly #config: pg.PoolConfig;
-  readonly #answerMsMax: number;
   #pool: pg.Pool;
   #broken = 0;
 
@@ -66,7 +65,6 @@ class ConnectionPool {
   constructor(hosts: Hosts, config: pg.PoolConfig) {
     this.#hosts = hosts;
     this.#config = config;
-    this.#answerMsMax = config.query_timeout ?? Infinity;
     this.#pool = this.#openPool();
   }
 
@@ -82,12 +80,10 @@ class ConnectionPool {
   /** The work's result. If the work fails, the server may still have executed what was sent. */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const pool = this.#pool;
-    const client = (await tryHosts(
-      this.#hosts,
-      () => pool.connect(),
-      this.#answerMsMax / 2,
-    )) as PooledConnection;
-    const silentAt = performance.now() + this.#answerMsMax - EARLY_MS_MAX;
+    const { query_timeout: ms = Infinity } = this.#config;
+    const connected = await tryHosts(this.#hosts, () => pool.connect(), ms / 2);
+    const client = connected as PooledConnection;
+    const silentAt = performance.now() + ms - EARLY_MS_MAX;
     try {
       const result = await work(client);
       client.release();

@@ -29,16 +29,13 @@ const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privile
 
 /** @throws PetstoreError `unavailable` when the role lacks rights, or the time differs too much. */
 export async function checkService(connection: Connection, clock: () => number): Promise<void> {
-  const wrong = (await findRightsError(connection)) ?? (await findClockError(connection, clock()));
-  if (wrong !== undefined) throw new PetstoreError('unavailable', wrong);
-}
-
-/** The statements that give the role the rights that it lacks, if any. */
-async function findRightsError(connection: Connection): Promise<string | undefined> {
   const missing = await connection.run(FIND_MISSING);
-  if (missing.length === 0) return undefined;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
-  return `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`;
+  const wrong =
+    missing.length > 0
+      ? `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`
+      : await findClockError(connection, clock());
+  if (wrong !== undefined) throw new PetstoreError('unavailable', wrong);
 }
 
 /** Why this time is wrong, if it is. */
