@@ -1,7 +1,7 @@
 /** A connection of node:sqlite: prepared statements and transactions. */
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Row, SqlValue, Statement, Transaction } from '../engine.ts';
+import type { Row, SqlValue, Transaction } from '../engine.ts';
 
 /**
  * Each commit is synced to the disk. The write-ahead log is truncated to 64 MiB after a large transaction. The schema
@@ -29,17 +29,6 @@ export class SqliteConnection extends DatabaseSync {
     const statement = this.#statements.get(sql) ?? this.prepare(sql);
     this.#statements.set(sql, statement);
     return statement.all(...values) as unknown as Row[];
-  }
-
-  /** The rows of each statement. Stops after a statement with `stopIfEmpty` that returns no row. */
-  runAll(statements: readonly Statement[]): Row[][] {
-    const results: Row[][] = [];
-    for (const { sql, values, stopIfEmpty } of statements) {
-      const rows = this.run(sql, ...values);
-      results.push(rows);
-      if (stopIfEmpty && rows.length === 0) break;
-    }
-    return results;
   }
 
   /**

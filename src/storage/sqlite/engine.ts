@@ -88,7 +88,7 @@ class SqliteEngine implements Engine {
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkFiles();
-    return this.#writes.add(statements, toBytes(statements));
+    return this.#writes.add(statements, toRowBytes(statements.flatMap(({ values }) => values)));
   }
 
   readonly load: Engine['load'] = async (batches, work) => {
@@ -180,10 +180,6 @@ class SqliteEngine implements Engine {
       this.#connection.countCommit();
     }
   }
-}
-
-function toBytes(write: Write): number {
-  return write.reduce((bytes, { values }) => bytes + toRowBytes(values), 0);
 }
 
 function toError({ failure, errcode }: Failure): Error {

@@ -61,9 +61,14 @@ function writeOne(connection: SqliteConnection, write: Write): Written {
   const isSingle = write.length === 1;
   if (!isSingle) connection.run('savepoint one');
   try {
-    const result = connection.runAll(write);
+    const results: Row[][] = [];
+    for (const { sql, values, stopIfEmpty } of write) {
+      const rows = connection.run(sql, ...values);
+      results.push(rows);
+      if (stopIfEmpty && rows.length === 0) break;
+    }
     if (!isSingle) connection.run('release one');
-    return result;
+    return results;
   } catch (error) {
     // Some errors, such as a full disk, roll back the whole transaction.
     if (!connection.isTransaction) throw error;
