@@ -126,9 +126,5 @@ export class Connection extends pg.Client {
 
 /** The statement with the driver's placeholders: `$1`, `$2`, … */
 function toText(sql: string): string {
-  let index = 0;
-  return sql.replaceAll('?', () => {
-    index += 1;
-    return `$${index}`;
-  });
+  return sql.split('?').reduce((text, part, number) => `${text}$${number}${part}`);
 }

@@ -44,14 +44,11 @@ function createIfMissing(file: string): void {
 export function createFileCheck(connection: SqliteConnection, file: string): () => void {
   const location = connection.location();
   if (location === null) return () => undefined;
-  // If the file is a link, SQLite has the -wal beside the database, not beside the link.
-  const remedies = {
-    [file]: 'stop the service and put it back',
-    [`${location}-wal`]: 'stop the service by SIGTERM, which saves its pets, and start it again',
-  };
-  const files = Object.entries(remedies).map(([path, remedy]) => {
-    return { path, remedy, identity: findIdentity(path) };
-  });
+  const files = [
+    [file, 'stop the service and put it back'],
+    // If the file is a link, SQLite has the -wal beside the database, not beside the link.
+    [`${location}-wal`, 'stop the service by SIGTERM, which saves its pets, and start it again'],
+  ].map(([path = '', remedy]) => ({ path, remedy, identity: findIdentity(path) }));
   let checkedAt = Number.NEGATIVE_INFINITY;
 
   return () => {
