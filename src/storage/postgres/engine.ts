@@ -1,8 +1,7 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
 import { createStatistics } from '../../statistics.ts';
-import type { StoreStatistics } from '../../store.ts';
-import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
+import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import type { Connection } from './connection.ts';
@@ -59,90 +58,75 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
       return migrate(connection, { create, olderSchema });
     });
   const foundSchema = await waitWhileAway(hosts, options, open);
-  return new PostgresEngine(pools, foundSchema, ms);
+  return createEngine(pools, foundSchema, ms);
 }
 
-class PostgresEngine implements Engine {
-  readonly insertKey = INSERT_KEY;
-  readonly skipLocked = 'for update skip locked';
-  readonly foundSchema: number;
-  readonly insertPet: Engine['insertPet'];
-  readonly findAdded = FIND_ADDED;
-  readonly petQueries = createPetQueries((sql, ...values) => {
-    this.#counted.reads += 1;
-    return this.read(sql, ...values);
-  });
-  readonly #counted = createStatistics();
-  readonly #pools: Pools;
+function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engine {
+  const counted = createStatistics();
 
-  constructor(pools: Pools, foundSchema: number, answerMs: number) {
-    this.#pools = pools;
-    this.foundSchema = foundSchema;
-    const write: Engine['write'] = (...statements) => this.write(...statements);
-    this.insertPet = createPetInsert(write, this.#counted, answerMs);
-  }
+  const read: Engine['read'] = (sql, ...values) =>
+    retryConflicts(() => pools.reads.run((connection) => connection.run(sql, ...values)));
 
-  get statistics(): StoreStatistics {
-    const connections = { used: 0, idle: 0, waiting: 0, broken: 0 };
-    for (const pool of new Set(Object.values(this.#pools))) pool.addTo(connections);
-    return { ...this.#counted, connections };
-  }
+  const write: Engine['write'] = (...statements) =>
+    retryConflicts(() => pools.writes.run((connection) => writeAll(connection, statements)));
 
-  findClockError(now: number): Promise<string | undefined> {
-    return this.#pools.writes.run((connection) => findClockError(connection, now));
-  }
+  return {
+    foundSchema,
+    insertKey: INSERT_KEY,
+    findAdded: FIND_ADDED,
+    skipLocked: 'for update skip locked',
+    read,
+    write,
+    insertPet: createPetInsert(write, counted, answerMs),
+    petQueries: createPetQueries((sql, ...values) => {
+      counted.reads += 1;
+      return read(sql, ...values);
+    }),
+    ...createLongWork(pools),
+    check: () => pools.reads.run((connection) => connection.checkWritable()),
+    findClockError: (now) => pools.writes.run((connection) => findClockError(connection, now)),
+    get statistics() {
+      return { ...counted, connections: pools.countConnections() };
+    },
+    close: () => pools.close(),
+  };
+}
 
-  check(): Promise<void> {
-    return this.#pools.reads.run((connection) => connection.checkWritable());
-  }
+function writeAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
+  const run = async () => {
+    const results: Row[][] = [];
+    for (const { sql, values, stopIfEmpty } of statements) {
+      const rows = await connection.run(sql, ...values);
+      results.push(rows);
+      if (stopIfEmpty && rows.length === 0) break;
+    }
+    return results;
+  };
+  // A single statement is a transaction by itself.
+  return statements.length === 1 ? run() : connection.transact('read committed', run);
+}
 
-  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    return retryConflicts(() =>
-      this.#pools.reads.run((connection) => connection.run(sql, ...values)),
-    );
-  }
+/** Work that may take any time. */
+function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
+  return {
+    load: (batches, work) =>
+      long.run((connection) =>
+        connection.transact('read committed', async () => {
+          const transaction = createTransaction(connection);
+          await connection.run(`${STAY}; ${CREATE_STAGED} on commit drop`);
+          for await (const rows of batches) await transaction.insert(STAGED, STAGED_COLUMNS, rows);
+          await connection.run(LOCK_COUNTERS);
+          return work(transaction);
+        }),
+      ),
 
-  write(...statements: readonly Statement[]): Promise<Row[][]> {
-    const work = (connection: Connection) => {
-      const run = () => runAll(connection, statements);
-      // A single statement is a transaction by itself.
-      return statements.length === 1 ? run() : connection.transact('read committed', run);
-    };
-    return retryConflicts(() => this.#pools.writes.run(work));
-  }
-
-  readonly load: Engine['load'] = (batches, work) =>
-    this.#pools.long.run((connection) =>
-      connection.transact('read committed', async () => {
-        const transaction = createTransaction(connection);
-        await connection.run(`${STAY}; ${CREATE_STAGED} on commit drop`);
-        for await (const batch of batches) await transaction.insert(STAGED, STAGED_COLUMNS, batch);
-        await connection.run(LOCK_COUNTERS);
-        return work(transaction);
+    transact: (kind, work) =>
+      long.run((connection) => {
+        const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
+        return connection.transact(isolation, async () => {
+          if (kind === 'exclusive') await connection.run(LOCK_COUNTERS);
+          return work(createTransaction(connection));
+        });
       }),
-    );
-
-  readonly transact: Engine['transact'] = (kind, work) =>
-    this.#pools.long.run((connection) => {
-      const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
-      return connection.transact(isolation, async () => {
-        if (kind === 'exclusive') await connection.run(LOCK_COUNTERS);
-        return work(createTransaction(connection));
-      });
-    });
-
-  async close(): Promise<void> {
-    const pools = new Set(Object.values(this.#pools));
-    await Promise.all([...pools].map((pool) => pool.close()));
-  }
-}
-
-async function runAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
-  const results: Row[][] = [];
-  for (const { sql, values, stopIfEmpty } of statements) {
-    const rows = await connection.run(sql, ...values);
-    results.push(rows);
-    if (stopIfEmpty && rows.length === 0) break;
-  }
-  return results;
+  };
 }

@@ -41,15 +41,25 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
     });
   const max = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
   const writes = create(max);
+  const reads = count > 1 ? create(count - max) : writes;
+  // For work that may take any time, such as an import; each work has a new connection.
+  const connectionTimeoutMillis = LONG_CONNECT_MS_MAX;
+  const long = new ConnectionPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis });
+  const all = [...new Set([reads, writes, long])];
   return {
+    reads,
     writes,
-    reads: count > 1 ? create(count - max) : writes,
-    /** For work that may take any time, such as an import; each work has a new connection. */
-    long: new ConnectionPool(hosts, {
-      max: 1,
-      maxUses: 1,
-      connectionTimeoutMillis: LONG_CONNECT_MS_MAX,
-    }),
+    long,
+
+    countConnections() {
+      const sum = { used: 0, idle: 0, waiting: 0, broken: 0 };
+      for (const pool of all) pool.addTo(sum);
+      return sum;
+    },
+
+    async close() {
+      await Promise.all(all.map((pool) => pool.close()));
+    },
   };
 }
 
