@@ -105,9 +105,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export interface Transaction {
-  read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
-
+export interface Transaction extends Pick<Engine, 'read'> {
   /** Inserts rows with the ids that they have. */
   insert(table: string, columns: readonly string[], rows: readonly Row[]): Promise<void>;
 
