@@ -102,7 +102,13 @@ class ConnectionPool {
       const isUseless = isBroken(error) || (this.#hosts.mustWrite && toCode(error) === READ_ONLY);
       if (isUseless) this.#broken += 1;
       client.release(isUseless);
-      if (isBroken(error) && performance.now() >= silentAt) this.#replace(pool);
+      const isSilent = isBroken(error) && performance.now() >= silentAt;
+      if (isSilent && pool === this.#pool) {
+        // The other connections are most likely silent too. Connections at work end with their work.
+        this.#pool = this.#openPool();
+        // This fails if `close` has ended the pool already.
+        pool.end().catch(() => undefined);
+      }
       throw error;
     }
   }
@@ -110,14 +116,6 @@ class ConnectionPool {
   /** Resolves when no connection is at work. */
   async close(): Promise<void> {
     await this.#pool.end();
-  }
-
-  /** The other connections of the pool are most likely silent too. Connections at work end with their work. */
-  #replace(silent: pg.Pool): void {
-    if (silent !== this.#pool) return;
-    this.#pool = this.#openPool();
-    // This fails if `close` has ended the pool already.
-    silent.end().catch(() => undefined);
   }
 
   #openPool(): pg.Pool {
