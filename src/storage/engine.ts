@@ -47,7 +47,7 @@ export interface Engine {
 
   readonly statistics: StoreStatistics;
 
-  /** Inserts an API key of NEW_KEY_COLUMNS and returns its id, which counts up from 1 in the order of commits. */
+  /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
   /**

@@ -25,7 +25,7 @@ export function createKeyStore(engine: Engine): KeyStore {
   return {
     async add(newKey) {
       const [rows] = await engine.write({ sql: engine.insertKey, values: toValues(newKey) });
-      return toAdded(newKey, rows?.[0]);
+      return toApiKey(rows?.[0] ?? []);
     },
 
     async find(digest) {
@@ -64,7 +64,7 @@ export function createKeyStore(engine: Engine): KeyStore {
           `key ${id} cannot be rotated: it must be an active key that was not rotated before`,
         );
       }
-      return toAdded(newKey, added?.[0]);
+      return toApiKey(added?.[0] ?? []);
     },
   };
 }
@@ -72,10 +72,6 @@ export function createKeyStore(engine: Engine): KeyStore {
 function toValues(key: NewApiKey): SqlValue[] {
   const { digest, name, environment, isReadOnly = false, createdAt, expiresAt = null } = key;
   return [digest, name, environment, Number(isReadOnly), createdAt, expiresAt];
-}
-
-function toAdded({ digest: _, ...newKey }: NewApiKey, row: Row | undefined): ApiKey {
-  return { id: Number(row?.[0]), ...newKey };
 }
 
 function toApiKey(row: Row): ApiKey {

@@ -2,7 +2,7 @@
 
 import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
-import { NEW_KEY_COLUMNS } from '../key-store.ts';
+import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
@@ -26,7 +26,7 @@ const INSERT_KEY = `with counted as (
     update counters set value = value + 1 where name = 'api_keys' returning value
   )
   insert into api_keys (id, ${NEW_KEY_COLUMNS})
-  values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
+  values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
 
 /** Every new pet or key updates `counters`, so this blocks whoever adds one. */
 const LOCK_COUNTERS = 'select from counters for update';

@@ -8,7 +8,7 @@ import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
-import { NEW_KEY_COLUMNS } from '../key-store.ts';
+import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
@@ -22,7 +22,7 @@ import { type Failure, SqliteWriter, type Write, writeAll } from './writer.ts';
 const PAGES_AT_ONCE = 1_000;
 
 const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
-  values (${NEW_KEY_COLUMNS.map(() => '?')}) returning id`;
+  values (${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
 
 /**
  * Opens the database in this file, or in memory for MEMORY_FILE.
