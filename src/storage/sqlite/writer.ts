@@ -29,7 +29,13 @@ export class SqliteWriter {
 
   /** The outcomes of the writes of one transaction, or why the transaction failed. One call at a time. */
   async commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
-    this.#thread ??= this.#start();
+    if (this.#thread === undefined) {
+      // The thread starts with the first write; after a failure the next write starts a new one.
+      this.#thread = new Worker(new URL(import.meta.url), { workerData: this.#file });
+      this.#thread.once('error', () => {
+        this.#thread = undefined;
+      });
+    }
     this.#thread.postMessage(writes);
     const [written] = await once(this.#thread, 'message');
     return written;
@@ -37,15 +43,6 @@ export class SqliteWriter {
 
   async close(): Promise<void> {
     await this.#thread?.terminate();
-  }
-
-  /** The thread starts with the first write; after a failure the next write starts a new one. */
-  #start(): Worker {
-    const thread = new Worker(new URL(import.meta.url), { workerData: this.#file });
-    thread.once('error', () => {
-      this.#thread = undefined;
-    });
-    return thread;
   }
 }
 
