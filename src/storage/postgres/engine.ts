@@ -31,7 +31,7 @@ const INSERT_KEY = `with counted as (
 /** Every new pet or key updates `counters`, so this blocks whoever adds one. */
 const LOCK_COUNTERS = 'select from counters for update';
 
-/** The reader of a file may pause. A session that is idle for long would be ended by some settings. */
+/** An import may wait for its input. Some servers end a transaction that is idle for long. */
 const STAY = 'set local idle_in_transaction_session_timeout = 0';
 
 /**
