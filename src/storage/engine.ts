@@ -56,8 +56,8 @@ export interface Engine {
    */
   readonly findAdded: string;
 
-  /** SQL that makes a query leave out the rows that another transaction writes; empty if there is one writer. */
-  readonly skipLocked: string;
+  /** The statements of the purge, as `toPurge` has them. */
+  readonly purge: { readonly remove: string; readonly redate: string };
 
   /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;

@@ -9,21 +9,33 @@ const PAUSE_MS = 20;
 const INTERVAL_MS = 60_000;
 
 /**
+ * The statements of a step. Each returns the names of at most PURGED_ROWS_MAX idempotency keys: `remove` of the keys
+ * that it removed, up to a time; `redate` of the keys after a time, to which it gave another time.
+ *
+ * @param lock makes a statement leave out the rows that another transaction writes: it must not wait for them.
+ */
+export function toPurge(lock: string): Engine['purge'] {
+  const rows = (condition: string) => `where (api_key_id, name) in (
+    select api_key_id, name from idempotency_keys where created_at ${condition} ?
+    order by created_at limit ${LIMITS.PURGED_ROWS_MAX} ${lock}) returning name`;
+  return {
+    remove: `delete from idempotency_keys ${rows('<=')}`,
+    redate: `update idempotency_keys set created_at = ? ${rows('>')}`,
+  };
+}
+
+/**
  * Starts the purge; returns the function that stops it.
  *
  * @param now the clock of requests.
  */
 export function startPurge(
-  engine: Pick<Engine, 'write' | 'skipLocked' | 'findClockError'>,
+  engine: Pick<Engine, 'write' | 'purge' | 'findClockError'>,
   now: () => number,
   warn: (message: string) => void = () => undefined,
   intervalMs = INTERVAL_MS,
 ) {
-  const rows = (condition: string) => `where (api_key_id, name) in (
-    select api_key_id, name from idempotency_keys where created_at ${condition} ?
-    order by created_at limit ${LIMITS.PURGED_ROWS_MAX} ${engine.skipLocked}) returning name`;
-  const remove = `delete from idempotency_keys ${rows('<=')}`;
-  const redate = `update idempotency_keys set created_at = ? ${rows('>')}`;
+  const { remove, redate } = engine.purge;
   const openedAt = now() - performance.now();
   let isStopped = false;
   let timer = setTimeout(step, PAUSE_MS).unref();

@@ -4,6 +4,7 @@ import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
+import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
@@ -74,7 +75,7 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
     foundSchema,
     insertKey: INSERT_KEY,
     findAdded: FIND_ADDED,
-    skipLocked: 'for update skip locked',
+    purge: toPurge('for update skip locked'),
     read,
     write,
     insertPet: createPetInsert(write, counted, answerMs),

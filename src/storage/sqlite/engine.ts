@@ -11,6 +11,7 @@ import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
 import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
+import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
@@ -53,7 +54,8 @@ class SqliteEngine implements Engine {
   readonly statistics = createStatistics();
   readonly insertKey = INSERT_KEY;
   readonly findAdded = FIND_ADDED;
-  readonly skipLocked = '';
+  /** There is one writer at a time. */
+  readonly purge = toPurge('');
   readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly petQueries = createPetQueries(
     (sql, ...values) => {
