@@ -1,4 +1,4 @@
-/** The limits of a running service: its log, its metrics, its rate limiter, its stop, its connections. */
+/** The limits of a running service: its log, its metrics, its stop, its connections. */
 
 import cluster from 'node:cluster';
 import { limit, MIB, toValues } from '../limit.ts';
@@ -13,8 +13,6 @@ export const SERVICE_LIMITS = {
     'petstore_log_dropped_lines_total',
   ),
   LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
-  // Or twice the keys that sent requests just now, if these are more.
-  BUCKETS_MIN: limit(1_000, 'keys whose requests are counted', 'keys without recent requests go'),
   READY_MS_MAX: limit(2_000, 'the check for `petstore_ready`', 'it is 0', 'petstore_ready'),
   // More than READY_MS_MAX: a worker answers after this check.
   WORKER_ANSWER_MS_MAX: limit(

@@ -6,11 +6,11 @@ import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
+import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
-import { createRateLimiter } from './rate-limiter.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toAuthority } from './service.ts';
 
@@ -31,7 +31,7 @@ export async function startListener(
   { log, countDropped }: OpenLog,
 ): Promise<Service> {
   warmUpNextTick();
-  const rateLimiter = createRateLimiter(options);
+  const { rateLimit, rateLimitBurst } = options;
   // Loaded only with an admin port, since the library takes memory and time to start.
   const registry = options.adminPort === undefined ? undefined : await import('./registry.ts');
   const metrics = registry?.createMetrics({
@@ -47,7 +47,7 @@ export async function startListener(
     ...options,
     store,
     log,
-    rateLimiter,
+    rateLimiter: rateLimit === undefined ? undefined : new TokenBuckets(rateLimit, rateLimitBurst),
     databaseConnections,
     count: metrics?.count,
   });

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { LIMITS } from '../../src/http/limits.ts';
-import { createRateLimiter } from '../../src/service/rate-limiter.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
@@ -13,7 +13,7 @@ const BURST = 3;
 const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
 /** For this limiter the time stands still. */
-const rateLimiter = createRateLimiter({ rateLimit: PER_SECOND, rateLimitBurst: BURST }, () => 0);
+const rateLimiter = new TokenBuckets(PER_SECOND, BURST, () => 0);
 const service = await startTestApp({ rateLimiter });
 after(() => service[Symbol.asyncDispose]());
 const { port, store } = service;

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { createServer, type RequestListener, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createRateLimiter } from '../../src/service/rate-limiter.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from './app.ts';
 import { listen } from './socket.ts';
 
@@ -26,7 +26,7 @@ const RUN_MS_MAX = 50_000;
 export async function runRecipe(command: string, args: readonly string[]) {
   await using stack = new AsyncDisposableStack();
   let now = 0;
-  const rateLimiter = createRateLimiter({ rateLimit: 3, rateLimitBurst: 3 }, () => now);
+  const rateLimiter = new TokenBuckets(3, 3, () => now);
   const service = stack.use(await startTestApp({ rateLimiter }));
   const seeds = Array.from({ length: PETS }, (_, index) => `Pet ${index + 1}`);
   for (const name of seeds) await service.store.pets.add({ name, categoryId: 7n });

@@ -1,6 +1,6 @@
 /** The rate limit of each key, and its header fields (draft-ietf-httpapi-ratelimit-headers-11). */
 
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { RETRY_AFTER_SECONDS } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
@@ -8,14 +8,56 @@ import { LIMITS } from '../limits.ts';
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
 
-/** Counts the requests of each key. */
-export interface RateLimiter {
-  /** The requests that a key may send in a second. */
+interface Bucket {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+/**
+ * A token bucket for each key. It fills at the rate, up to the burst; each request takes a token.
+ * Each process counts for itself, each of several workers too.
+ */
+export class TokenBuckets {
   readonly perSecond: number;
-  /** The requests that a key may send at once. */
   readonly burst: number;
+  readonly #now: () => number;
+  /** By the id of the key; the key that was used longest ago comes first. */
+  readonly #buckets = new Map<number, Bucket>();
+
+  /** @param now the time in milliseconds, by a clock that never goes back. */
+  constructor(perSecond: number, burst = perSecond, now = () => performance.now()) {
+    this.perSecond = perSecond;
+    this.burst = burst;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#buckets.size;
+  }
+
   /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
-  take(keyId: number): number;
+  take(keyId: number): number {
+    const now = this.#now();
+    const tokens = this.#countTokens(this.#buckets.get(keyId), now);
+    const left = tokens < 1 ? tokens : tokens - 1;
+    this.#buckets.delete(keyId);
+    this.#buckets.set(keyId, { tokens: left, at: now });
+    this.#forgetFull(now);
+    return tokens < 1 ? -1 : Math.floor(left);
+  }
+
+  /** A full bucket is like a new one. */
+  #forgetFull(now: number): void {
+    for (const [keyId, bucket] of this.#buckets) {
+      if (this.#countTokens(bucket, now) < this.burst) return;
+      this.#buckets.delete(keyId);
+    }
+  }
+
+  #countTokens(bucket: Bucket | undefined, now: number): number {
+    if (bucket === undefined) return this.burst;
+    return Math.min(this.burst, bucket.tokens + ((now - bucket.at) * this.perSecond) / 1_000);
+  }
 }
 
 /** The value of `RateLimit` for a key that may send `left` more requests now. */
@@ -23,11 +65,13 @@ export function toRateLimit(left: number): string {
   return `"default";r=${left};t=${RETRY_AFTER_SECONDS}`;
 }
 
+export type RateLimiter = Pick<TokenBuckets, 'perSecond' | 'burst' | 'take'>;
+
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
-export function createRateLimit(limiter: RateLimiter) {
+export function createRateLimit(limiter: RateLimiter): onRequestHookHandler {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
 
-  return function rateLimit(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  return (request, reply, done) => {
     const left = limiter.take(request.keyId as number);
     reply.header('ratelimit-policy', policy);
     reply.header('ratelimit', toRateLimit(Math.max(0, left)));
