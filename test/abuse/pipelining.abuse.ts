@@ -1,7 +1,7 @@
 /** Clients that pipeline, with and without reading the answers. */
 
 import type { Socket } from 'node:net';
-import { createCursor } from '../../src/http/cursor.ts';
+import { createCursor } from '../../src/http/operations/list-pets.ts';
 import { addLargePets, testAttack, writeForEver } from './attack.ts';
 
 const FIELDS = 'Host: x\r\nAuthorization: Bearer KEY\r\n';

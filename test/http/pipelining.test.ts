@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createCursor } from '../../src/http/cursor.ts';
+import { createCursor } from '../../src/http/operations/list-pets.ts';
 import { startTestApp } from '../support/app.ts';
 import { exchange, openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';

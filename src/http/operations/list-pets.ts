@@ -12,8 +12,11 @@ import {
   toFilterQuery,
 } from '../../pet.ts';
 import { toSchema } from '../components.ts';
-import { CURSOR_CHARACTERS, CURSOR_PATTERN, createCursor, parseCursor } from '../cursor.ts';
 import { defineOperation, type Parameter } from './operation.ts';
+
+/** A cursor is the id of the last pet of a page, in base64url: 64 bits, whose sign bit is 0, and two bits left over. */
+const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
+const CURSOR = new RegExp(CURSOR_PATTERN);
 
 const LIMIT_RULE = `limit must be a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
 
@@ -48,10 +51,10 @@ export const listPets = defineOperation({
       description:
         'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
       isBeta: true,
-      schema: { type: 'string', maxLength: CURSOR_CHARACTERS, pattern: CURSOR_PATTERN },
+      schema: { type: 'string', maxLength: 11, pattern: CURSOR_PATTERN },
       // The first page: a request with every example of the document is answered 200.
       example: createCursor(0n),
-      parse: (value) => (value === undefined ? undefined : parseCursor(value)),
+      parse: parseCursor,
     },
   },
   success: {
@@ -87,4 +90,20 @@ function parseLimit(value: string | undefined): number {
   const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : 0;
   if (limit >= PAGE_LIMIT_MIN && limit <= PAGE_LIMIT_MAX) return limit;
   throw new PetstoreError('bad_request', LIMIT_RULE);
+}
+
+/** The cursor of the page after the pet with this id. */
+export function createCursor(after: bigint): string {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigInt64BE(after);
+  return bytes.toString('base64url');
+}
+
+function parseCursor(value: string | undefined): bigint | undefined {
+  if (value === undefined) return undefined;
+  if (CURSOR.test(value)) return Buffer.from(value, 'base64url').readBigInt64BE();
+  throw new PetstoreError(
+    'bad_request',
+    'cursor must be the unchanged cursor of a Link of this service',
+  );
 }
