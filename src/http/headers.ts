@@ -1,7 +1,8 @@
-/** The header fields of answers, and the id of a request. */
+/** The header fields of answers, as they are sent, and the id of a request. */
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { ServerResponse } from './protocol/node-http.ts';
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
 
@@ -52,7 +53,7 @@ export const CONSTANT_HEADERS = {
 } as const;
 
 /** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
-export const FIELD_NAMES: readonly string[] = [
+const FIELD_NAMES = [
   ...Object.keys(EXPOSED_FIELDS),
   ...Object.keys(CONSTANT_HEADERS),
   'Access-Control-Allow-Headers',
@@ -68,6 +69,30 @@ export const FIELD_NAMES: readonly string[] = [
   'Preference-Applied',
   'Vary',
 ];
+
+const NAMES = new Map(FIELD_NAMES.map((name) => [name.toLowerCase(), name]));
+
+const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS);
+
+const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
+
+/** Fastify hands over the header fields in lower case, in one object. This adds the fields that every answer has. */
+export class CanonicalResponse<Request extends IncomingMessage> extends ServerResponse<Request> {
+  override writeHead(status: number, fields?: unknown): this {
+    const given = (fields ?? {}) as Readonly<Record<string, string>>;
+    const named: string[] = [];
+    for (const name of Object.keys(given)) {
+      const value = given[name] ?? '';
+      // Fastify adds a charset, but JSON has no such parameter (RFC 8259 section 11).
+      named.push(NAMES.get(name) ?? name, value === JSON_WITH_CHARSET ? 'application/json' : value);
+    }
+    // Some pages have their own values.
+    for (const [name, value] of CONSTANT_FIELDS) {
+      if (!named.includes(name)) named.push(name, value);
+    }
+    return super.writeHead(status, named);
+  }
+}
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 

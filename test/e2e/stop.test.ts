@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { SCRIPT_NAME } from '../../src/http/routes/docs-script.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { openConnection } from '../support/socket.ts';

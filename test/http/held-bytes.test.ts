@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../src/http/limits.ts';
-import { SCRIPT_NAME } from '../../src/http/routes/docs-script.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer, type RawConnection } from '../support/socket.ts';

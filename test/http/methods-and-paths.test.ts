@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { after, test } from 'node:test';
-import { SCRIPT_NAME } from '../../src/http/routes/docs-script.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { exchange, parseAnswer } from '../support/socket.ts';

@@ -6,7 +6,6 @@ import { stripTypeScriptTypes } from 'node:module';
 import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
-import { CONSTANT_HEADERS } from '../headers.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
 import { readPage } from './page.ts';
 
@@ -57,7 +56,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
     const text = files.get(path);
     if (text === undefined) throw NOTHING_HERE;
     const type = TYPES[extname(path)] ?? 'text/javascript';
-    reply.headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': POLICY });
+    reply.header('content-security-policy', POLICY);
     if (path !== '') reply.header('cache-control', 'public, max-age=31536000, immutable');
     return reply.type(`${type}; charset=utf-8`).send(text);
   });

@@ -2,25 +2,28 @@
 
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { CONSTANT_HEADERS } from '../headers.ts';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
-import { addDocsScript, SCRIPT_NAME } from './docs-script.ts';
+import { NOTHING_HERE } from '../protocol/methods.ts';
 import { readPage } from './page.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+
+const { dependencies } = JSON.parse(read('package.json'));
+
+/** The script of the docs page. Its name is known before it is loaded, and changes with it. */
+export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
 
 export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
-  const docsPage = readPage('http/routes/docs.html', { recipes: links.join(', ') }).replace(
-    'js/scalar.js',
-    `js/${SCRIPT_NAME}`,
-  );
+  const parts = { recipes: links.join(', '), script: SCRIPT_NAME };
+  const docsPage = readPage('http/routes/docs.html', parts);
   const policy = describePolicy(docsPage);
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
-      reply
-        .headers({ ...CONSTANT_HEADERS, 'Content-Security-Policy': policy })
-        .type('text/html; charset=utf-8')
-        .send(html),
+      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
     );
   addPage('/', readPage('http/routes/start.html'));
   addPage('/docs/', docsPage);
@@ -28,13 +31,13 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
 
   for (const name of RECIPES.keys()) {
-    const text = readFileSync(new URL(`../../../docs/recipes/${name}`, import.meta.url), 'utf8');
+    const text = read(`docs/recipes/${name}`);
     app.get(`/docs/recipes/${name}`, (_request, reply) =>
       reply.type('text/plain; charset=utf-8').send(text),
     );
   }
 
-  addDocsScript(app);
+  addScript(app);
   let document: string | undefined;
   app.get('/openapi.json', (request, reply) => {
     document ??= writeOpenApi(options);
@@ -42,6 +45,37 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
     const served = document.replace('"url":"/v1"', () => `"url":"${findOrigin(request)}/v1"`);
     return reply.type('application/json').send(served);
   });
+}
+
+/** The script is loaded and compressed at its first request. */
+function addScript(app: FastifyInstance): void {
+  let loading: ReturnType<typeof loadScript> | undefined;
+
+  app.get<{ Params: { name: string } }>('/docs/js/:name', async (request, reply) => {
+    if (request.params.name !== SCRIPT_NAME) throw NOTHING_HERE;
+    loading ??= loadScript();
+    const { plain, compressed } = await loading;
+    reply.type('text/javascript; charset=utf-8').headers({
+      'cache-control': 'public, max-age=31536000, immutable',
+      vary: 'Origin, Accept-Encoding',
+    });
+    if (!takesGzip(request.headers['accept-encoding'] ?? '')) return reply.send(plain);
+    return reply.header('content-encoding', 'gzip').send(compressed);
+  });
+}
+
+async function loadScript() {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const app = fastify();
+  await app.register(scalar, { configuration: { url: 'openapi.json' } });
+  const { rawPayload: plain } = await app.inject('/reference/js/scalar.js');
+  return { plain, compressed: await promisify(gzip)(plain) };
+}
+
+/** Whether an Accept-Encoding names gzip with a weight above 0 (RFC 9110 section 12.5.3). */
+function takesGzip(accepted: string): boolean {
+  const gzips = accepted.split(',').filter((part) => /^\s*gzip\s*(?:;|$)/i.test(part));
+  return gzips.some((part) => !/;\s*q=0(?:\.0*)?\s*$/i.test(part));
 }
 
 const PLAIN_HOST = /^[\w.:[\]-]+$/;
