@@ -1,6 +1,6 @@
 /** Cross-origin requests of browsers (CORS, the Fetch standard). */
 
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import { EXPOSED_FIELDS } from '../headers.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
@@ -22,10 +22,10 @@ const PREFLIGHT_SECONDS = 7200;
  * The hook that lets pages of these origins read the answers, and answers their preflights. A request without Origin
  * passes unchanged. Credentials of the browser are never allowed: a page sends the API key itself.
  */
-export function createCors(origins: readonly string[]) {
+export function createCors(origins: readonly string[]): onRequestHookHandler {
   const isOpen = origins.includes('*');
 
-  return function cors(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  return (request, reply, done) => {
     if (!isOpen) reply.header('vary', 'Origin');
     const { origin } = request.headers;
     if (origin === undefined) {

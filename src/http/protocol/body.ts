@@ -1,11 +1,6 @@
 /** From the bytes of a body to a JSON value: media type, encoding, `Expect` and UTF-8. */
 
-import type {
-  HookHandlerDoneFunction as Done,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify';
+import type { FastifyInstance, onRequestHookHandler, preParsingHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import type { BodyRequest } from './request-body.ts';
@@ -21,7 +16,7 @@ export function addBytesParser(app: FastifyInstance): void {
 }
 
 /** The hook that refuses, before it is read, a body that is not JSON; without a media type it counts as JSON. */
-export function requireJson(request: FastifyRequest, _reply: unknown, done: Done): void {
+export const requireJson: onRequestHookHandler = (request, _reply, done) => {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
     throw new PetstoreError('unsupported_media_type');
@@ -33,20 +28,15 @@ export function requireJson(request: FastifyRequest, _reply: unknown, done: Done
     );
   }
   done();
-}
+};
 
 /** The hook that sends `100 Continue` (RFC 9110 section 10.1.1), just before the body is read. */
-export function send100Continue(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  _body: unknown,
-  done: Done,
-): void {
+export const send100Continue: preParsingHookHandler = (request, reply, _body, done) => {
   const isWaiting = /^100-continue$/i.test(request.headers.expect ?? '');
   // HTTP/1.0 has no 1xx responses.
   if (isWaiting && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
   done();
-}
+};
 
 /**
  * The JSON value of a body.

@@ -1,6 +1,6 @@
 /** Refuses requests whose end or host two servers could read differently (RFC 9112, request smuggling). */
 
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -14,11 +14,7 @@ const TARGET = /^(?:\/|https?:\/\/)/i;
  * The hook that refuses what Node's parser accepts and RFC 9112 sections 3.2 (Host) and 6.1
  * (Transfer-Encoding) do not. Repeated fields arrive joined by a comma, which neither check accepts.
  */
-export function rejectAmbiguousFraming(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: Done,
-): void {
+export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, done) => {
   const refuse = (message: string, code: ErrorCode = 'bad_request'): never => {
     reply.header('connection', 'close');
     throw new PetstoreError(code, message);
@@ -40,4 +36,4 @@ export function rejectAmbiguousFraming(
     refuse('Transfer-Encoding must be chunked, given once and in HTTP/1.1');
   }
   done();
-}
+};
