@@ -66,18 +66,22 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
-      const { authenticate, authenticateAgain } = createAuthenticate(store.keys, environment, now);
+      const { authenticate, authenticateAgain } = createAuthenticate(
+        store.keys,
+        environment,
+        now,
+        log,
+      );
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       if (options.rehearse) {
-        v1.decorateRequest('losesAnswer', false);
         v1.addHook('preHandler', createRehearse());
         v1.addHook('onSend', loseAnswer);
       }
       // `preHandler` follows the body: a slow body takes no place in the queue.
       v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticateAgain);
-      addOperations(v1, { pets: store.pets, base, retireGetPet, now });
+      addOperations(v1, { pets: store.pets, base, retireGetPet, log, now });
       addFallbackRoutes(v1, routes);
     },
     { prefix: '/v1' },

@@ -2,7 +2,6 @@
 
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../error.ts';
-import type { Refusal } from '../log.ts';
 
 export const RETRY_AFTER_SECONDS = 1;
 
@@ -15,13 +14,6 @@ export interface ErrorBody {
 
 export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): ErrorBody {
   return { code, message, status: ERRORS[code].status };
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** For the log; null while the request is not refused. */
-    refusal: Refusal | null;
-  }
 }
 
 /** What a message quotes from a body: the log must not have it. */

@@ -1,10 +1,11 @@
 /** The HTTP server: Fastify on node:http, and what each request and answer needs on both listeners. */
 
-import fastify, { type FastifyInstance } from 'fastify';
-import type { Log, RequestLine } from '../log.ts';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Log, Refusal, RequestLine } from '../log.ts';
 import { findClient } from './client-address.ts';
 import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
+import type { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { LIMITS, TIMEOUTS } from './limits.ts';
 import { addBytesParser } from './protocol/body.ts';
@@ -18,12 +19,37 @@ import { createRequestClass } from './protocol/request-body.ts';
 import { RequestLog } from './request-log.ts';
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** The service's log; Fastify's own logger is off, since it makes a child for each request. */
-    petstoreLog: Log;
-    heldBytes: HeldBytes;
+  /** What the hooks tell each other of a request. */
+  interface FastifyRequest {
+    /** When its headers were parsed, by `performance.now`. */
+    startedAt: number;
+    /** The address of the client. */
+    client: string;
+    /** The id of its key, a refused one too; null until it is known. */
+    keyId: number | null;
+    /** Whether that key may not add pets. */
+    isReadOnly: boolean;
+    /** When that key was accepted, by `performance.now`. */
+    acceptedAt: number;
+    /** The queue in which it has a place, until its answer is made. */
+    queue: FairQueue | null;
+    /** For the log; null while it is not refused. */
+    refusal: Refusal | null;
+    /** Whether its connection is closed in place of the answer. */
+    losesAnswer: boolean;
   }
 }
+
+const REQUEST_MEMBERS = {
+  startedAt: 0,
+  client: '',
+  keyId: null,
+  isReadOnly: false,
+  acceptedAt: 0,
+  queue: null,
+  refusal: null,
+  losesAnswer: false,
+} satisfies Partial<FastifyRequest>;
 
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
@@ -74,30 +100,19 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   app.server.on('connection', lingerAtEnd);
   handleServerEvents(app.server, requestLog);
-  app.decorate('petstoreLog', log);
-  app.decorate('heldBytes', heldBytes);
-  decorateRequests(app);
-  app.setErrorHandler(answerError);
-  addBytesParser(app);
-  app.addHook('onRequest', rejectAmbiguousFraming);
-  app.addHook('onSend', endUnreadBody);
-  app.addHook('onSend', createFinishResponse(requestLog, isStopping));
-  app.addHook('onClose', async () => requestLog.flush());
-  return app;
-}
-
-/** Gives requests the members that the hooks read and set. */
-function decorateRequests(app: FastifyInstance): void {
-  app.decorateRequest('startedAt', 0);
-  app.decorateRequest('client', '');
-  app.decorateRequest('keyId', null);
-  app.decorateRequest('isReadOnly', false);
-  app.decorateRequest('acceptedAt', 0);
-  app.decorateRequest('queue', null);
-  app.decorateRequest('refusal', null);
+  for (const [name, value] of Object.entries(REQUEST_MEMBERS)) {
+    app.decorateRequest<unknown>(name, value);
+  }
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
     request.client = findClient(request);
     done();
   });
+  app.setErrorHandler(answerError);
+  addBytesParser(app);
+  app.addHook('onRequest', rejectAmbiguousFraming);
+  app.addHook('onSend', endUnreadBody);
+  app.addHook('onSend', createFinishResponse(requestLog, heldBytes, isStopping));
+  app.addHook('onClose', async () => requestLog.flush());
+  return app;
 }

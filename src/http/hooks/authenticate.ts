@@ -22,18 +22,6 @@ const CREDENTIALS = /^bearer +([^ ].*)/is;
 const CHALLENGE = 'Bearer realm="petstore"';
 /** The value of `WWW-Authenticate` if a credential was sent. */
 export const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
-const OTHER_ENVIRONMENT = 'other environment';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The id of the key of this request, a refused one too; null until it is known. */
-    keyId: number | null;
-    /** Whether that key may not add pets. */
-    isReadOnly: boolean;
-    /** When that key was accepted, by `performance.now`. */
-    acceptedAt: number;
-  }
-}
 
 /** Finds the key of a token. A cached key comes without a promise: the promise would cost more than the rest of the hook. */
 function createFindKey(keys: KeyStore, environment: Environment) {
@@ -57,10 +45,10 @@ function createFindKey(keys: KeyStore, environment: Environment) {
 }
 
 /** Writes a key's time of last use, at most once in TOUCH_MS_MIN. */
-function createTouch(keys: KeyStore, now: () => number) {
+function createTouch(keys: KeyStore, now: () => number, log: Log) {
   const touchedAt = new Map<number, number>();
 
-  return ({ id, lastUsedAt = 0 }: ApiKey, log: Log): void => {
+  return ({ id, lastUsedAt = 0 }: ApiKey): void => {
     const at = now();
     // A time in the future was written by a wrong clock, and is replaced.
     const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
@@ -72,28 +60,28 @@ function createTouch(keys: KeyStore, now: () => number) {
   };
 }
 
-/** Why the key is refused; undefined when it is not. */
-function findReason(key: ApiKey, environment: Environment, at: number): string | undefined {
-  if (key.environment !== environment) return OTHER_ENVIRONMENT;
-  const state = getKeyState(key, at);
-  return state === 'active' ? undefined : state;
-}
-
-/** Why there is no key for a token. */
+/** Why there is no key of this environment for a token. */
 function explain(
+  key: ApiKey | undefined,
   authorization: string | undefined,
   token: string,
   environment: Environment,
 ): string {
   if (authorization === undefined) return 'missing';
-  if (isApiKeyOf(environment, token)) return 'unknown';
-  return ENVIRONMENTS.some((other) => isApiKeyOf(other, token)) ? OTHER_ENVIRONMENT : 'malformed';
+  if (key === undefined && isApiKeyOf(environment, token)) return 'unknown';
+  const isKey = ENVIRONMENTS.some((each) => isApiKeyOf(each, token));
+  return isKey ? 'other environment' : 'malformed';
 }
 
 /** The hooks that let a request with an active key pass, and answer every other with the same 401. */
-export function createAuthenticate(keys: KeyStore, environment: Environment, now: () => number) {
+export function createAuthenticate(
+  keys: KeyStore,
+  environment: Environment,
+  now: () => number,
+  log: Log,
+) {
   const findKey = createFindKey(keys, environment);
-  const touch = createTouch(keys, now);
+  const touch = createTouch(keys, now, log);
 
   function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const { authorization } = request.headers;
@@ -102,13 +90,13 @@ export function createAuthenticate(keys: KeyStore, environment: Environment, now
     const decide = (key: ApiKey | undefined): void => {
       if (key !== undefined) request.keyId = key.id;
       const reason =
-        key === undefined
-          ? explain(authorization, token, environment)
-          : findReason(key, environment, now());
-      if (key !== undefined && reason === undefined) {
+        key?.environment === environment
+          ? getKeyState(key, now())
+          : explain(key, authorization, token, environment);
+      if (key !== undefined && reason === 'active') {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
-        touch(key, request.server.petstoreLog);
+        touch(key);
         done();
         return;
       }

@@ -17,14 +17,7 @@ interface Waiting {
   readonly done: Done;
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The queue in which the request has a place, until its answer is made. */
-    queue: FairQueue | null;
-  }
-}
-
-class FairQueue {
+export class FairQueue {
   /** The requests that wait, by the id of their key. The key whose turn is next comes first. */
   readonly #lines = new Map<number, Waiting[]>();
   readonly #atWorkMax: number;

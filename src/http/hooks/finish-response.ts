@@ -1,19 +1,10 @@
 /** The last hook of every answer: the log line of the request, and how its connection goes on. */
 
 import type { ServerResponse } from 'node:http';
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onSendHookHandler } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from '../protocol/held-bytes.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** When its headers were parsed, by `performance.now`. */
-    startedAt: number;
-    /** The address of the client. */
-    client: string;
-  }
-}
 
 /**
  * An `onSend` hook: `onResponse` would cost as much as all other hooks together. The answers of a turn of the event
@@ -22,13 +13,17 @@ declare module 'fastify' {
  *
  * @param isStopping whether the service is stopping: then each connection ends with its answer.
  */
-export function createFinishResponse(requestLog: RequestLog, isStopping: () => boolean) {
+export function createFinishResponse(
+  requestLog: RequestLog,
+  heldBytes: HeldBytes,
+  isStopping: () => boolean,
+): onSendHookHandler {
   const toSend: (() => void)[] = [];
   const sendAll = () => {
     for (const send of toSend.splice(0)) send();
   };
 
-  return (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: Done): void => {
+  return (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id);
     if (isStopping()) reply.header('connection', 'close');
     requestLog.write({
@@ -49,7 +44,7 @@ export function createFinishResponse(requestLog: RequestLog, isStopping: () => b
       } catch (error) {
         done(error as Error);
       }
-      boundUnreadAnswer(reply.raw, request.server.heldBytes);
+      boundUnreadAnswer(reply.raw, heldBytes);
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) send();

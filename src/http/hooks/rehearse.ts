@@ -1,20 +1,13 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onSendHookHandler, preHandlerAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { RETRY_AFTER_SECONDS } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 import { INVALID_TOKEN } from './authenticate.ts';
 import { toRateLimit } from './rate-limit.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Whether the connection is closed in place of the answer. */
-    losesAnswer: boolean;
-  }
-}
 
 const CODES: ReadonlyMap<string, ErrorCode> = new Map(
   Object.entries(ERRORS).map(([code, { status }]) => [String(status), code as ErrorCode]),
@@ -67,10 +60,10 @@ function refuse(rule: string): PetstoreError {
 }
 
 /** The hook before the fair queue: a request that is delayed takes no place there. */
-export function createRehearse() {
+export function createRehearse(): preHandlerAsyncHookHandler {
   let delayed = 0;
 
-  return async function rehearse(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  return async (request, reply) => {
     const { prefer } = request.headers;
     if (prefer === undefined) return;
     const { status, delay, losesAnswer } = parsePrefer(String(prefer));
@@ -97,13 +90,8 @@ export function createRehearse() {
 }
 
 /** The last `onSend` hook. A replayed answer is sent: a client that repeats the same request, with its `Prefer`, gets the pet. */
-export function loseAnswer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  _payload: unknown,
-  done: Done,
-): void {
+export const loseAnswer: onSendHookHandler = (request, reply, _payload, done) => {
   const isLost = request.losesAnswer && !reply.hasHeader('idempotency-replayed');
   if (isLost) request.raw.socket.destroy();
   done();
-}
+};

@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { ErrorCode } from '../../error.ts';
+import type { Log } from '../../log.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
 import type { HeaderName } from '../headers.ts';
@@ -12,6 +13,7 @@ export interface OperationContext {
   /** The outside address of the service up to `/v1`, or empty. */
   readonly base: string;
   readonly retireGetPet: boolean;
+  readonly log: Log;
   readonly now: () => number;
 }
 

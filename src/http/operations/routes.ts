@@ -1,13 +1,7 @@
 /** The routes of the operations, under `/v1`. */
 
-import type {
-  HookHandlerDoneFunction as Done,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import type { Log } from '../../log.ts';
 import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
 import type { Deprecation, Operation, OperationContext } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
@@ -22,16 +16,14 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       onRequest: [
-        ...(deprecation
-          ? [createDeprecation(operation, deprecation, context, scope.petstoreLog)]
-          : []),
+        ...(deprecation ? [createDeprecation(operation, deprecation, context)] : []),
         ...(method === 'GET' ? [] : [requireWritable]),
         ...(body ? [requireJson] : []),
       ],
       ...(body && {
         preParsing: send100Continue,
         // Before the fair queue: a parsed pet takes less memory there than its body.
-        preValidation(request: FastifyRequest, _reply: FastifyReply, done: Done) {
+        preValidation(request, _reply, done) {
           request.body = body.parse(parseBody(request.body));
           done();
         },
@@ -46,9 +38,9 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
 }
 
 /** Refuses a key that may not add pets, before the body is looked at. */
-function requireWritable({ isReadOnly }: FastifyRequest, _reply: FastifyReply, done: Done): void {
+const requireWritable: onRequestHookHandler = ({ isReadOnly }, _reply, done) => {
   done(isReadOnly ? new PetstoreError('forbidden') : undefined);
-}
+};
 
 /**
  * The hook that tells clients of the end (RFC 9745, RFC 8594), answers 410 when the operator has removed the
@@ -58,21 +50,22 @@ function createDeprecation(
   { method, path }: Operation,
   { since, sunset, flag, isRetired }: Deprecation,
   context: OperationContext,
-  log: Log,
-) {
+): onRequestHookHandler {
   const headers = {
     deprecation: `@${since.getTime() / 1000}`,
     sunset: sunset.toUTCString(),
     link: `<${context.base}/docs>; rel="deprecation"; type="text/html"`,
   };
   let remindedAt = 0;
-  return (_request: unknown, reply: FastifyReply, done: Done) => {
+  return (_request, reply, done) => {
     reply.headers(headers);
     if (isRetired(context)) throw new PetstoreError('gone');
     const now = context.now();
     if (now >= sunset.getTime() && now - remindedAt >= REMINDER_MS_MIN) {
       remindedAt = now;
-      log.warn(`${method} /v1${path} is past its sunset and still called: ${flag} removes it`);
+      context.log.warn(
+        `${method} /v1${path} is past its sunset and still called: ${flag} removes it`,
+      );
     }
     done();
   };
