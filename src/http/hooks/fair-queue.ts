@@ -22,7 +22,6 @@ export class FairQueue {
   readonly #lines = new Map<number, Waiting[]>();
   readonly #atWorkMax: number;
   #atWork = 0;
-  #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param atWorkMax how many requests are at work at a time. */
@@ -32,12 +31,12 @@ export class FairQueue {
 
   /** How many requests wait. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#lines.values().reduce((sum, line) => sum + line.length, 0);
   }
 
   /** Calls `done` when it is the turn of the request. Calls it with an error if too many of its key wait, or if it waits too long. */
   enter(request: FastifyRequest, done: Done): void {
-    if (this.#waiting === 0 && this.#atWork < this.#atWorkMax) {
+    if (this.#lines.size === 0 && this.#atWork < this.#atWorkMax) {
       this.#start(request, done);
       return;
     }
@@ -50,7 +49,6 @@ export class FairQueue {
     this.#timer ??= setTimeout(() => this.#refuseLate(), POLL_MS).unref();
     line.push({ request, since: performance.now(), done });
     this.#lines.set(keyId, line);
-    this.#waiting += 1;
   }
 
   /** To be called when the answer to a request is made. */
@@ -76,7 +74,6 @@ export class FairQueue {
       this.#lines.delete(keyId);
       if (line.length > 1) this.#lines.set(keyId, line);
       const next = line.shift();
-      this.#waiting -= 1;
       // If the client has closed its connection, nobody waits for the answer.
       if (next !== undefined && !next.request.socket.destroyed)
         this.#start(next.request, next.done);
@@ -88,12 +85,11 @@ export class FairQueue {
     for (const [keyId, line] of this.#lines) {
       const end = line.findIndex(({ since }) => since > late);
       const refused = line.splice(0, end < 0 ? line.length : end);
-      this.#waiting -= refused.length;
       if (line.length === 0) this.#lines.delete(keyId);
       for (const { done } of refused) done(TOO_LATE);
     }
     this.#timer = undefined;
-    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#refuseLate(), POLL_MS).unref();
+    if (this.#lines.size > 0) this.#timer = setTimeout(() => this.#refuseLate(), POLL_MS).unref();
   }
 }
 
