@@ -8,14 +8,13 @@ import { CanonicalResponse, createRequestId } from './headers.ts';
 import type { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { LIMITS, TIMEOUTS } from './limits.ts';
-import { addBytesParser } from './protocol/body.ts';
+import { addBytesParser, BodyRequest } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { HeldBytes } from './protocol/held-bytes.ts';
 import { endUnreadBody, lingerAtEnd } from './protocol/lingering-close.ts';
 import { escapeTarget } from './protocol/methods.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
-import { createRequestClass } from './protocol/request-body.ts';
 import { RequestLog } from './request-log.ts';
 
 declare module 'fastify' {
@@ -78,13 +77,12 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   const { log, count, isStopping, trustProxy = [] } = options;
   const requestLog = new RequestLog(log, count);
   const heldBytes = new HeldBytes();
+  class OwnRequest extends BodyRequest {
+    override readonly heldBytes = heldBytes;
+  }
+  const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: OwnRequest };
   const app = fastify({
-    serverFactory(handle) {
-      const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: createRequestClass(heldBytes) };
-      return createPipeliningServer(serverOptions, heldBytes, handle).setTimeout(
-        LIMITS.IDLE_MS_MAX,
-      );
-    },
+    serverFactory: (handle) => createPipeliningServer(serverOptions, heldBytes, handle),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
@@ -96,6 +94,7 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
     routerOptions: { maxParamLength: 5 * LIMITS.HEADER_BYTES_MAX },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
+  app.server.timeout = LIMITS.IDLE_MS_MAX;
   // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   app.server.on('connection', lingerAtEnd);

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { onSendHookHandler } from 'fastify';
 import { LIMITS } from '../limits.ts';
-import type { BodyRequest } from './request-body.ts';
+import type { BodyRequest } from './body.ts';
 
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
