@@ -10,7 +10,7 @@ import { createFairQueues } from './hooks/fair-queue.ts';
 import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
-import { boundConnections, type ConnectionStatistics } from './protocol/connections.ts';
+import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
@@ -19,7 +19,7 @@ import { createServer, type HttpServerOptions } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    readConnections: () => ConnectionStatistics & { readonly waitingRequests: number };
+    readConnections: () => { connections: number; requestsAtWork: number; waitingRequests: number };
     checkReady: () => Promise<void>;
   }
 }

@@ -47,6 +47,14 @@ test('pipelining › 100 requests at once › are at work one at a time', async 
   assert.equal(most, 1);
 });
 
+test('pipelining › idle connections are closed between two requests › the second one is answered', async () => {
+  const { server } = service.app;
+  server.once('request', (_request, response) =>
+    response.once('close', () => server.closeIdleConnections()),
+  );
+  assert.deepEqual(statuses(await exchange(port, get(1) + get(1, CLOSE))), ['200', '200']);
+});
+
 test('pipelining › a body in two parts behind requests that wait › is read', async () => {
   const create = post('late', CLOSE);
   using connection = openConnection(port);

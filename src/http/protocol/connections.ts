@@ -1,20 +1,67 @@
-/** Bounds the open connections: at the bound, a connection without work is closed for a new one. */
+/** The connections of a server: what each one does, and how many may be open. */
 
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
-import { findLastResponse, isAnswered, isIdle } from './last-request.ts';
 import { closeLingering } from './lingering-close.ts';
-import { hasUnparsed } from './pipelining.ts';
 
 /** The pause between two lines of the log. */
 const LOG_MS = 1_000;
 
-/** What the connections of a server are doing now. */
-export interface ConnectionStatistics {
-  readonly connections: number;
-  /** Requests whose answers are not sent. */
-  readonly requestsAtWork: number;
+const LAST = Symbol('last request');
+
+declare module 'node:net' {
+  interface Socket {
+    /** Only one request of a connection is at work. `endsAt` is `bytesRead` of the socket at the end of the request. */
+    [LAST]?: { readonly response: ServerResponse; endsAt: number; isFollowed: boolean };
+  }
+}
+
+/** To be called when a request is started. */
+export function markStarted(response: ServerResponse): void {
+  const { req: request } = response;
+  const { socket, headers } = request;
+  const last = { response, endsAt: socket.bytesRead, isFollowed: false };
+  socket[LAST] = last;
+  if ('content-length' in headers || 'transfer-encoding' in headers) {
+    request.once('end', () => {
+      last.endsAt = socket.bytesRead;
+    });
+  }
+}
+
+/** To be called when a request waits unparsed. */
+export function markWaiting(socket: Socket): void {
+  if (socket[LAST]) socket[LAST].isFollowed = true;
+}
+
+/** Undefined before the first request. */
+export function findLastResponse(socket: Socket): ServerResponse | undefined {
+  return socket[LAST]?.response;
+}
+
+/** Whether the last answer was sent to its end, or there was no request. */
+export function isAnswered(socket: Socket): boolean {
+  return socket[LAST]?.response.destroyed !== false;
+}
+
+/** Calls back when nothing is at work: the last answer is sent, or its connection is closed. */
+export function onceAnswered(socket: Socket, next: () => void): void {
+  if (isAnswered(socket)) next();
+  else socket[LAST]?.response.once('close', next);
+}
+
+/** Whether nothing is at work, and no byte of a new request has come. */
+function isIdle(socket: Socket): boolean {
+  const { endsAt = 0, isFollowed = false } = socket[LAST] ?? {};
+  return isAnswered(socket) && !isFollowed && socket.bytesRead === endsAt;
+}
+
+/** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
+function isWorking(socket: Socket): boolean {
+  const response = findLastResponse(socket);
+  if (response === undefined || response.writableEnded) return false;
+  return response.req.complete && response.statusCode < 400;
 }
 
 /**
@@ -27,7 +74,7 @@ export function boundConnections(
   server: Server,
   log: Log,
   connectionsMax = Number.POSITIVE_INFINITY,
-): () => ConnectionStatistics {
+) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
   const count = createCount(log, connectionsMax);
@@ -52,47 +99,35 @@ export function boundConnections(
   server.prependListener('request', ({ socket }) => {
     if (sockets.delete(socket)) sockets.add(socket);
   });
-  replaceCloseMethods(server, sockets);
+  // Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet.
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (socket.writable && isIdle(socket)) closeLingering(socket);
+  };
+  server.closeAllConnections = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   return () => ({
     connections: sockets.size,
+    /** Requests whose answers are not sent. */
     requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
   });
 }
 
 /** Counts the connections that are closed or refused at the bound, and logs how many after LOG_MS. */
 function createCount(log: Log, connectionsMax: number) {
-  const counts = { closed: 0, refused: 0 };
+  let counts: { closed: number; refused: number } | undefined;
 
   function report(): void {
     log.warn(
       { connectionsMax, ...counts },
       'too many connections: those without work are closed, then new ones',
     );
-    counts.closed = 0;
-    counts.refused = 0;
+    counts = undefined;
   }
 
-  return (what: keyof typeof counts): void => {
-    if (counts.closed + counts.refused === 0) setTimeout(report, LOG_MS).unref();
+  return (what: 'closed' | 'refused'): void => {
+    if (counts === undefined) setTimeout(report, LOG_MS).unref();
+    counts ??= { closed: 0, refused: 0 };
     counts[what] += 1;
   };
-}
-
-/** Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet. */
-function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
-  server.closeIdleConnections = () => {
-    for (const socket of sockets) {
-      if (socket.writable && isIdle(socket) && !hasUnparsed(socket)) closeLingering(socket);
-    }
-  };
-  server.closeAllConnections = () => {
-    for (const socket of sockets) socket.destroy();
-  };
-}
-
-/** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
-function isWorking(socket: Socket): boolean {
-  const response = findLastResponse(socket);
-  if (response === undefined || response.writableEnded) return false;
-  return response.req.complete && response.statusCode < 400;
 }

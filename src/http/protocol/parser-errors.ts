@@ -7,7 +7,7 @@ import { toAddress } from '../client-address.ts';
 import { toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
-import { findLastResponse, onceAnswered } from './last-request.ts';
+import { findLastResponse, onceAnswered } from './connections.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
@@ -23,7 +23,8 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
     const socket = stream as Socket;
     // Node has removed its listeners from this socket: an error without a listener ends the process.
     socket.on('error', () => undefined);
-    sendErrorInOrder(socket, new PetstoreError('method_not_allowed', 'CONNECT is not served'), log);
+    const error = new PetstoreError('method_not_allowed', 'CONNECT is not served');
+    onceAnswered(socket, () => sendError(socket, error, log));
   });
 }
 
@@ -33,12 +34,12 @@ export function answerParserError(
   socket: Socket,
   log: RequestLog,
 ): void {
-  const error = toError(parserError);
+  const send = () => sendError(socket, toError(parserError), log);
   const response = findLastResponse(socket);
-  if (response === undefined || response.req.complete) sendErrorInOrder(socket, error, log);
+  if (response === undefined || response.req.complete) onceAnswered(socket, send);
   // The body broke off after its answer was begun: a second answer would be wrong.
   else if (response.headersSent) closeLingering(socket);
-  else sendError(socket, error, log);
+  else send();
 }
 
 /** The answer to an error of the parser. */
@@ -53,11 +54,6 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
   }
   const reason = 'reason' in parserError ? `: ${parserError.reason}` : '';
   return new PetstoreError('bad_request', `${ERRORS.bad_request.message}${reason}`);
-}
-
-/** Sends the error once the answer to the request before it is sent. */
-function sendErrorInOrder(socket: Socket, error: PetstoreError, log: RequestLog): void {
-  onceAnswered(socket, () => sendError(socket, error, log));
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */

@@ -8,8 +8,14 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
+import {
+  findLastResponse,
+  isAnswered,
+  markStarted,
+  markWaiting,
+  onceAnswered,
+} from './connections.ts';
 import type { HeldBytes } from './held-bytes.ts';
-import { findLastResponse, isAnswered, markStarted, onceAnswered } from './last-request.ts';
 import { createServer } from './node-http.ts';
 import { Turns } from './turns.ts';
 
@@ -44,8 +50,9 @@ export function createPipeliningServer(
   server.on('connection', (socket) => stopUnlessNext(turns, socket));
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
+    markWaiting(socket);
     // Node has removed its own listeners.
-    if (!hasUnparsed(socket)) socket.on('error', ignore);
+    socket.off('error', ignore).on('error', ignore);
     // A small part would keep all that was read with it.
     let bytes = rest.length < rest.buffer.byteLength / 4 ? Buffer.from(rest) : rest;
     let isGivenUp = false;
@@ -62,11 +69,6 @@ export function createPipeliningServer(
     onceAnswered(socket, () => turns.wait(goOn, isBehind));
   });
   return server;
-}
-
-/** Whether a request of this connection waits. */
-export function hasUnparsed(socket: Socket): boolean {
-  return socket.listeners('error').includes(ignore);
 }
 
 /** Only an upgrade stops Node's parser in the middle of what it has read, and returns the rest unparsed. */
