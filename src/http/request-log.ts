@@ -6,16 +6,11 @@ import { LIMITS } from './limits.ts';
 
 const WINDOW_MS = 1_000;
 
-interface Refused {
-  readonly client: string;
-  readonly code: ErrorCode;
-  count: number;
-}
-
 export class RequestLog {
   readonly #log: Log;
   readonly #count: (line: RequestLine) => void;
-  readonly #refused = new Map<string, Refused>();
+  /** How many requests were refused in this second, by client and code. */
+  readonly #refused = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param count gets every request, logged or not. */
@@ -39,7 +34,8 @@ export class RequestLog {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    for (const { client, code, count } of this.#refused.values()) {
+    for (const [name, count] of this.#refused) {
+      const [client, code] = name.split(' ') as [string, ErrorCode];
       const leftOut = count - LIMITS.REFUSALS_LOGGED_MAX;
       const level = ERRORS[code].status < 500 ? 'info' : 'error';
       if (leftOut > 0) this.#log[level]({ client, code, leftOut }, 'more refusals, only counted');
@@ -50,14 +46,12 @@ export class RequestLog {
   /** The number of refusals of the client and code in this second. Clients above the limit count together. */
   #countRefused(client: string, code: ErrorCode): number {
     this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
-    let found = this.#refused.get(`${client} ${code}`);
-    if (found === undefined) {
-      const name = this.#refused.size < LIMITS.REFUSED_CLIENTS_MAX ? client : 'others';
-      found = this.#refused.get(`${name} ${code}`) ?? { client: name, code, count: 0 };
-      this.#refused.set(`${name} ${code}`, found);
-    }
-    found.count += 1;
-    return found.count;
+    const own = `${client} ${code}`;
+    const isCounted = this.#refused.has(own) || this.#refused.size < LIMITS.REFUSED_CLIENTS_MAX;
+    const name = isCounted ? own : `others ${code}`;
+    const count = (this.#refused.get(name) ?? 0) + 1;
+    this.#refused.set(name, count);
+    return count;
   }
 }
 
