@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
-import type { Deprecation, Operation, OperationContext } from './operation.ts';
+import type { Deprecation, Operation, OperationContext, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
 const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
@@ -11,7 +11,7 @@ const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
   for (const operation of OPERATIONS) {
     const { method, path, deprecation, body, success } = operation;
-    const readInput = compileInput(operation);
+    const parameters = Object.entries(operation.parameters);
     scope.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -29,7 +29,7 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
         },
       }),
       handler(request, reply) {
-        const input = readInput(request);
+        const input = readInput(parameters, request);
         reply.code(success.status).type('application/json');
         return operation.handle(context, input, reply);
       },
@@ -76,24 +76,20 @@ type Values = string | string[] | undefined;
 
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
-/** A function that parses the parameters in their order, and refuses the first wrong one. */
-function compileInput({ parameters }: Operation) {
-  const readers = Object.entries(parameters).map(([member, { place, name, parse }]) => ({
-    member,
-    parse,
-    part: PARTS[place],
+/** Parses the parameters in their order, and refuses the first wrong one. */
+function readInput(
+  parameters: readonly (readonly [string, Parameter<unknown>])[],
+  request: FastifyRequest,
+) {
+  const input: Record<string, unknown> & { body: unknown } = { body: request.body };
+  for (const [member, { place, name, parse }] of parameters) {
+    const values = request[PARTS[place]] as Readonly<Record<string, Values>>;
     // Node has the names of header fields in lower case.
-    name: place === 'header' ? name.toLowerCase() : name,
-  }));
-  return (request: FastifyRequest) => {
-    const input: Record<string, unknown> & { body: unknown } = { body: request.body };
-    for (const { member, part, name, parse } of readers) {
-      const value = (request[part] as Readonly<Record<string, Values>>)[name];
-      if (Array.isArray(value)) {
-        throw new PetstoreError('bad_request', `${name} must be given only once`);
-      }
-      input[member] = parse(value);
+    const value = values[place === 'header' ? name.toLowerCase() : name];
+    if (Array.isArray(value)) {
+      throw new PetstoreError('bad_request', `${name} must be given only once`);
     }
-    return input;
-  };
+    input[member] = parse(value);
+  }
+  return input;
 }
