@@ -14,13 +14,12 @@ import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
-import { addHealthRoutes, checkReady } from './routes/health.ts';
+import { addHealthRoutes } from './routes/health.ts';
 import { createServer, type HttpServerOptions } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
     readConnections: () => { connections: number; requestsAtWork: number; waitingRequests: number };
-    checkReady: () => Promise<void>;
   }
 }
 
@@ -56,7 +55,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...readConnections(),
     waitingRequests: queues.countWaiting(),
   }));
-  app.decorate('checkReady', () => checkReady(store, isStopping));
   app.addHook('preClose', async () => {
     stopping = true;
   });
@@ -66,13 +64,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
-      const { authenticate, authenticateAgain } = createAuthenticate(
-        store.keys,
-        environment,
-        now,
-        log,
-      );
-      v1.addHook('onRequest', authenticate);
+      const keys = createAuthenticate(store.keys, environment, now, log);
+      v1.addHook('onRequest', keys.authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       if (options.rehearse) {
         v1.addHook('preHandler', createRehearse());
@@ -80,7 +73,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       }
       // `preHandler` follows the body: a slow body takes no place in the queue.
       v1.addHook('preHandler', queues.enter);
-      v1.addHook('preHandler', authenticateAgain);
+      v1.addHook('preHandler', keys.authenticateAgain);
       addOperations(v1, { pets: store.pets, base, retireGetPet, log, now });
       addFallbackRoutes(v1, routes);
     },

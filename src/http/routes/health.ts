@@ -4,10 +4,11 @@ import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import type { Store } from '../../store.ts';
 
-/** @throws PetstoreError when the service cannot serve requests. */
-export async function checkReady(store: Store, isStopping: () => boolean): Promise<void> {
-  if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
-  await store.check();
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** @throws PetstoreError when the service cannot serve requests. */
+    checkReady: () => Promise<void>;
+  }
 }
 
 /** @param isStopping whether the service is stopping: then `/readyz` is 503. */
@@ -16,9 +17,10 @@ export function addHealthRoutes(
   store: Store,
   isStopping: () => boolean,
 ): void {
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async () => {
-    await checkReady(store, isStopping);
-    return { status: 'ok' };
+  app.decorate('checkReady', async () => {
+    if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
+    await store.check();
   });
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', () => app.checkReady().then(() => ({ status: 'ok' })));
 }
