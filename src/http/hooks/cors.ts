@@ -7,14 +7,9 @@ import { SERVED_METHODS } from '../protocol/methods.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.values(parameters));
-const FIELDS = PARAMETERS.filter(({ place }) => place === 'header').map(({ name }) => name);
-const ALLOWED_HEADERS = [
-  'Authorization',
-  'Content-Type',
-  ...new Set(FIELDS),
-  'Prefer',
-  'X-Request-Id',
-].join(', ');
+const IN_HEADERS = PARAMETERS.filter(({ place }) => place === 'header');
+const FIELDS = new Set(IN_HEADERS.map(({ name }) => name));
+const ALLOWED_HEADERS = ['Authorization', 'Content-Type', ...FIELDS, 'Prefer', 'X-Request-Id'];
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
@@ -39,7 +34,7 @@ export function createCors(origins: readonly string[]): onRequestHookHandler {
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);
       if (isPreflight) {
         reply.header('access-control-allow-methods', ALLOWED_METHODS);
-        reply.header('access-control-allow-headers', ALLOWED_HEADERS);
+        reply.header('access-control-allow-headers', ALLOWED_HEADERS.join(', '));
         reply.header('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }

@@ -13,6 +13,8 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map(
   Object.entries(ERRORS).map(([code, { status }]) => [String(status), code as ErrorCode]),
 );
 
+const DELAY = /^\d{1,2}(?:\.\d{1,3})?$/;
+
 const CLOSE = { connection: 'close' };
 
 /** The header fields of an error that `answerError` does not set. */
@@ -43,16 +45,12 @@ function parsePrefer(prefer: string) {
     throw refuse(`status must be one of ${[...CODES.keys()].join(', ')}`);
   }
   const delay = values.get('delay');
-  if (delay !== undefined && !isDelay(delay)) {
+  if (delay !== undefined && !(DELAY.test(delay) && Number(delay) <= LIMITS.DELAY_SECONDS_MAX)) {
     throw refuse(`delay must be a number of seconds from 0 to ${LIMITS.DELAY_SECONDS_MAX}`);
   }
   const loses = values.get('lose-answer');
   if (loses) throw refuse('lose-answer must have no value');
   return { status, delay, losesAnswer: loses !== undefined };
-}
-
-function isDelay(text: string): boolean {
-  return /^\d{1,2}(?:\.\d{1,3})?$/.test(text) && Number(text) <= LIMITS.DELAY_SECONDS_MAX;
 }
 
 function refuse(rule: string): PetstoreError {

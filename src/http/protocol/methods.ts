@@ -13,18 +13,16 @@ export const NOTHING_HERE = new PetstoreError(
 );
 
 /** The methods of each path. */
-export type Routes = ReadonlyMap<string, Set<string>>;
+export type Routes = ReadonlyMap<string, readonly string[]>;
 
 /** Makes Fastify accept every method that Node parses, and collects the routes that are added from now on. */
 export function collectRoutes(app: FastifyInstance): Routes {
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
-  const routes = new Map<string, Set<string>>();
+  const routes = new Map<string, string[]>();
   app.addHook('onRoute', ({ url, method }) => {
-    const methods = routes.get(url) ?? new Set();
-    for (const each of [method].flat()) methods.add(each);
-    routes.set(url, methods);
+    routes.set(url, [...(routes.get(url) ?? []), method].flat());
   });
   return routes;
 }
@@ -35,10 +33,10 @@ export function collectRoutes(app: FastifyInstance): Routes {
  */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
-    if (methods.has('OPTIONS') || !path.startsWith(scope.prefix)) continue;
+    if (methods.includes('OPTIONS') || !path.startsWith(scope.prefix)) continue;
     const allow = [...methods, 'OPTIONS'].join(', ');
     scope.route({
-      method: METHODS.filter((method) => !methods.has(method)),
+      method: METHODS.filter((method) => !methods.includes(method)),
       url: path.slice(scope.prefix.length),
       onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
         reply.header('allow', allow);

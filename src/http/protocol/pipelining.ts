@@ -27,8 +27,6 @@ interface Parser {
   ) => number;
 }
 
-const EMPTY = Buffer.alloc(0);
-
 /** What `onIncoming` returns for an upgrade: the parser stops behind the head. */
 const STOP = 2;
 
@@ -54,16 +52,15 @@ export function createPipeliningServer(
     // Node has removed its own listeners.
     socket.off('error', ignore).on('error', ignore);
     // A small part would keep all that was read with it.
-    let bytes = rest.length < rest.buffer.byteLength / 4 ? Buffer.from(rest) : rest;
-    let isGivenUp = false;
+    const isSmall = rest.length < rest.buffer.byteLength / 4;
+    let bytes: Buffer | undefined = isSmall ? Buffer.from(rest) : rest;
     heldBytes.hold(request, bytes.length, socket, () => {
-      isGivenUp = true;
-      bytes = EMPTY;
+      bytes = undefined;
     });
     const isBehind = !isAnswered(socket);
     const goOn = () => {
       heldBytes.release(request);
-      if (isGivenUp) endUnread(socket);
+      if (bytes === undefined) endUnread(socket);
       else if (socket.writable) parseOn(server, socket, [formatHead(request), bytes]);
     };
     onceAnswered(socket, () => turns.wait(goOn, isBehind));
