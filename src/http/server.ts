@@ -1,6 +1,6 @@
 /** The HTTP server: Fastify on node:http, and what each request and answer needs on both listeners. */
 
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
 import { findClient } from './client-address.ts';
 import { answerError } from './errors.ts';
@@ -17,38 +17,31 @@ import { answerParserError, handleServerEvents } from './protocol/parser-errors.
 import { createPipeliningServer } from './protocol/pipelining.ts';
 import { RequestLog } from './request-log.ts';
 
-declare module 'fastify' {
-  /** What the hooks tell each other of a request. */
-  interface FastifyRequest {
-    /** When its headers were parsed, by `performance.now`. */
-    startedAt: number;
-    /** The address of the client. */
-    client: string;
-    /** The id of its key, a refused one too; null until it is known. */
-    keyId: number | null;
-    /** Whether that key may not add pets. */
-    isReadOnly: boolean;
-    /** When that key was accepted, by `performance.now`. */
-    acceptedAt: number;
-    /** The queue in which it has a place, until its answer is made. */
-    queue: FairQueue | null;
-    /** For the log; null while it is not refused. */
-    refusal: Refusal | null;
-    /** Whether its connection is closed in place of the answer. */
-    losesAnswer: boolean;
-  }
-}
-
+/** What the hooks tell each other of a request. */
 const REQUEST_MEMBERS = {
+  /** When its headers were parsed, by `performance.now`. */
   startedAt: 0,
+  /** The address of the client. */
   client: '',
-  keyId: null,
+  /** The id of its key, a refused one too; null until it is known. */
+  keyId: null as number | null,
+  /** Whether that key may not add pets. */
   isReadOnly: false,
+  /** When that key was accepted, by `performance.now`. */
   acceptedAt: 0,
-  queue: null,
-  refusal: null,
+  /** The queue in which it has a place, until its answer is made. */
+  queue: null as FairQueue | null,
+  /** For the log; null while it is not refused. */
+  refusal: null as Refusal | null,
+  /** Whether its connection is closed in place of the answer. */
   losesAnswer: false,
-} satisfies Partial<FastifyRequest>;
+};
+
+type RequestMembers = typeof REQUEST_MEMBERS;
+
+declare module 'fastify' {
+  interface FastifyRequest extends RequestMembers {}
+}
 
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
