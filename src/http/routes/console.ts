@@ -1,13 +1,12 @@
 /** The console at `/console/`: its page, and its files in a folder whose name changes with them. */
 
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { readPage } from './page.ts';
+import { read, readPage } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const EXTENSION = extname(import.meta.url);
@@ -75,10 +74,6 @@ function readFiles(): ReadonlyMap<string, string> {
   const toPath = (name: string) => posix.join(folder, 'src', name);
   const found = names.map((name, index) => [toPath(name), texts[index] ?? ''] as const);
   return new Map([['', page.replace(FILE, (_all, name) => `"${toPath(name)}"`)], ...found]);
-}
-
-function read(name: string): string {
-  return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
 }
 
 /** Without Node's warning that the function is experimental: the operator cannot change it. */

@@ -1,17 +1,14 @@
 /** What a reader gets without a key: the start page, the docs page with its recipes, and the OpenAPI document. */
 
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { readPage } from './page.ts';
+import { read, readPage } from './page.ts';
 
-const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
-
-const { dependencies } = JSON.parse(read('package.json'));
+const { dependencies } = JSON.parse(read('../package.json'));
 
 /** The script of the docs page. Its name is known before it is loaded, and changes with it. */
 export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
@@ -31,7 +28,7 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
 
   for (const name of RECIPES.keys()) {
-    const text = read(`docs/recipes/${name}`);
+    const text = read(`../docs/recipes/${name}`);
     app.get(`/docs/recipes/${name}`, (_request, reply) =>
       reply.type('text/plain; charset=utf-8').send(text),
     );

@@ -1,4 +1,4 @@
-/** The HTML of a page, with what every page has in its head. */
+/** The files that pages are made of, and what every page has in its head. */
 
 import { readFileSync } from 'node:fs';
 
@@ -10,14 +10,20 @@ const HEAD = `<head>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
+/** A text of the program. @param path from `src/`. */
+export function read(path: string): string {
+  return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+}
+
 /**
- * @param path below `src/`.
+ * The HTML of a page.
+ *
+ * @param path from `src/`.
  * @param parts the texts that replace the comments of the page, such as `<!-- fields -->`.
  */
 export function readPage(path: string, parts: Readonly<Record<string, string>> = {}): string {
-  const page = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const all = { paw: PAW.replace('<svg', '<svg aria-hidden="true"'), ...parts };
-  return page
+  return read(path)
     .replace('<head>', HEAD)
     .replace(/<!-- (\w+) -->/g, (comment, name: keyof typeof all) => all[name] ?? comment);
 }
