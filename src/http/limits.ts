@@ -72,13 +72,3 @@ export const HTTP_LIMITS = {
 };
 
 export const LIMITS = toValues(HTTP_LIMITS);
-
-const CHECK_MS = 500;
-
-/** Node compares the first two only once in CHECK_MS, so these are shorter by that, and the limits above hold. */
-export const TIMEOUTS = {
-  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
-  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
-  connectionsCheckingInterval: CHECK_MS,
-  keepAliveTimeout: LIMITS.KEEP_ALIVE_MS_MAX,
-} as const;

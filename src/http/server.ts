@@ -7,11 +7,11 @@ import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
 import type { FairQueue } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
-import { LIMITS, TIMEOUTS } from './limits.ts';
+import { LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { HeldBytes } from './protocol/held-bytes.ts';
-import { endUnreadBody, lingerAtEnd } from './protocol/lingering-close.ts';
+import { lingerAtEnd } from './protocol/lingering-close.ts';
 import { escapeTarget } from './protocol/methods.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
@@ -43,12 +43,18 @@ declare module 'fastify' {
   interface FastifyRequest extends RequestMembers {}
 }
 
+const CHECK_MS = 500;
+
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
   maxHeaderSize: LIMITS.HEADER_BYTES_MAX,
   requireHostHeader: false,
-  ...TIMEOUTS,
+  // Node compares these two only once in CHECK_MS, so they are shorter by that, and the limits hold.
+  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
+  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
+  connectionsCheckingInterval: CHECK_MS,
+  keepAliveTimeout: LIMITS.KEEP_ALIVE_MS_MAX,
 };
 
 /** Replaces the validators and serializers that Fastify would make by Ajv: to load Ajv takes half as long as Fastify. */
@@ -103,7 +109,6 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   app.setErrorHandler(answerError);
   addBytesParser(app);
   app.addHook('onRequest', rejectAmbiguousFraming);
-  app.addHook('onSend', endUnreadBody);
   app.addHook('onSend', createFinishResponse(requestLog, heldBytes, isStopping));
   app.addHook('onClose', async () => requestLog.flush());
   return app;

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import type { onSendHookHandler } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import type { HeldBytes } from '../protocol/held-bytes.ts';
+import { endUnreadBody } from '../protocol/lingering-close.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
 
 /**
@@ -25,6 +26,7 @@ export function createFinishResponse(
 
   return (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id);
+    endUnreadBody(request, reply);
     if (isStopping()) reply.header('connection', 'close');
     requestLog.write({
       client: request.client,

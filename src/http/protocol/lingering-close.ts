@@ -1,7 +1,7 @@
 /** Lingering close: how a connection ends whose client may still be sending a body that nobody reads. */
 
 import type { Socket } from 'node:net';
-import type { onSendHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../limits.ts';
 import type { BodyRequest } from './body.ts';
 
@@ -9,19 +9,17 @@ import type { BodyRequest } from './body.ts';
 const READ_BYTES_MAX = 64 * 1024;
 
 /**
- * The `onSend` hook for an answer that comes before the end of the body. A body that is announced, and not longer than
+ * To be called when an answer may come before the end of the body. A body that is announced, and not longer than
  * BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other body ends the connection.
  */
-export const endUnreadBody: onSendHookHandler = ({ raw, headers }, reply, _payload, done) => {
+export function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
-  if ((length !== '0' || coding !== undefined) && !raw.complete) {
-    (raw as BodyRequest).forget();
-    if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
-      reply.header('connection', 'close');
-    }
+  if (raw.complete || (length === '0' && coding === undefined)) return;
+  (raw as BodyRequest).forget();
+  if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
+    reply.header('connection', 'close');
   }
-  done();
-};
+}
 
 /** Makes a connection end by a lingering close: behind its last answer, its client may be sending more. */
 export function lingerAtEnd(socket: Socket): void {
