@@ -13,7 +13,7 @@ export class Turns {
   readonly #behind: (() => void)[] = [];
   #started = 0;
   #isStarting = false;
-  #isScheduled = false;
+  #next: NodeJS.Immediate | undefined;
 
   /** Whether a request may start now. It may not start before a late one. */
   get mayStart(): boolean {
@@ -33,14 +33,12 @@ export class Turns {
   }
 
   #schedule(): void {
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.#begin());
+    this.#next ??= setImmediate(() => this.#begin());
   }
 
   /** Begins a turn. */
   #begin(): void {
-    this.#isScheduled = false;
+    this.#next = undefined;
     this.#started = 0;
     this.#isStarting = true;
     for (const start of this.#late.splice(0, LATE_MAX)) start();
