@@ -58,14 +58,9 @@ export class RequestLog {
 /** An IPv4 address, or the /64 of an IPv6 address: one client may have a whole /64. */
 export function toNetwork(client: string): string {
   if (!client.includes(':')) return client;
-  const [head = '', tail] = client.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const after = tail.split(':').length;
-    while (groups.length < 8 - after) groups.push('0');
-    groups.push(...tail.split(':'));
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const [first = [], last = []] = client.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array(8 - first.length - last.length).fill('0');
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
 
 /** Version, trace id, parent id and flags, as lower-case digits, neither id all zero (W3C Trace Context). */
