@@ -11,7 +11,6 @@ import { LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
 import { rejectAmbiguousFraming } from './protocol/framing.ts';
 import { HeldBytes } from './protocol/held-bytes.ts';
-import { lingerAtEnd } from './protocol/lingering-close.ts';
 import { escapeTarget } from './protocol/methods.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { createPipeliningServer } from './protocol/pipelining.ts';
@@ -96,7 +95,6 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   app.server.timeout = LIMITS.IDLE_MS_MAX;
   // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
-  app.server.on('connection', lingerAtEnd);
   handleServerEvents(app.server, requestLog);
   for (const [name, value] of Object.entries(REQUEST_MEMBERS)) {
     app.decorateRequest<unknown>(name, value);

@@ -95,6 +95,8 @@ export function boundConnections(
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    // Node calls this after the last answer. The client may still be sending its next requests.
+    socket.destroySoon = () => closeLingering(socket);
   });
   server.prependListener('request', ({ socket }) => {
     if (sockets.delete(socket)) sockets.add(socket);

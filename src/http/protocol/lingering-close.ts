@@ -21,12 +21,6 @@ export function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyRe
   }
 }
 
-/** Makes a connection end by a lingering close: behind its last answer, its client may be sending more. */
-export function lingerAtEnd(socket: Socket): void {
-  // Node calls `destroySoon` after the last answer.
-  socket.destroySoon = () => closeLingering(socket);
-}
-
 /**
  * Ends the connection after what was written to it, and reads and drops at most the next
  * LINGER_BYTES_MAX of what the client sends. A socket that is closed while bytes arrive is reset, and

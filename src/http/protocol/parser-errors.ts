@@ -60,6 +60,7 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
 function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void {
   if (!socket.writable) return;
   const body = toErrorBody(error);
+  const { code, message: reason, status } = body;
   const text = JSON.stringify(body);
   const requestId = createRequestId();
   const headers = {
@@ -67,21 +68,13 @@ function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void 
     'X-Request-Id': requestId,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),
-    ...(body.status === 405 && { Allow: SERVED_METHODS.join(', ') }),
+    ...(status === 405 && { Allow: SERVED_METHODS.join(', ') }),
     Date: new Date().toUTCString(),
     Connection: 'close',
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(
-    `HTTP/1.1 ${body.status} ${STATUS_CODES[body.status]}\r\n${lines.join('')}\r\n${text}`,
-  );
-  const { code, message: reason, status } = body;
-  log.write({
-    client: toAddress(socket),
-    status,
-    requestId,
-    keyId: null,
-    refusal: { code, reason },
-  });
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+  const client = toAddress(socket);
+  log.write({ client, status, requestId, keyId: null, refusal: { code, reason } });
   closeLingering(socket);
 }
