@@ -95,6 +95,8 @@ export function boundConnections(
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
+    // Node removes its own listeners when its parser stops. An error without a listener ends the process.
+    socket.on('error', () => undefined);
     // Node calls this after the last answer. The client may still be sending its next requests.
     socket.destroySoon = () => closeLingering(socket);
   });

@@ -21,8 +21,6 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
   server.on('checkExpectation', asRequest);
   server.on('connect', (_request, stream) => {
     const socket = stream as Socket;
-    // Node has removed its listeners from this socket: an error without a listener ends the process.
-    socket.on('error', () => undefined);
     const error = new PetstoreError('method_not_allowed', 'CONNECT is not served');
     onceAnswered(socket, () => sendError(socket, error, log));
   });

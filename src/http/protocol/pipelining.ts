@@ -49,8 +49,6 @@ export function createPipeliningServer(
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
     markWaiting(socket);
-    // Node has removed its own listeners.
-    socket.off('error', ignore).on('error', ignore);
     // A small part would keep all that was read with it.
     const isSmall = rest.length < rest.buffer.byteLength / 4;
     let bytes: Buffer | undefined = isSmall ? Buffer.from(rest) : rest;
@@ -88,7 +86,7 @@ function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void
   for (const part of bytes) if (part.length > 0) socket.emit('data', part);
   const isStoppedAgain = socket.listenerCount('data') === 0;
   if (isStoppedAgain) return;
-  socket.off('error', ignore).resume();
+  socket.resume();
   if (!socket.readableEnded) return;
   // The new parser did not see that the client has ended its side. A body without its end is refused by it.
   if (findLastResponse(socket)?.req.complete === false) socket.emit('end');
@@ -109,5 +107,3 @@ function formatHead({ method, url, httpVersion, rawHeaders }: IncomingMessage): 
   }
   return Buffer.from(`${head}\r\n`, 'latin1');
 }
-
-function ignore(): void {}
