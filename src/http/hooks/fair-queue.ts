@@ -67,24 +67,21 @@ export class FairQueue {
   }
 
   #startNext(): void {
-    while (this.#atWork < this.#atWorkMax) {
-      const [first] = this.#lines;
-      if (first === undefined) return;
-      const [keyId, line] = first;
-      this.#lines.delete(keyId);
-      if (line.length > 1) this.#lines.set(keyId, line);
+    for (const [keyId, line] of this.#lines) {
+      if (this.#atWork >= this.#atWorkMax) return;
       const next = line.shift();
+      // Behind the lines of the other keys.
+      this.#lines.delete(keyId);
+      if (line.length > 0) this.#lines.set(keyId, line);
       // If the client has closed its connection, nobody waits for the answer.
-      if (next !== undefined && !next.request.socket.destroyed)
-        this.#start(next.request, next.done);
+      if (next?.request.socket.destroyed === false) this.#start(next.request, next.done);
     }
   }
 
   #refuseLate(): void {
     const late = performance.now() - LIMITS.WAIT_MS_MAX;
     for (const [keyId, line] of this.#lines) {
-      const end = line.findIndex(({ since }) => since > late);
-      const refused = line.splice(0, end < 0 ? line.length : end);
+      const refused = line.splice(0, line.filter(({ since }) => since <= late).length);
       if (line.length === 0) this.#lines.delete(keyId);
       for (const { done } of refused) done(TOO_LATE);
     }
