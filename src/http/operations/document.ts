@@ -10,12 +10,12 @@ import { OPERATIONS } from './operations.ts';
 /** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
 const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
-const COMMON_ERRORS: readonly ErrorCode[] = [
-  'headers_too_large',
-  'request_timeout',
-  'rate_limited',
-  'internal_error',
-  'unavailable',
+const COMMON_ERRORS: readonly OperationError[] = [
+  { code: 'headers_too_large' },
+  { code: 'request_timeout' },
+  { code: 'rate_limited' },
+  { code: 'internal_error' },
+  { code: 'unavailable' },
 ];
 
 const DEPRECATION_HEADERS = {
@@ -88,41 +88,34 @@ function describeParameter(parameter: Parameter<unknown>) {
 }
 
 function describeResponses(operation: Operation) {
-  const { description, status, schema, headers = [], links } = operation.success;
+  const { description, status, schema, headers: own = [], links } = operation.success;
   const declared = operation.errors.filter(({ description }) => description);
+  const others = listOtherErrors(operation);
+  const headers = ['Retry-After', ...COMMON_HEADERS] as const;
   return {
     [status]: {
       description,
       headers: {
         ...(operation.deprecation && DEPRECATION_HEADERS),
-        ...describeHeaders([...headers, ...COMMON_HEADERS]),
+        ...describeHeaders([...own, ...COMMON_HEADERS]),
       },
       content: describeContent(schema),
       links: links && describeLinks(links),
     },
     ...Object.fromEntries(declared.map(({ code }) => [ERRORS[code].status, refToShared(code)])),
     401: refToShared('unauthorized'),
-    default: beta(
-      describeErrors('Any other error; an example of each is here.', listOtherErrors(operation), [
-        'Retry-After',
-        ...COMMON_HEADERS,
-      ]),
-    ),
+    default: beta(describeErrors('Any other error; an example of each is here.', others, headers)),
   };
 }
 
 /** The errors that the interface does not declare: first by status, then the errors of all operations. */
 function listOtherErrors({ method, body, errors, deprecation }: Operation): OperationError[] {
-  const codes: ErrorCode[] = method === 'GET' ? [] : ['forbidden'];
-  if (body) codes.push('payload_too_large', 'unsupported_media_type');
-  if (deprecation) codes.push('gone');
-  const others = errors.filter(({ description }) => description === undefined);
-  return [
-    ...[...others, ...codes.map((code) => ({ code }))].sort(
-      (one, other) => ERRORS[one.code].status - ERRORS[other.code].status,
-    ),
-    ...COMMON_ERRORS.map((code) => ({ code })),
-  ];
+  const own = errors.filter(({ description }) => description === undefined);
+  if (method !== 'GET') own.push({ code: 'forbidden' });
+  if (body) own.push({ code: 'payload_too_large' }, { code: 'unsupported_media_type' });
+  if (deprecation) own.push({ code: 'gone' });
+  own.sort((one, other) => ERRORS[one.code].status - ERRORS[other.code].status);
+  return [...own, ...COMMON_ERRORS];
 }
 
 /** A response of the Error shape with an example for each error. */
