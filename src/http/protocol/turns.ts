@@ -11,24 +11,25 @@ export class Turns {
   /** What starts the requests that wait, the oldest first. */
   readonly #late: (() => void)[] = [];
   readonly #behind: (() => void)[] = [];
-  #started = 0;
-  #isStarting = false;
+  /** How many requests may still start in this turn. */
+  #left = STARTED_MAX;
   #next: NodeJS.Immediate | undefined;
 
   /** Whether a request may start now. It may not start before a late one. */
   get mayStart(): boolean {
-    return this.#isStarting || (this.#late.length === 0 && this.#started < STARTED_MAX);
+    return this.#left > 0;
   }
 
   /** To be called when a request starts. */
   count(): void {
-    this.#started += 1;
+    this.#left -= 1;
     this.#schedule();
   }
 
   /** Calls `start` in a later turn. @param isBehind whether another request of its connection was at work. */
   wait(start: () => void, isBehind: boolean): void {
     (isBehind ? this.#behind : this.#late).push(start);
+    if (!isBehind) this.#left = 0;
     this.#schedule();
   }
 
@@ -39,11 +40,10 @@ export class Turns {
   /** Begins a turn. */
   #begin(): void {
     this.#next = undefined;
-    this.#started = 0;
-    this.#isStarting = true;
+    this.#left = STARTED_MAX;
     for (const start of this.#late.splice(0, LATE_MAX)) start();
     for (const start of this.#behind.splice(0, BEHIND_MAX)) start();
-    this.#isStarting = false;
+    if (this.#late.length > 0) this.#left = 0;
     if (this.#late.length + this.#behind.length > 0) this.#schedule();
   }
 }
