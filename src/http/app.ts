@@ -64,8 +64,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const routes = collectRoutes(app);
   await app.register(
     async (v1) => {
-      const keys = createAuthenticate(store.keys, environment, now, log);
-      v1.addHook('onRequest', keys.authenticate);
+      const authenticate = createAuthenticate(store.keys, environment, now, log);
+      v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       if (options.rehearse) {
         v1.addHook('preHandler', createRehearse());
@@ -73,7 +73,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       }
       // `preHandler` follows the body: a slow body takes no place in the queue.
       v1.addHook('preHandler', queues.enter);
-      v1.addHook('preHandler', keys.authenticateAgain);
+      v1.addHook('preHandler', authenticate);
       addOperations(v1, { pets: store.pets, base, retireGetPet, log, now });
       addFallbackRoutes(v1, routes);
     },

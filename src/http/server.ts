@@ -27,7 +27,7 @@ const REQUEST_MEMBERS = {
   /** Whether that key may not add pets. */
   isReadOnly: false,
   /** When that key was accepted, by `performance.now`. */
-  acceptedAt: 0,
+  acceptedAt: Number.NEGATIVE_INFINITY,
   /** The queue in which it has a place, until its answer is made. */
   queue: null as FairQueue | null,
   /** For the log; null while it is not refused. */

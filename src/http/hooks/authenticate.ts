@@ -1,6 +1,6 @@
 /** The API key of a request against the keys of the store (RFC 6750, interface "Authentication"). */
 
-import type { HookHandlerDoneFunction as Done, FastifyReply, FastifyRequest } from 'fastify';
+import type { onRequestHookHandler } from 'fastify';
 import {
   type ApiKey,
   digestApiKey,
@@ -73,17 +73,24 @@ function explain(
   return isKey ? 'other environment' : 'malformed';
 }
 
-/** The hooks that let a request with an active key pass, and answer every other with the same 401. */
+/**
+ * The hook that lets a request with an active key pass, and answers every other with the same 401. To be called again
+ * after the body and the fair queue, which may take long: a key that was revoked meanwhile is then refused.
+ */
 export function createAuthenticate(
   keys: KeyStore,
   environment: Environment,
   now: () => number,
   log: Log,
-) {
+): onRequestHookHandler {
   const findKey = createFindKey(keys, environment);
   const touch = createTouch(keys, now, log);
 
-  function authenticate(request: FastifyRequest, reply: FastifyReply, done: Done): void {
+  return (request, reply, done) => {
+    if (performance.now() - request.acceptedAt < LIMITS.CACHED_KEY_MS_MAX) {
+      done();
+      return;
+    }
     const { authorization } = request.headers;
     // Two Authorization fields arrive joined by a comma, which no key has.
     const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
@@ -107,14 +114,5 @@ export function createAuthenticate(
     const found = findKey(token);
     if (found instanceof Promise) found.then(decide, done);
     else decide(found);
-  }
-
-  /** The hook after the body and the fair queue, which may take long: a key that was revoked meanwhile is refused. */
-  function authenticateAgain(request: FastifyRequest, reply: FastifyReply, done: Done): void {
-    const isSlow = performance.now() - request.acceptedAt >= LIMITS.CACHED_KEY_MS_MAX;
-    if (isSlow) authenticate(request, reply, done);
-    else done();
-  }
-
-  return { authenticate, authenticateAgain };
+  };
 }
