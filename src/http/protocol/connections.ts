@@ -1,6 +1,6 @@
 /** The connections of a server: what each one does, and how many may be open. */
 
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
@@ -17,9 +17,7 @@ declare module 'node:net' {
   }
 }
 
-/** To be called when a request is started. */
-export function markStarted(response: ServerResponse): void {
-  const { req: request } = response;
+function markStarted(request: IncomingMessage, response: ServerResponse): void {
   const { socket, headers } = request;
   const last = { response, endsAt: socket.bytesRead, isFollowed: false };
   socket[LAST] = last;
@@ -83,15 +81,11 @@ export function boundConnections(
     // `pipelining.ts` emits `connection` again when it gives a socket a new parser.
     if (sockets.has(socket)) return;
     if (sockets.size >= connectionsMax) {
-      const oldest = sockets.values().find((each) => !isWorking(each));
-      if (oldest === undefined) {
-        count('refused');
-        socket.destroy();
-        return;
-      }
-      count('closed');
-      sockets.delete(oldest);
-      oldest.destroy();
+      const closed = sockets.values().find((each) => !isWorking(each)) ?? socket;
+      count(closed === socket ? 'refused' : 'closed');
+      sockets.delete(closed);
+      closed.destroy();
+      if (closed === socket) return;
     }
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -100,7 +94,9 @@ export function boundConnections(
     // Node calls this after the last answer. The client may still be sending its next requests.
     socket.destroySoon = () => closeLingering(socket);
   });
-  server.prependListener('request', ({ socket }) => {
+  server.prependListener('request', (request, response) => {
+    markStarted(request, response);
+    const { socket } = request;
     if (sockets.delete(socket)) sockets.add(socket);
   });
   // Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet.

@@ -8,13 +8,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
-import {
-  findLastResponse,
-  isAnswered,
-  markStarted,
-  markWaiting,
-  onceAnswered,
-} from './connections.ts';
+import { findLastResponse, isAnswered, markWaiting, onceAnswered } from './connections.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { createServer } from './node-http.ts';
 import { Turns } from './turns.ts';
@@ -42,7 +36,6 @@ export function createPipeliningServer(
   const turns = new Turns();
   const server = createServer(options, (request, response) => {
     turns.count();
-    markStarted(response);
     start(request, response);
   });
   server.on('connection', (socket) => stopUnlessNext(turns, socket));
