@@ -17,7 +17,7 @@ import { createPipeliningServer } from './protocol/pipelining.ts';
 import { RequestLog } from './request-log.ts';
 
 /** What the hooks tell each other of a request. */
-const REQUEST_MEMBERS = {
+const REQUEST_FACTS = {
   /** When its headers were parsed, by `performance.now`. */
   startedAt: 0,
   /** The address of the client. */
@@ -36,10 +36,10 @@ const REQUEST_MEMBERS = {
   losesAnswer: false,
 };
 
-type RequestMembers = typeof REQUEST_MEMBERS;
+type RequestFacts = typeof REQUEST_FACTS;
 
 declare module 'fastify' {
-  interface FastifyRequest extends RequestMembers {}
+  interface FastifyRequest extends RequestFacts {}
 }
 
 const CHECK_MS = 500;
@@ -96,9 +96,8 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
   app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   handleServerEvents(app.server, requestLog);
-  for (const [name, value] of Object.entries(REQUEST_MEMBERS)) {
+  for (const [name, value] of Object.entries(REQUEST_FACTS))
     app.decorateRequest<unknown>(name, value);
-  }
   app.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now();
     request.client = findClient(request);

@@ -99,18 +99,22 @@ export function boundConnections(
     const { socket } = request;
     if (sockets.delete(socket)) sockets.add(socket);
   });
-  // Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet.
+  replaceCloseMethods(server, sockets);
+  return () => ({
+    connections: sockets.size,
+    /** Requests whose answers are not sent. */
+    requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
+  });
+}
+
+/** Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet. */
+function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   server.closeIdleConnections = () => {
     for (const socket of sockets) if (socket.writable && isIdle(socket)) closeLingering(socket);
   };
   server.closeAllConnections = () => {
     for (const socket of sockets) socket.destroy();
   };
-  return () => ({
-    connections: sockets.size,
-    /** Requests whose answers are not sent. */
-    requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
-  });
 }
 
 /** Counts the connections that are closed or refused at the bound, and logs how many after LOG_MS. */
