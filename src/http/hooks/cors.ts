@@ -23,13 +23,11 @@ export function createCors(origins: readonly string[]): onRequestHookHandler {
   return (request, reply, done) => {
     if (!isOpen) reply.header('vary', 'Origin');
     const { origin } = request.headers;
-    if (origin === undefined) {
-      done();
-      return;
-    }
     const isPreflight =
-      request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
-    if (isOpen || origins.includes(origin)) {
+      origin !== undefined &&
+      request.method === 'OPTIONS' &&
+      'access-control-request-method' in request.headers;
+    if (origin !== undefined && (isOpen || origins.includes(origin))) {
       reply.header('access-control-allow-origin', isOpen ? '*' : origin);
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);
       if (isPreflight) {
