@@ -80,7 +80,12 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
   }
   const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: OwnRequest };
   const app = fastify({
-    serverFactory: (handle) => createPipeliningServer(serverOptions, heldBytes, handle),
+    serverFactory: (handle) =>
+      createPipeliningServer(serverOptions, heldBytes, (request, response) => {
+        // Node also parses the method of HTTP/2, which Fastify cannot route. Its version is refused.
+        if (request.method === 'PRI') request.method = 'GET';
+        handle(request, response);
+      }),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,

@@ -60,7 +60,14 @@ const refused: readonly [Code, RegExp, readonly (readonly [what: string, sent: s
       ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n')],
     ],
   ],
-  ['bad_request', BAD_VERSION, [['the version 2.0', `GET /livez HTTP/2.0\r\n${HOST}\r\n`]]],
+  [
+    'bad_request',
+    BAD_VERSION,
+    [
+      ['the version 2.0', `GET /livez HTTP/2.0\r\n${HOST}\r\n`],
+      ['the method of HTTP/2, without a version', 'PRI /livez\r\n\r\n'],
+    ],
+  ],
   [
     'bad_request',
     BAD_TARGET,
