@@ -1,6 +1,5 @@
 /** Bodies: what is refused before it is read, how the parts are joined as they come, and the JSON value. */
 
-import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, onRequestHookHandler, preParsingHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
@@ -10,7 +9,7 @@ import { IncomingMessage } from './node-http.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
-const UTF_8 = new TextDecoder();
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
 const EMPTY = Buffer.alloc(0);
 const TOO_LONG = new PetstoreError('payload_too_large');
@@ -128,9 +127,14 @@ export function parseBody(bytes: unknown): unknown {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     throw new PetstoreError('bad_request', 'the body is required: a JSON object');
   }
-  if (!isUtf8(bytes)) throw new PetstoreError('bad_request', 'the body must be UTF-8');
+  let text: string;
   try {
-    return parseJson(UTF_8.decode(bytes));
+    text = UTF_8.decode(bytes);
+  } catch {
+    throw new PetstoreError('bad_request', 'the body must be UTF-8');
+  }
+  try {
+    return parseJson(text);
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     throw new PetstoreError(error.code, `body: ${error.message}`);
