@@ -78,14 +78,13 @@ export interface Engine {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Fills the table of `CREATE_STAGED`, which blocks no other writer, and then does the work in an `exclusive`
-   * transaction. Afterwards the table is gone.
-   *
-   * @param batches rows of `STAGED_COLUMNS`.
+   * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
+   * They are staged in a temporary table with the columns of `pets`, and `place`, a text.
    */
   load<T>(
+    columns: readonly string[],
     batches: AsyncIterable<readonly Row[]>,
-    work: (transaction: Transaction) => Promise<T>,
+    work: (transaction: Transaction, staged: string) => Promise<T>,
   ): Promise<T>;
 
   /**

@@ -5,29 +5,23 @@ import { INT64_MAX } from '../int64.ts';
 import type { NewPet } from '../pet.ts';
 import type { AddedPets, PlacedPet } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
-import { COLUMNS, FIELDS, toRow } from './pet-row.ts';
-
-/** The temporary table of an import. */
-export const STAGED = 'staged_pets';
-export const STAGED_COLUMNS = ['id', ...COLUMNS, 'place'];
-export const CREATE_STAGED = `create temporary table ${STAGED} (
-  id bigint, ${FIELDS.map(({ column, type }) => `${column} ${type}`)}, place text)`;
+import { COLUMNS, toRow } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
 /** A message names so many ids, and counts the others. */
 const NAMED_IDS_MAX = 10;
 
-const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from ${STAGED}.${column}`);
+const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.${column}`);
 
 /** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
 const toExists = (condition = 'true') =>
-  `(select ${condition} from pets where pets.id = ${STAGED}.id)`;
+  `(select ${condition} from pets where pets.id = staged.id)`;
 
 export function addAll(engine: Engine, newPets: AsyncIterable<NewPet>): Promise<AddedPets> {
-  const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet), null]);
-  return engine.load(rows, async (transaction) =>
-    move(transaction, await transaction.readLastId('pets')),
+  const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
+  return engine.load(['id', ...COLUMNS], rows, async (transaction, staged) =>
+    move(transaction, staged, await transaction.readLastId('pets')),
   );
 }
 
@@ -36,12 +30,13 @@ export function addAllWithIds(
   pets: AsyncIterable<PlacedPet>,
   skipSame: boolean,
 ): Promise<AddedPets> {
+  const columns = ['id', ...COLUMNS, 'place'];
   const rows = toBatches(pets, ({ pet, place }) => [pet.id, ...toRow(pet), place]);
-  return engine.load(rows, async (transaction) => {
-    await refuseRepeated(transaction);
-    await refuseExisting(transaction, skipSame);
-    if (skipSame) await transaction.read(`delete from ${STAGED} where ${toExists()}`);
-    return move(transaction, 0n);
+  return engine.load(columns, rows, async (transaction, staged) => {
+    await refuseRepeated(transaction, staged);
+    await refuseExisting(transaction, staged, skipSame);
+    if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);
+    return move(transaction, staged, 0n);
   });
 }
 
@@ -64,11 +59,11 @@ async function* toBatches<Item>(
 }
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
-async function refuseRepeated({ read }: Transaction): Promise<void> {
+async function refuseRepeated({ read }: Transaction, staged: string): Promise<void> {
   // Line 9 comes before line 10, so the length of a place counts first.
   const order = 'length(place), place';
   const [row] = await read(`select place, id, earlier from (
-      select id, place, lag(place) over (partition by id order by ${order}) as earlier from ${STAGED}
+      select id, place, lag(place) over (partition by id order by ${order}) as earlier from ${staged}
     ) as placed where earlier is not null order by ${order} limit 1`);
   if (row === undefined) return;
   const [place, id, earlier] = row;
@@ -76,10 +71,14 @@ async function refuseRepeated({ read }: Transaction): Promise<void> {
 }
 
 /** @throws PetstoreError `bad_request` when the store has pets with these ids; if `onlyDifferent`, other pets. */
-async function refuseExisting({ read }: Transaction, onlyDifferent: boolean): Promise<void> {
+async function refuseExisting(
+  { read }: Transaction,
+  staged: string,
+  onlyDifferent: boolean,
+): Promise<void> {
   const refused = toExists(onlyDifferent ? DIFFERS.join(' or ') : undefined);
   const rows = await read(
-    `select id, count(*) over () from ${STAGED} where ${refused} order by id limit ?`,
+    `select id, count(*) over () from ${staged} as staged where ${refused} order by id limit ?`,
     NAMED_IDS_MAX,
   );
   const [first] = rows;
@@ -92,16 +91,14 @@ async function refuseExisting({ read }: Transaction, onlyDifferent: boolean): Pr
 }
 
 /** Moves the staged pets to the table of pets, and adds `offset` to their ids. */
-async function move(
-  { read, readLastId, writeLastId }: Transaction,
-  offset: bigint,
-): Promise<AddedPets> {
-  const [row] = await read(`select count(*), coalesce(max(id), 0) from ${STAGED}`);
+async function move(transaction: Transaction, staged: string, offset: bigint): Promise<AddedPets> {
+  const { read, readLastId, writeLastId } = transaction;
+  const [row] = await read(`select count(*), coalesce(max(id), 0) from ${staged}`);
   const [count, greatest] = row as [bigint, bigint];
   const lastId = greatest + offset;
   if (lastId > INT64_MAX) throw new PetstoreError('bad_request', 'not enough ids are left');
   await read(
-    `insert into pets (id, ${COLUMNS}) select id + ?, ${COLUMNS} from ${STAGED} order by id`,
+    `insert into pets (id, ${COLUMNS}) select id + ?, ${COLUMNS} from ${staged} order by id`,
     offset,
   );
   if (lastId > (await readLastId('pets'))) await writeLastId('pets', lastId);

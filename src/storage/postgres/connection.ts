@@ -25,6 +25,9 @@ const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committ
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
+/** An import may wait for its input. Some servers end a transaction that is idle for long. */
+const STAY = 'set local idle_in_transaction_session_timeout = 0';
+
 type Isolation = 'read committed' | 'repeatable read read only';
 
 /** Connects to the current host. */
@@ -95,8 +98,9 @@ export class Connection extends pg.Client {
     }
   }
 
-  /** The work's result, in one transaction. */
+  /** The work's result, in one transaction: the transaction under way, if there is one. */
   async transact<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
+    if (this.#isInTransaction) return work();
     await this.#begin(isolation);
     this.#isInTransaction = true;
     try {
@@ -110,6 +114,15 @@ export class Connection extends pg.Client {
     } finally {
       this.#isInTransaction = false;
     }
+  }
+
+  /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
+  inSession<T>(work: () => Promise<T>): Promise<T> {
+    if (!this.#isPooled) return work();
+    return this.transact('read committed', async () => {
+      await this.#query(STAY);
+      return work();
+    });
   }
 
   #begin(isolation: Isolation): Promise<Row[]> {

@@ -3,7 +3,6 @@
 import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
-import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
@@ -13,7 +12,7 @@ import { createPools, type Pools } from './pool.ts';
 import { retryConflicts, waitWhileAway } from './retries.ts';
 import { migrate } from './schema.ts';
 import { checkService, findClockError } from './service-checks.ts';
-import { createTransaction } from './transaction.ts';
+import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
@@ -28,12 +27,6 @@ const INSERT_KEY = `with counted as (
   )
   insert into api_keys (id, ${NEW_KEY_COLUMNS})
   values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
-
-/** Every new pet or key updates `counters`, so this blocks whoever adds one. */
-const LOCK_COUNTERS = 'select from counters for update';
-
-/** An import may wait for its input. Some servers end a transaction that is idle for long. */
-const STAY = 'set local idle_in_transaction_session_timeout = 0';
 
 /**
  * Opens the database at this address.
@@ -110,24 +103,16 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
 /** Work that may take any time. */
 function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
   return {
-    load: (batches, work) =>
+    load: (columns, batches, work) =>
       long.run((connection) =>
-        connection.transact('read committed', async () => {
-          const transaction = createTransaction(connection);
-          await connection.run(`${STAY}; ${CREATE_STAGED} on commit drop`);
-          for await (const rows of batches) await transaction.insert(STAGED, STAGED_COLUMNS, rows);
-          await connection.run(LOCK_COUNTERS);
-          return work(transaction);
-        }),
+        connection.inSession(() => stageRows(connection, columns, batches, work)),
       ),
 
     transact: (kind, work) =>
       long.run((connection) => {
-        const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
-        return connection.transact(isolation, async () => {
-          if (kind === 'exclusive') await connection.run(LOCK_COUNTERS);
-          return work(createTransaction(connection));
-        });
+        if (kind === 'exclusive') return transactAlone(connection, work);
+        const read = () => work(createTransaction(connection));
+        return connection.transact('repeatable read read only', read);
       }),
   };
 }

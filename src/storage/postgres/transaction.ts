@@ -1,5 +1,6 @@
 /** The statements of long work, and many rows as one value: PostgreSQL reads them from JSON as records of a table. */
 
+import { randomUUID } from 'node:crypto';
 import type { Row, SqlValue, Transaction } from '../engine.ts';
 import type { Connection } from './connection.ts';
 
@@ -23,6 +24,43 @@ export function createTransaction(connection: Connection): Transaction {
       await connection.run('update counters set value = ? where name = ?', id, table);
     },
   };
+}
+
+/** The work's result, in a transaction during which no other transaction adds a pet or a key. */
+export function transactAlone<T>(
+  connection: Connection,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  return connection.transact('read committed', async () => {
+    // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
+    await connection.run('select from counters for update');
+    return work(createTransaction(connection));
+  });
+}
+
+/**
+ * The work's result, as of `transactAlone`, with all rows staged in a temporary table. Behind a pooler several
+ * clients may share a session, so the name of the table is unique.
+ */
+export async function stageRows<T>(
+  connection: Connection,
+  columns: readonly string[],
+  batches: AsyncIterable<readonly Row[]>,
+  work: (transaction: Transaction, staged: string) => Promise<T>,
+): Promise<T> {
+  const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
+  const { insert } = createTransaction(connection);
+  const create = `create temporary table ${staged} (like pets including defaults, place text)`;
+  await connection.transact('read committed', () => connection.run(create));
+  try {
+    for await (const batch of batches) {
+      await connection.transact('read committed', () => insert(staged, columns, batch));
+    }
+    return await transactAlone(connection, (transaction) => work(transaction, staged));
+  } finally {
+    // A broken connection has dropped its temporary tables already.
+    await connection.run(`drop table ${staged}`).catch(() => undefined);
+  }
 }
 
 /** SQL for the rows in a value of `toRecords`. */

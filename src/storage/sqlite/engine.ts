@@ -10,7 +10,6 @@ import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts
 import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
-import { CREATE_STAGED, STAGED, STAGED_COLUMNS } from '../pet-imports.ts';
 import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -24,6 +23,9 @@ const PAGES_AT_ONCE = 1_000;
 
 const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
   values (${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
+
+/** The table of a load; there is one load at a time. */
+const STAGED = 'temp.staged_pets';
 
 /**
  * Opens the database in this file, or in memory for MEMORY_FILE.
@@ -93,16 +95,16 @@ class SqliteEngine implements Engine {
     return this.#writes.add(statements, toRowBytes(statements.flatMap(({ values }) => values)));
   }
 
-  readonly load: Engine['load'] = async (batches, work) => {
+  readonly load: Engine['load'] = async (columns, batches, work) => {
     const { insert } = createTransaction(this.#connection);
     try {
-      this.#connection.exec(CREATE_STAGED);
-      for await (const batch of batches) await insert(STAGED, STAGED_COLUMNS, batch);
-      return await this.transact('exclusive', work);
+      this.#connection.exec(`create table ${STAGED} (${columns})`);
+      for await (const batch of batches) await insert(STAGED, columns, batch);
+      return await this.transact('exclusive', (transaction) => work(transaction, STAGED));
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
-      this.#connection.exec(`drop table if exists temp.${STAGED}`);
+      this.#connection.exec(`drop table if exists ${STAGED}`);
     }
   };
 
