@@ -115,7 +115,7 @@ grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is n
 console=$(curl --silent --fail "$url/console/")
 expect 'the files of the console' "$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console" |
   while read -r file; do curl --silent --fail --output /dev/null "$url/console/$file" && echo "${file##*.}"; done | sort | uniq -c | xargs)" \
-  '1 css 20 js'
+  '1 css 19 js'
 
 kill -TERM "$service"
 status=0
