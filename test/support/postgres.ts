@@ -81,12 +81,12 @@ export function isPglite(url: string): boolean {
   return new URL(url).pathname === `/${PGLITE_DATABASE}`;
 }
 
-/** Ends all other sessions of the database, those of a pooler too. */
+/** Ends all other sessions of the database, those of a pooler too. Resolves when they have ended. */
 export async function endSessions(address: string): Promise<void> {
   const { host } = new URL(await getServer());
   await queryOnce(
     Object.assign(new URL(address), { host }).href,
-    `select pg_terminate_backend(pid) from pg_stat_activity
+    `select pg_terminate_backend(pid, 10000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`,
   );
 }
