@@ -90,23 +90,6 @@ describe('long work', { concurrency: true }, () => {
     assert.deepEqual(await database.query(staged), []);
   });
 
-  test('long work › an import that pauses for longer than a transaction may be idle › is done', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    await database.query(
-      `do $$ begin execute format(
-        'alter database %I set idle_in_transaction_session_timeout = 50', current_database()); end $$`,
-    );
-    const { pets } = await database.open();
-    async function* pause() {
-      yield REX;
-      await setTimeout(300);
-      yield REX;
-    }
-    assert.equal((await pets.addAll(pause())).count, 2);
-  });
-
   test('long work › a first start while another migrates for more than a second › waits for it', {
     skip: NO_SESSIONS,
   }, async () => {

@@ -25,9 +25,6 @@ const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committ
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
-/** An import may wait for its input. Some servers end a transaction that is idle for long. */
-const STAY = 'set local idle_in_transaction_session_timeout = 0';
-
 type Isolation = 'read committed' | 'repeatable read read only';
 
 /** Connects to the current host. */
@@ -118,11 +115,7 @@ export class Connection extends pg.Client {
 
   /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
   inSession<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#isPooled) return work();
-    return this.transact('read committed', async () => {
-      await this.#query(STAY);
-      return work();
-    });
+    return this.#isPooled ? this.transact('read committed', work) : work();
   }
 
   #begin(isolation: Isolation): Promise<Row[]> {
