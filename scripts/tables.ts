@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOCAL_SERVICE } from '../src/cli/commands/run-service.ts';
+import { LOCAL_SERVICE } from '../src/cli/commands/print-openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
 import { RETRY_AFTER_SECONDS, toErrorBody } from '../src/http/errors.ts';

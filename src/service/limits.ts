@@ -1,9 +1,6 @@
-/** The limits of a running service: its log, its metrics, its stop, its connections. */
+/** The limits of a running service: its log, its metrics and its stop. */
 
-import cluster from 'node:cluster';
 import { limit, MIB, toValues } from '../limit.ts';
-import type { Log } from '../log.ts';
-import type { ServeOptions } from './serve-options.ts';
 
 export const SERVICE_LIMITS = {
   LOG_UNITS_MAX: limit(
@@ -27,29 +24,3 @@ export const SERVICE_LIMITS = {
 };
 
 export const LIMITS = toValues(SERVICE_LIMITS);
-
-/** For the other files that a process opens: 30 to 40, without the connections to PostgreSQL. */
-const OTHER_FILES = 64;
-
-/** `maxConnections`, or fewer if the operating system allows fewer open files; the log then says so. */
-export function limitConnections(
-  { maxConnections, databaseConnections }: ServeOptions,
-  log: Log,
-): number {
-  // Otherwise the report looks up the names of all network addresses.
-  Object.assign(process.report, { excludeNetwork: true });
-  const { userLimits } = process.report.getReport() as {
-    readonly userLimits?: { readonly open_files: { readonly soft: number | 'unlimited' } };
-  };
-  // NaN if there is no limit.
-  const openFiles = Number(userLimits?.open_files.soft);
-  const room = Math.max(1, openFiles - OTHER_FILES - databaseConnections);
-  if (Number.isNaN(room) || room >= maxConnections) return maxConnections;
-  // The primary has logged it for all workers.
-  if (cluster.isWorker) return room;
-  log.warn(
-    { openFiles, maxConnections },
-    `the limit of open files leaves only ${room} connections: raise it (ulimit -n, LimitNOFILE), or choose a smaller --max-connections`,
-  );
-  return room;
-}

@@ -3,7 +3,7 @@
 import cluster from 'node:cluster';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
-import { limitConnections } from './limits.ts';
+import { limitConnections } from './open-files.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore } from './served-store.ts';

@@ -1,4 +1,4 @@
-/** The store of a service: migrated when it is opened, and of the environment of its first key, which a start makes. */
+/** The store of a service: opens and migrates it, checks its environment, and makes its first key. */
 
 import cluster from 'node:cluster';
 import { createApiKey, getKeyState } from '../api-key.ts';

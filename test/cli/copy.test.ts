@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { copyPetstore } from '../../src/cli/commands/move-store.ts';
+import { copyPetstore } from '../../src/cli/commands/copy-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';

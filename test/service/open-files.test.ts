@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Log } from '../../src/log.ts';
-import { limitConnections } from '../../src/service/limits.ts';
+import { limitConnections } from '../../src/service/open-files.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
 
 for (const [soft, maxConnections, expected] of [

@@ -1,15 +1,13 @@
-/** `petstore copy` and `petstore migrate`: a whole store in another database, or of the schema of this release. */
+/** `petstore copy`: copies a whole store into an empty one. */
 
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS } from '../../api-key.ts';
 import { DATABASE } from '../../service/option-kinds.ts';
 import { describeAddress } from '../../storage/address.ts';
-import { SCHEMA } from '../../storage/migrations.ts';
 import { type CopyOptions, copyStore } from '../../storage/open.ts';
-import type { Store } from '../../store.ts';
 import { toSetting } from '../options.ts';
-import { examples, type ProgressStream, say, withProgress } from '../output.ts';
-import { addStoreCommand, refuseMemory, withStore } from '../with-store.ts';
+import { examples, type ProgressStream, withProgress } from '../output.ts';
+import { refuseMemory } from '../with-store.ts';
 
 const FROM = { ...DATABASE, description: 'the store to copy' };
 const TO = { ...DATABASE, description: 'an empty store, or a new store' };
@@ -55,20 +53,4 @@ export async function copyPetstore(options: CopyOptions, stderr: ProgressStream)
     }
     progress.say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
   });
-}
-
-export function addMigrate(program: Command): void {
-  addStoreCommand(program, 'migrate', 'petstore migrate --dry-run', 'petstore migrate')
-    .description('bring a store of an older release to the schema of this release, as serve does')
-    .option('--dry-run', 'only say what would be done', false)
-    .action(function (this: Command, { dryRun }: { dryRun: boolean }) {
-      const options = { olderSchema: dryRun ? 'keep' : 'migrate' } as const;
-      return withStore(async (store) => say(describeMigration(store, dryRun)), options).call(this);
-    });
-}
-
-function describeMigration({ foundSchema }: Store, dryRun: boolean): string {
-  if (foundSchema >= SCHEMA) return `The schema is ${foundSchema}: there is nothing to migrate.`;
-  const steps = `from schema ${foundSchema} to ${SCHEMA}`;
-  return dryRun ? `Would migrate ${steps}. Nothing is changed.` : `Migrated ${steps}.`;
 }
