@@ -2,6 +2,7 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -28,11 +29,16 @@ export class Workers {
    *
    * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens.
    */
-  async start({ workers: count, adminPort }: ServeOptions): Promise<Service> {
+  async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // Without -- Node itself would read the file of --env-file, which may be gone by now.
-    cluster.setupPrimary({ execArgv: [...process.execArgv, '--'] });
+    // All workers listen on the same port. The second --port option overrides the first.
+    const port = wanted === 0 ? await getFreePort(host) : wanted;
+    cluster.setupPrimary({
+      // Without -- Node itself would read the file of --env-file, which may be gone by now.
+      execArgv: [...process.execArgv, '--'],
+      args: [...process.argv.slice(2), '--port', String(port)],
+    });
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) => {
@@ -41,7 +47,7 @@ export class Workers {
       }),
     );
     // First one worker: an error of the port is then printed only once.
-    const port = await this.#startOne();
+    await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const registry = adminPort === undefined ? undefined : await import('./registry.ts');
     return { port, stop: () => this.stop(), readMetrics: registry?.readWorkers };
@@ -63,13 +69,11 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  /** Resolves to the port. With port 0, Node gives all workers the same free one. */
-  async #startOne(): Promise<number> {
-    if (this.#isStopping) throw new PetstoreError('unavailable', 'the service is stopping');
+  async #startOne(): Promise<void> {
+    if (this.#isStopping) return;
     const worker = cluster.fork();
-    const port = await listening(worker);
+    await listening(worker);
     this.#replaceOnExit(worker);
-    return port;
   }
 
   #replaceOnExit(worker: Worker): void {
@@ -84,9 +88,8 @@ export class Workers {
   }
 }
 
-/** Resolves to the port. */
-async function listening(worker: Worker): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+async function listening(worker: Worker): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const fail = async (status: number | null, signal: string | null) => {
     // A worker that failed by itself has printed why: the primary prints nothing.
     if (status) process.exitCode = 1;
@@ -94,9 +97,17 @@ async function listening(worker: Worker): Promise<number> {
     reject(new PetstoreError('unavailable', `a worker was ended by ${signal ?? 'a signal'}`));
   };
   worker.once('exit', fail);
-  worker.once('listening', ({ port }) => {
+  worker.once('listening', () => {
     worker.off('exit', fail);
-    resolve(port);
+    resolve();
   });
   return promise;
+}
+
+async function getFreePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }

@@ -254,6 +254,16 @@ describe('workers', { concurrency: 2 }, () => {
     assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
   });
 
+  test('workers on any free port › all killed at once › are replaced on the same port', async () => {
+    await using service = await start('sqlite:at-once.db');
+    const killed = await getWorkers(service);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await until(async () => {
+      const answer = await ask(service, '/readyz').catch(() => undefined);
+      return answer?.status === 200;
+    });
+  });
+
   test('workers › one that always fails › is started again once in a second', async () => {
     await using service = await start('sqlite:gone.db');
     const [worker = 0] = await getWorkers(service);
