@@ -72,7 +72,9 @@ const FIELD_NAMES = [
 
 const NAMES = new Map(FIELD_NAMES.map((name) => [name.toLowerCase(), name]));
 
-const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS);
+const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).map(([name, value]) => {
+  return { name, key: name.toLowerCase(), value };
+});
 
 const JSON_WITH_CHARSET = 'application/json; charset=utf-8';
 
@@ -87,8 +89,8 @@ export class CanonicalResponse<Request extends IncomingMessage> extends ServerRe
       named.push(NAMES.get(name) ?? name, value === JSON_WITH_CHARSET ? 'application/json' : value);
     }
     // Some pages have their own values.
-    for (const [name, value] of CONSTANT_FIELDS) {
-      if (!named.includes(name)) named.push(name, value);
+    for (const { name, key, value } of CONSTANT_FIELDS) {
+      if (!(key in given)) named.push(name, value);
     }
     return super.writeHead(status, named);
   }

@@ -8,8 +8,9 @@ import { LogWriter } from './log-writer.ts';
 const STDERR = 2;
 const CLOSE_MS_MAX = 1_000;
 
-function isOn(lineLevel: LogLevel, logLevel: LogLevel): boolean {
-  return logLevel !== 'silent' && LOG_LEVELS.indexOf(lineLevel) <= LOG_LEVELS.indexOf(logLevel);
+/** The levels whose lines a log of this level has. */
+function toLevels(level: LogLevel): ReadonlySet<LogLevel> {
+  return new Set(level === 'silent' ? [] : LOG_LEVELS.slice(0, LOG_LEVELS.indexOf(level) + 1));
 }
 
 /** A log of the lines of this level and above. `write` gets each line with its line end. */
@@ -18,10 +19,11 @@ export function createLog(
   write: (line: string) => void,
   format: LogFormat = createJsonLines(),
 ): Log {
+  const levels = toLevels(level);
   const at =
     (other: LogLevel) =>
     (first: Fields | string, message = '') => {
-      if (!isOn(other, level)) return;
+      if (!levels.has(other)) return;
       const [fields, text] = typeof first === 'string' ? [{}, first] : [first, message];
       write(format.event(other, fields, text));
     };
@@ -31,7 +33,7 @@ export function createLog(
     info: at('info'),
     request(line) {
       const other = line.status < 500 ? 'info' : 'error';
-      if (isOn(other, level)) write(format.request(other, line));
+      if (levels.has(other)) write(format.request(other, line));
     },
   };
 }
@@ -55,7 +57,7 @@ export function openLog(level: LogLevel): OpenLog {
   process.on('exit', () => writer.flushSync());
   return {
     log: createLog(level, (line) => writer.write(line), format),
-    hasJsonInfo: !stderr.isTTY && isOn('info', level),
+    hasJsonInfo: !stderr.isTTY && toLevels(level).has('info'),
     countDropped: () => writer.dropped,
     close: () => Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]),
   };

@@ -23,12 +23,14 @@ const CHALLENGE = 'Bearer realm="petstore"';
 /** The value of `WWW-Authenticate` if a credential was sent. */
 export const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
 
-/** Finds the key of a token. A cached key comes without a promise: the promise would cost more than the rest of the hook. */
+/**
+ * Finds the key of a token. A cached key comes without a promise: the promise would cost more than the rest of the hook.
+ * `at` is the time now, by a clock that cannot be set back: that would keep a revoked key in use.
+ */
 function createFindKey(keys: KeyStore, environment: Environment) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
 
-  async function readKey(token: string): Promise<ApiKey | undefined> {
-    const at = performance.now();
+  async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment) return key;
     if (cache.size >= LIMITS.CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
@@ -36,11 +38,10 @@ function createFindKey(keys: KeyStore, environment: Environment) {
     return key;
   }
 
-  return (token: string): ApiKey | undefined | Promise<ApiKey | undefined> => {
+  return (token: string, at: number): ApiKey | undefined | Promise<ApiKey | undefined> => {
     const entry = cache.get(token);
-    // This clock cannot be set back: that would keep a revoked key in use.
-    if (entry && performance.now() - entry.at < LIMITS.CACHED_KEY_MS_MAX) return entry.key;
-    return isApiKeyOf(environment, token) ? readKey(token) : undefined;
+    if (entry && at - entry.at < LIMITS.CACHED_KEY_MS_MAX) return entry.key;
+    return isApiKeyOf(environment, token) ? readKey(token, at) : undefined;
   };
 }
 
@@ -87,7 +88,8 @@ export function createAuthenticate(
   const touch = createTouch(keys, now, log);
 
   return (request, reply, done) => {
-    if (performance.now() - request.acceptedAt < LIMITS.CACHED_KEY_MS_MAX) {
+    const at = performance.now();
+    if (at - request.acceptedAt < LIMITS.CACHED_KEY_MS_MAX) {
       done();
       return;
     }
@@ -111,7 +113,7 @@ export function createAuthenticate(
       reply.header('www-authenticate', token === '' ? CHALLENGE : INVALID_TOKEN);
       done(new PetstoreError('unauthorized'));
     };
-    const found = findKey(token);
+    const found = findKey(token, at);
     if (found instanceof Promise) found.then(decide, done);
     else decide(found);
   };

@@ -11,7 +11,7 @@ const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
   for (const operation of OPERATIONS) {
     const { method, path, deprecation, body, success } = operation;
-    const parameters = Object.entries(operation.parameters);
+    const parameters = Object.entries(operation.parameters).map(toReader);
     scope.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -76,16 +76,18 @@ type Values = string | string[] | undefined;
 
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
+/** @param member the name of the parameter's value for the handler. */
+function toReader([member, { place, name, parse }]: [string, Parameter<unknown>]) {
+  // Node has the names of header fields in lower case.
+  const key = place === 'header' ? name.toLowerCase() : name;
+  return { member, name, part: PARTS[place], key, parse };
+}
+
 /** Parses the parameters in their order, and refuses the first wrong one. */
-function readInput(
-  parameters: readonly (readonly [string, Parameter<unknown>])[],
-  request: FastifyRequest,
-) {
+function readInput(parameters: readonly ReturnType<typeof toReader>[], request: FastifyRequest) {
   const input: Record<string, unknown> & { body: unknown } = { body: request.body };
-  for (const [member, { place, name, parse }] of parameters) {
-    const values = request[PARTS[place]] as Readonly<Record<string, Values>>;
-    // Node has the names of header fields in lower case.
-    const value = values[place === 'header' ? name.toLowerCase() : name];
+  for (const { member, name, part, key, parse } of parameters) {
+    const value = (request[part] as Readonly<Record<string, Values>>)[key];
     if (Array.isArray(value)) {
       throw new PetstoreError('bad_request', `${name} must be given only once`);
     }

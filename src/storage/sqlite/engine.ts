@@ -92,7 +92,8 @@ class SqliteEngine implements Engine {
 
   async write(...statements: readonly Statement[]): Promise<Row[][]> {
     this.#checkFiles();
-    return this.#writes.add(statements, toRowBytes(statements.flatMap(({ values }) => values)));
+    const bytes = statements.reduce((sum, { values }) => sum + toRowBytes(values), 0);
+    return this.#writes.add(statements, bytes);
   }
 
   readonly load: Engine['load'] = async (columns, batches, work) => {
