@@ -56,8 +56,8 @@ export interface Engine {
    */
   readonly findAdded: string;
 
-  /** The statements of the purge, as `toPurge` has them. */
-  readonly purge: { readonly remove: string; readonly redate: string };
+  /** The statement of the purge, as `toPurge` has it. */
+  readonly purge: string;
 
   /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
