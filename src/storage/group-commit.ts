@@ -23,15 +23,12 @@ interface Waiting<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** What became of a write: its result, or why it failed. */
-export type Outcome<Result> = Result | Error;
-
 /**
  * Collects writes during a turn of the event loop, and while a commit is under way. Commits them in
  * groups of at most `GROUP_MAX`, one group after the other.
  */
 export class GroupCommit<Write, Result> {
-  readonly #commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>;
+  readonly #commit: (writes: readonly Write[]) => Promise<readonly Result[]>;
   readonly #statistics: Statistics;
   readonly #waitMsMax: number;
   readonly #waiting: Waiting<Write, Result>[] = [];
@@ -39,11 +36,11 @@ export class GroupCommit<Write, Result> {
   #committing: Promise<void> | undefined;
 
   /**
-   * @param commit resolves to the outcomes in the order of the writes; when it fails, all have failed.
+   * @param commit resolves to the results in the order of the writes; when it fails, nothing is written.
    * @param waitMsMax how long a write may wait until its commit begins.
    */
   constructor(
-    commit: (writes: readonly Write[]) => Promise<readonly Outcome<Result>[]>,
+    commit: (writes: readonly Write[]) => Promise<readonly Result[]>,
     statistics: Statistics,
     waitMsMax = Infinity,
   ) {
@@ -98,12 +95,7 @@ export class GroupCommit<Write, Result> {
   async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<number> {
     const startedAt = performance.now();
     try {
-      const outcomes = await this.#commit(group.map(({ write }) => write));
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const outcome = outcomes[index] as Outcome<Result>;
-        if (outcome instanceof Error) reject(outcome);
-        else resolve(outcome);
-      }
+      await this.#settle(group);
     } catch (error) {
       // The writes that gathered meanwhile would most likely fail too, one time limit later.
       for (const { reject } of [...group, ...this.#take(LIMITS.WAITING_WRITES_MAX)]) reject(error);
@@ -113,6 +105,19 @@ export class GroupCommit<Write, Result> {
     this.#statistics.committedWrites += group.length;
     this.#statistics.commitSeconds += ms / 1_000;
     return ms;
+  }
+
+  /** @throws PetstoreError when the database fails, and not a write. */
+  async #settle(group: readonly Waiting<Write, Result>[]): Promise<void> {
+    try {
+      const results = await this.#commit(group.map(({ write }) => write));
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+    } catch (error) {
+      if (error instanceof PetstoreError) throw error;
+      if (group.length === 1) group[0]?.reject(error);
+      // The database refuses one of the writes: one by one, the others succeed.
+      else for (const one of group) await this.#settle([one]);
+    }
   }
 
   #take(count: number): Waiting<Write, Result>[] {

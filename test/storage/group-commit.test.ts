@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { PetstoreError } from '../../src/error.ts';
 import { createStatistics } from '../../src/statistics.ts';
-import { GroupCommit, type Outcome } from '../../src/storage/group-commit.ts';
+import { GroupCommit } from '../../src/storage/group-commit.ts';
 import { until } from '../support/until.ts';
 
 /** The bytes of the writes that may wait. */
@@ -27,7 +28,7 @@ function create(bytes = 1, waitMsMax?: number) {
   const commits: Commit[] = [];
   const statistics = createStatistics();
   const commit = (writes: readonly number[]) => {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
+    const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>();
     const end = () => {
       resolve(writes.map((one) => 2 * one));
       return nextTurn();
@@ -74,12 +75,28 @@ test('GroupCommit › a queue that was full when its commit failed › has room 
   await nextTurn();
   seen.push(write(2), write(3));
   const settled = Promise.all(seen.map((one) => one.catch(({ message }) => message)));
-  await commits[0]?.fail(new Error('away'));
+  await commits[0]?.fail(new PetstoreError('unavailable', 'away'));
   assert.deepEqual(await settled, ['away', 'away', 'too many writes wait for the disk']);
   const next = write(4);
   await nextTurn();
   await commits[1]?.end();
   assert.equal(await next, 8);
+});
+
+test('GroupCommit › a write of three that the database refuses › fails alone, unless the database goes away', async () => {
+  for (const [last, outcome] of [
+    ['end', 6],
+    ['fail', 'away'],
+  ] as const) {
+    const { write, commits } = create();
+    const seen = [1, 2, 3].map((number) => write(number).catch(({ message }) => message));
+    await nextTurn();
+    await commits[0]?.fail(new Error('not null'));
+    await commits[1]?.end();
+    await commits[2]?.fail(new Error('not null'));
+    await commits[3]?.[last](new PetstoreError('unavailable', 'away'));
+    assert.deepEqual(await Promise.all(seen), [2, 'not null', outcome]);
+  }
 });
 
 test('GroupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {

@@ -1,6 +1,5 @@
 /** How pets are added to PostgreSQL: one statement adds a batch, so the counter is locked for one commit. */
 
-import { PetstoreError } from '../../error.ts';
 import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
@@ -75,18 +74,7 @@ export function createPetInsert(
     return inserts.map((_, index) => ids.get(index));
   }
 
-  async function commit(inserts: readonly Insert[]) {
-    try {
-      return await insertAll(inserts);
-    } catch (error) {
-      if (error instanceof PetstoreError) throw error;
-      // The database refuses one of the pets: one by one, the others succeed.
-      const each = inserts.map((one) => insertAll([one]).catch((error: Error) => [error]));
-      return (await Promise.all(each)).flat();
-    }
-  }
-
-  const inserts = new GroupCommit(commit, statistics, waitMsMax);
+  const inserts = new GroupCommit(insertAll, statistics, waitMsMax);
   return (row, request) =>
     inserts.add({ row, request }, toRowBytes([...row, request?.key ?? null]));
 }

@@ -7,7 +7,7 @@ import type { OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
-import { GroupCommit, type Outcome, toRowBytes } from '../group-commit.ts';
+import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
 import { toPurge } from '../purge.ts';
@@ -16,7 +16,7 @@ import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
 import { createPetInsert, createPetQueries, FIND_ADDED } from './pet-queries.ts';
 import { finishCopy, prepare } from './schema.ts';
-import { type Failure, SqliteWriter, type Write, writeAll } from './writer.ts';
+import { SqliteWriter, type Write, writeAll } from './writer.ts';
 
 /** Pages that are copied between two calls of the progress: 4 MB. */
 const PAGES_AT_ONCE = 1_000;
@@ -171,13 +171,9 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async #commit(writes: readonly Write[]): Promise<Outcome<Row[][]>[]> {
+  async #commit(writes: readonly Write[]): Promise<Row[][][]> {
     try {
-      const written = this.#writer
-        ? await this.#writer.commit(writes)
-        : writeAll(this.#connection, writes);
-      if ('failure' in written) throw toError(written);
-      return written.map((one) => ('failure' in one ? explain(toError(one), this.#file) : one));
+      return this.#writer ? await this.#writer.commit(writes) : writeAll(this.#connection, writes);
     } catch (error) {
       throw explain(error, this.#file);
     } finally {
@@ -185,8 +181,4 @@ class SqliteEngine implements Engine {
       this.#connection.countCommit();
     }
   }
-}
-
-function toError({ failure, errcode }: Failure): Error {
-  return Object.assign(new Error(failure), { errcode });
 }

@@ -10,10 +10,11 @@ import { toResultCode } from './errors.ts';
 /** Statements that are executed all or not at all. */
 export type Write = readonly Statement[];
 
-/** The outcome of a write, as it is sent between threads; an Error would lose its `errcode`. */
-type Written = Row[][] | Failure;
+/** The rows of each statement of each write. */
+type Written = Row[][][];
 
-export interface Failure {
+/** Why a transaction failed, as it is sent between threads: an Error would lose its `errcode`. */
+interface Failure {
   readonly failure: string;
   readonly errcode: number;
 }
@@ -27,8 +28,8 @@ export class SqliteWriter {
     this.#file = file;
   }
 
-  /** The outcomes of the writes of one transaction, or why the transaction failed. One call at a time. */
-  async commit(writes: readonly Write[]): Promise<readonly Written[] | Failure> {
+  /** Resolves to what `writeAll` returns. One call at a time. */
+  async commit(writes: readonly Write[]): Promise<Written> {
     if (this.#thread === undefined) {
       // The thread starts with the first write; after a failure the next write starts a new one.
       this.#thread = new Worker(new URL(import.meta.url), { workerData: this.#file });
@@ -37,8 +38,10 @@ export class SqliteWriter {
       });
     }
     this.#thread.postMessage(writes);
-    const [written] = await once(this.#thread, 'message');
-    return written;
+    const [message] = (await once(this.#thread, 'message')) as [Written | Failure];
+    if (!('failure' in message)) return message;
+    const { failure, errcode } = message;
+    throw Object.assign(new Error(failure), { errcode });
   }
 
   async close(): Promise<void> {
@@ -46,36 +49,21 @@ export class SqliteWriter {
   }
 }
 
-/** Executes all the writes in one transaction. Only a write that fails is undone. */
-export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written[] {
+/** Executes all the writes in one transaction. */
+export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written {
   return connection.transact('begin immediate', () =>
     writes.map((write) => writeOne(connection, write)),
   );
 }
 
-function writeOne(connection: SqliteConnection, write: Write): Written {
-  // SQLite undoes a single statement without a savepoint.
-  const isSingle = write.length === 1;
-  if (!isSingle) connection.run('savepoint one');
-  try {
-    const results: Row[][] = [];
-    for (const { sql, values, stopIfEmpty } of write) {
-      const rows = connection.run(sql, ...values);
-      results.push(rows);
-      if (stopIfEmpty && rows.length === 0) break;
-    }
-    if (!isSingle) connection.run('release one');
-    return results;
-  } catch (error) {
-    // Some errors, such as a full disk, roll back the whole transaction.
-    if (!connection.isTransaction) throw error;
-    if (!isSingle) connection.exec('rollback to one; release one');
-    return toFailure(error);
+function writeOne(connection: SqliteConnection, write: Write): Row[][] {
+  const results: Row[][] = [];
+  for (const { sql, values, stopIfEmpty } of write) {
+    const rows = connection.run(sql, ...values);
+    results.push(rows);
+    if (stopIfEmpty && rows.length === 0) break;
   }
-}
-
-function toFailure(error: unknown): Failure {
-  return { failure: String(error), errcode: toResultCode(error) };
+  return results;
 }
 
 if (!isMainThread) {
@@ -83,12 +71,12 @@ if (!isMainThread) {
   const connection = new SqliteConnection(workerData, LIMITS.BUSY_MS_MAX);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
-    let written: readonly Written[] | Failure;
+    let message: Written | Failure;
     try {
-      written = writeAll(connection, writes);
+      message = writeAll(connection, writes);
     } catch (error) {
-      written = toFailure(error);
+      message = { failure: (error as Error).message, errcode: toResultCode(error) };
     }
-    parentPort?.postMessage(written);
+    parentPort?.postMessage(message);
   });
 }
