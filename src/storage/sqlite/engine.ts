@@ -38,7 +38,7 @@ export async function openSqlite(
   { create = false, olderSchema }: OpenOptions,
 ): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
-  if (!isMemory) await prepareFile(file, create);
+  if (!isMemory) prepareFile(file, create);
   let connection: SqliteConnection | undefined;
   try {
     // SQLite would read a relative path such as `file:x` as a URI with options.

@@ -15,7 +15,6 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-export const NO_DATABASE = 'is not an SQLite database';
 export const DAMAGED = 'is damaged: restore it from a backup';
 
 /**
@@ -67,5 +66,5 @@ const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [CORRUPT, DAMAGED],
   [FULL, 'cannot grow: the disk is full, or no id is left'],
   [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
-  [NOTADB, NO_DATABASE],
+  [NOTADB, 'is not an SQLite database'],
 ]);

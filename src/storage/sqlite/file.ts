@@ -1,31 +1,21 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
 import { existsSync, statSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
-import { createError, NO_DATABASE } from './errors.ts';
-
-const MAGIC = 'SQLite format 3\0';
+import { createError } from './errors.ts';
 
 /** How often the files of an open database are checked. */
 const INTERVAL_MS = 1_000;
 
-/** @throws PetstoreError `unavailable` when it is not there, or is neither empty nor an SQLite database. */
-export async function prepareFile(file: string, create: boolean): Promise<void> {
+/** @throws PetstoreError `unavailable` when it is not there and not to be created, or is no file. */
+export function prepareFile(file: string, create: boolean): void {
   if (create) createIfMissing(file);
-  if (!existsSync(file)) {
-    // SQLite reports why it could not be created.
-    if (create) return;
-    throw new PetstoreError('unavailable', `there is no database ${file}`);
-  }
-  if (!statSync(file).isFile()) throw createError(file, 'is not a file');
-  await using handle = await open(file, 'r');
-  const { bytesRead, buffer } = await handle.read(Buffer.alloc(MAGIC.length));
-  if (bytesRead > 0 && buffer.toString('latin1') !== MAGIC) {
-    throw createError(file, NO_DATABASE);
-  }
+  const exists = existsSync(file);
+  // If the file is to be created, SQLite reports why it could not be created.
+  if (!exists && !create) throw new PetstoreError('unavailable', `there is no database ${file}`);
+  if (exists && !statSync(file).isFile()) throw createError(file, 'is not a file');
 }
 
 /** SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database. */
