@@ -78,13 +78,8 @@ export function createPetStore(engine: Engine): PetStore {
 
 /** The pet that the earlier request added, if this request asks for the same pet. */
 function getSame(newPet: NewPet, row: Row | undefined): Pet {
-  // The key was purged between the two statements: its 24 hours have just ended.
-  if (row === undefined)
-    throw new PetstoreError(
-      'unavailable',
-      'the earlier request with this Idempotency-Key is forgotten: send it again',
-    );
-  if (row[0] === null) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
+  // The pet is missing, never the key: the purge keeps keys for an hour longer.
+  if (row === undefined || row[0] === null) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
   const pet = toPet(row);
   const addedAs = row.at(-1) ?? toPetJson(pet);
   if (addedAs === toPetJson({ ...newPet, id: pet.id })) return pet;

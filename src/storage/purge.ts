@@ -8,6 +8,9 @@ import { LIMITS } from './limits.ts';
 const PAUSE_MS = 20;
 const INTERVAL_MS = 60_000;
 
+/** An hour longer than a key counts: no create may still need it, also if its clock is some minutes behind. */
+const KEPT_MS = IDEMPOTENCY_MS + 60 * 60 * 1_000;
+
 /**
  * The statement of a step: removes at most PURGED_ROWS_MAX idempotency keys, up to a time, and returns their names.
  *
@@ -48,7 +51,7 @@ export function startPurge(
       warn(`no idempotency key is purged: ${clockError}`);
       return 0;
     }
-    const [purged = []] = await engine.write({ sql: engine.purge, values: [at - IDEMPOTENCY_MS] });
+    const [purged = []] = await engine.write({ sql: engine.purge, values: [at - KEPT_MS] });
     return purged.length;
   }
 

@@ -36,7 +36,7 @@ after(() => cluster?.[Symbol.asyncDispose]());
 
 test('rights › the documented grants › are enough to serve and to purge', async () => {
   await asOwner(GRANTS);
-  const expired = Date.now() - IDEMPOTENCY_MS;
+  const expired = Date.now() - 2 * IDEMPOTENCY_MS;
   await asOwner(`insert into idempotency_keys values (1, 'expired', ${expired}, 1)`);
   await using service = await startService(['--database', address], { cwd: tmpdir() });
   await petstore.create(service, service.key, 'Rex');

@@ -279,7 +279,7 @@ describe('conflicts', () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
     const at = Date.now();
-    const request = { keyId: 1, key: 'nightly', at: at - IDEMPOTENCY_MS };
+    const request = { keyId: 1, key: 'nightly', at: at - 2 * IDEMPOTENCY_MS };
     await addOnce(pets, REX, request);
     await addOnce(pets, REX, { ...request, key: 'other' });
     await using other = await holdInSession(

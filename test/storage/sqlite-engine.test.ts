@@ -15,7 +15,7 @@ import { disposable } from '../support/disposable.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
 import { within } from '../support/until.ts';
-import { addOnce, REQUEST, REX } from './contract/data.ts';
+import { REX } from './contract/data.ts';
 
 const PET = ['name', 'category_id'];
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
@@ -94,18 +94,6 @@ describe('outcomes', () => {
     await assert.rejects(engine.write({ sql: 'select ?, ?', values }), {
       ...{ name: 'PetstoreError', code: 'unavailable' },
       message: 'too many writes wait for the disk',
-    });
-  });
-
-  test('addOnce › a key that is purged before its pet is found › is unavailable', async () => {
-    await using engine = await openNew();
-    const pets = createPetStore({
-      ...{ petQueries: engine.petQueries, insertPet: async () => undefined },
-      read: async () => [],
-    } as Partial<Engine> as Engine);
-    await assert.rejects(addOnce(pets, REX, REQUEST), {
-      ...{ name: 'PetstoreError', code: 'unavailable' },
-      message: 'the earlier request with this Idempotency-Key is forgotten: send it again',
     });
   });
 
