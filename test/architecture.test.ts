@@ -8,7 +8,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { SERVE_OPTIONS } from '../src/service/serve-options.ts';
-import { STATISTICS } from '../src/statistics.ts';
+import { createStatistics } from '../src/statistics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -40,7 +40,7 @@ test('src › each limit, option of serve and count of a store › is used', () 
   const withoutOptions = [...texts.values()].join();
   const limits = Object.keys({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
   const options = Object.keys(SERVE_OPTIONS);
-  const statistics = Object.keys(STATISTICS);
+  const statistics = Object.keys(createStatistics());
   const unused = [
     ...limits.filter((name) => !new RegExp(`(?:LIMITS\\.|const )${name}\\b`).test(all)),
     ...options.filter((name) => !new RegExp(`\\b${name}\\b`).test(withoutOptions)),

@@ -2,7 +2,6 @@
 
 import type { FastifyInstance } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
-import { STATISTICS, type StatisticRow, type Statistics } from '../statistics.ts';
 import type { StoreStatistics } from '../store.ts';
 import type { Counted, Durations, Tally } from './counts.ts';
 
@@ -47,8 +46,6 @@ const counter = rowOf('counter');
 const gauge = rowOf('gauge');
 const histogram = rowOf('histogram');
 
-const STATISTIC_ROWS = Object.entries<StatisticRow>(STATISTICS);
-
 export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_build_info: gauge(
     'Always 1, with the versions of this program and of Node.',
@@ -91,7 +88,28 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'Requests that wait for their turn in the fair queue.',
     ({ connections }) => connections().waitingRequests,
   ),
-  ...Object.fromEntries(STATISTIC_ROWS.map(([, row]) => toStoreMetric(row))),
+  petstore_commits_total: counter('Group commits.', ({ store }) => store().commits),
+  petstore_committed_writes_total: counter(
+    'Writes in group commits, most of them creates.',
+    ({ store }) => store().committedWrites,
+  ),
+  petstore_commit_seconds_total: counter(
+    'The time that group commits took, with their syncs of the disk.',
+    ({ store }) => store().commitSeconds,
+  ),
+  petstore_waiting_writes: gauge(
+    'Writes that wait for the next group commit.',
+    ({ store }) => store().waitingWrites,
+  ),
+  petstore_pet_queries_total: counter(
+    'Queries of pets that clients list or get.',
+    ({ store }) => store().reads,
+  ),
+  petstore_page_reads_total: counter(
+    'Pages of lists, from the page cache and from the database.',
+    ({ store }) => readPages(store()),
+    { labels: ['from'] },
+  ),
   petstore_log_dropped_lines_total: counter(
     'Log lines that were dropped, because nobody read standard error.',
     ({ droppedLogLines }) => droppedLogLines(),
@@ -108,14 +126,11 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   ),
 };
 
-function toStoreMetric({ kind, metric, help, from }: StatisticRow): [string, MetricRow] {
-  const rows = STATISTIC_ROWS.filter(([, row]) => row.metric === metric);
-  const read = ({ store }: Readings) =>
-    rows.map(([name, row]) => ({
-      labels: row.from === undefined ? [] : [row.from],
-      count: store()[name as keyof Statistics],
-    }));
-  return [metric, { kind, help, labels: from === undefined ? [] : ['from'], read }];
+function readPages({ cachedPages, readPages }: StoreStatistics): Counted[] {
+  return [
+    { labels: ['cache'], count: cachedPages },
+    { labels: ['database'], count: readPages },
+  ];
 }
 
 function readConnections({ connections }: StoreStatistics): Counted[] {
