@@ -107,19 +107,11 @@ export const MIGRATIONS: readonly Migration[] = [
     breaking: true,
     sqlite: `
   alter table api_keys add column read_only integer not null default 0;
-  `,
-    postgres: `
-  alter table api_keys add column read_only bigint not null default 0;
-  `,
-  },
-  {
-    number: 4,
-    breaking: true,
-    sqlite: `
   -- the pet as it was added, in JSON; null unless it was corrected since
   alter table idempotency_keys add column added_as text;
   `,
     postgres: `
+  alter table api_keys add column read_only bigint not null default 0;
   -- the pet as it was added, in JSON; null unless it was corrected since
   alter table idempotency_keys add column added_as text;
   `,
