@@ -14,23 +14,20 @@ const VERSION_MIN = '3.51.3';
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
-export async function prepare(
+export function prepare(
   connection: SqliteConnection,
   file: string,
   olderSchema: OpenOptions['olderSchema'],
 ): Promise<number> {
-  const found = await retryWhileBusy(file, () => {
+  return retryWhileBusy(file, () => {
     checkVersion(connection);
     // Another process may be migrating; a transaction sees the schema before or after it.
-    const schema = connection.transact('begin', () => readSchema(connection, file));
+    const found = connection.transact('begin', () => readSchema(connection, file));
     checkPages(connection, file);
-    return schema;
-  });
-  if (olderSchema === 'keep' && found < SCHEMA) return found;
-  if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
-    throw createOlderError(`the database ${file}`, found);
-  }
-  return retryWhileBusy(file, () => {
+    if (olderSchema === 'keep' && found < SCHEMA) return found;
+    if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
+      throw createOlderError(`the database ${file}`, found);
+    }
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
     return connection.transact('begin immediate', () => migrate(connection, file));
