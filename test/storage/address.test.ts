@@ -41,17 +41,17 @@ describe('parseAddress', () => {
 describe('the parameters of an address', () => {
   const ALL =
     'application_name, host, options, password, pgbouncer, port, sslcert, sslkey, sslmode, sslrootcert, target_session_attrs, user';
-  for (const [query, problem] of [
-    ['?sslmod=verify-full', `an unknown parameter: it may have ${ALL}`],
-    ['?sslmode=require&pgBouncer=true', `an unknown parameter: it may have ${ALL}`],
-    ['?ssl%6Dde=require', `an unknown parameter: it may have ${ALL}`],
-    ['?sslmode=verify-full&sslmode=disable', 'the parameter sslmode twice'],
-    ['?password=half&s3cr3t', `an unknown parameter: it may have ${ALL}`],
-  ] as const) {
+  for (const query of [
+    '?sslmod=verify-full',
+    '?sslmode=require&pgBouncer=true',
+    '?ssl%6Dde=require',
+    '?sslmode=verify-full&sslmode=disable',
+    '?password=half&s3cr3t',
+  ]) {
     test(`parseAddress › ${query} › is refused`, () => {
       assert.throws(() => parseAddress(`postgresql://rex:s3cr3t@a:1,[::1]/pets${query}`), {
         ...{ name: 'PetstoreError', code: 'bad_request' },
-        message: `the database has ${problem}`,
+        message: `the database has an unknown parameter, or a parameter twice: it may have ${ALL}`,
       });
     });
   }
