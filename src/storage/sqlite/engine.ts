@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { createStatistics } from '../../statistics.ts';
-import type { OnBackupProgress } from '../../store.ts';
+import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
@@ -14,7 +14,7 @@ import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
-import { createPetInsert, createPetQueries, FIND_ADDED } from './pet-queries.ts';
+import { createPetQueries, FIND_ADDED, toInsert } from './pet-queries.ts';
 import { finishCopy, prepare } from './schema.ts';
 import { SqliteWriter, type Write, writeAll } from './writer.ts';
 
@@ -58,7 +58,6 @@ class SqliteEngine implements Engine {
   readonly findAdded = FIND_ADDED;
   /** There is one writer at a time. */
   readonly purge = toPurge('');
-  readonly insertPet = createPetInsert((...statements) => this.write(...statements));
   readonly petQueries = createPetQueries(
     (sql, ...values) => {
       this.statistics.reads += 1;
@@ -94,6 +93,11 @@ class SqliteEngine implements Engine {
     this.#checkFiles();
     const bytes = statements.reduce((sum, { values }) => sum + toRowBytes(values), 0);
     return this.#writes.add(statements, bytes);
+  }
+
+  async insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined> {
+    const [added] = await this.write(...toInsert(row, request));
+    return added?.[0]?.[0] as bigint | undefined;
   }
 
   readonly load: Engine['load'] = async (columns, batches, work) => {

@@ -2,8 +2,13 @@
 
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { Statistics } from '../../statistics.ts';
-import { IDEMPOTENCY_MS, type JsonPage, type PetQuery } from '../../store.ts';
-import type { Engine, PetQueries, SqlValue, Statement } from '../engine.ts';
+import {
+  IDEMPOTENCY_MS,
+  type IdempotentRequest,
+  type JsonPage,
+  type PetQuery,
+} from '../../store.ts';
+import type { Engine, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
 import { COLUMNS, FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 
@@ -104,21 +109,12 @@ async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<Json
   return hasMore === 1n ? { json, next } : { json };
 }
 
-/** The group commit shares a transaction between several creates. */
-export function createPetInsert(write: Engine['write']): Engine['insertPet'] {
-  return async (row, request) => {
-    const statements: Statement[] = [];
-    if (request === undefined) {
-      statements.push({ sql: INSERT, values: row });
-    } else {
-      const { keyId, key, at } = request;
-      const values = [...row, keyId, key, at - IDEMPOTENCY_MS];
-      statements.push(
-        { sql: INSERT_UNLESS_RESERVED, values, stopIfEmpty: true },
-        { sql: RESERVE, values: [keyId, key, at] },
-      );
-    }
-    const [added] = await write(...statements);
-    return added?.[0]?.[0] as bigint | undefined;
-  };
+export function toInsert(row: Row, request: IdempotentRequest | undefined): Statement[] {
+  if (request === undefined) return [{ sql: INSERT, values: row }];
+  const { keyId, key, at } = request;
+  const values = [...row, keyId, key, at - IDEMPOTENCY_MS];
+  return [
+    { sql: INSERT_UNLESS_RESERVED, values, stopIfEmpty: true },
+    { sql: RESERVE, values: [keyId, key, at] },
+  ];
 }
