@@ -50,12 +50,6 @@ export interface Engine {
   /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
-  /**
-   * Finds the pet that was added with an idempotency key, by the id of the API key and the name. The columns of the
-   * pet are null if it was removed. Then the pet as it was added, in JSON; null if it was never corrected.
-   */
-  readonly findAdded: string;
-
   /** The statement of the purge, as `toPurge` has it. */
   readonly purge: string;
 

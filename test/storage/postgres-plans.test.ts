@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { PET_STATUSES } from '../../src/pet.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
-import { createPetStore } from '../../src/storage/pet-store.ts';
+import { createPetStore, FIND_ADDED } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
@@ -33,7 +33,7 @@ test('plans › of an empty store, then many rows, then few keys › never read 
   // What autovacuum does to a table of few rows: the planner then expects that it stays so small.
   await query('vacuum analyze pets, api_keys, idempotency_keys');
   const read = async (key: string) => {
-    await engine.read(engine.findAdded, 1, key);
+    await engine.read(FIND_ADDED, 1, key);
     await pets.list({ limit: 20 });
     await pets.list({ limit: 20, status: 'sold' });
     await pets.find(1n);

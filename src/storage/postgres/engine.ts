@@ -6,7 +6,7 @@ import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
-import { createPetInsert, FIND_ADDED } from './pet-inserts.ts';
+import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { createPools, type Pools } from './pool.ts';
 import { retryConflicts, waitWhileAway } from './retries.ts';
@@ -67,7 +67,6 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
   return {
     foundSchema,
     insertKey: INSERT_KEY,
-    findAdded: FIND_ADDED,
     purge: toPurge('for update skip locked'),
     read,
     write,

@@ -4,7 +4,7 @@ import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
-import { COLUMNS, SELECT } from '../pet-row.ts';
+import { COLUMNS } from '../pet-row.ts';
 import { recordsOf, toRecords } from './transaction.ts';
 
 /**
@@ -45,17 +45,6 @@ const INSERT = `with batch as (
   )
   select number, id from numbered`;
 const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
-
-/**
- * The pet of an idempotency key. A plain join may read a whole index. In a subquery with a `limit` the planner has only
- * the index of its conditions. `order by id` leaves only the primary key: without it the planner may take the index by
- * status, which also has the id.
- */
-export const FIND_ADDED = `select pet.*, kept.added_as
-  from (select pet_id, added_as from idempotency_keys
-      where api_key_id = ? and name = ? limit 1) as kept
-    left join lateral (${SELECT} where id >= kept.pet_id order by id limit 1) as pet
-      on pet.id = kept.pet_id`;
 
 interface Insert {
   readonly row: Row;

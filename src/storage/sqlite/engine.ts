@@ -14,7 +14,7 @@ import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile } from './file.ts';
-import { createPetQueries, FIND_ADDED, toInsert } from './pet-queries.ts';
+import { createPetQueries, toInsert } from './pet-queries.ts';
 import { finishCopy, prepare } from './schema.ts';
 import { SqliteWriter, type Write, writeAll } from './writer.ts';
 
@@ -55,7 +55,6 @@ class SqliteEngine implements Engine {
   readonly foundSchema: number;
   readonly statistics = createStatistics();
   readonly insertKey = INSERT_KEY;
-  readonly findAdded = FIND_ADDED;
   /** There is one writer at a time. */
   readonly purge = toPurge('');
   readonly petQueries = createPetQueries(

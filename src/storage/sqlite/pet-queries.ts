@@ -31,10 +31,6 @@ const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet
   values (?, ?, ?, last_insert_rowid()) on conflict (api_key_id, name)
   do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
 
-export const FIND_ADDED = `select pets.id, ${COLUMNS.map((column) => `pets.${column}`)}, kept.added_as
-  from idempotency_keys as kept left join pets on pets.id = kept.pet_id
-  where api_key_id = ? and kept.name = ?`;
-
 /** @param readCommitCounter see createCache. */
 export function createPetQueries(
   read: Engine['read'],
