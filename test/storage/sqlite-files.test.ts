@@ -8,6 +8,7 @@ import { describe, test } from 'node:test';
 import type { NewPet } from '../../src/pet.ts';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { checkPages, migrate } from '../../src/storage/sqlite/schema.ts';
 import { disposable } from '../support/disposable.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
@@ -210,7 +211,7 @@ describe('opening', { concurrency: 2 }, () => {
   test('checkPages › a damaged database › is refused up to the bytes that are checked', async () => {
     const file = await createDatabase();
     await damage(file);
-    using connection = new DatabaseSync(file);
+    using connection = new SqliteConnection(file, 0);
     const { size } = await stat(file);
     assert.throws(() => checkPages(connection, 'store.db', size), {
       ...{ name: 'PetstoreError', code: 'unavailable' },
@@ -222,7 +223,7 @@ describe('opening', { concurrency: 2 }, () => {
   test('migrate › a database that a newer petstore has just migrated › is refused', async () => {
     const file = await createDatabase(1);
     alter(file, `pragma user_version = ${MIGRATIONS.length + 1}`);
-    using connection = new DatabaseSync(file);
+    using connection = new SqliteConnection(file, 0);
     assert.throws(() => migrate(connection, file), /is of a newer petstore/);
   });
 });

@@ -1,10 +1,9 @@
 /** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
-import { DatabaseSync } from 'node:sqlite';
 import { PetstoreError } from '../../error.ts';
-import type { OpenOptions } from '../engine.ts';
+import type { OpenOptions, SqlValue } from '../engine.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
-import { SETTINGS, type SqliteConnection } from './connection.ts';
+import { SETTINGS, SqliteConnection } from './connection.ts';
 import { createError, DAMAGED, explain, isDamage, retryWhileBusy } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
@@ -34,7 +33,7 @@ export function prepare(
   });
 }
 
-function checkVersion(connection: DatabaseSync): void {
+function checkVersion(connection: SqliteConnection): void {
   const version = String(readValue(connection, 'select sqlite_version()'));
   if (version.localeCompare(VERSION_MIN, 'en', { numeric: true }) < 0) {
     throw new PetstoreError(
@@ -49,7 +48,7 @@ function checkVersion(connection: DatabaseSync): void {
  *
  * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
  */
-function readSchema(connection: DatabaseSync, file: string): number {
+function readSchema(connection: SqliteConnection, file: string): number {
   const applicationId = Number(readValue(connection, 'pragma application_id'));
   const version = Number(readValue(connection, 'pragma user_version'));
   const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
@@ -68,7 +67,7 @@ function readSchema(connection: DatabaseSync, file: string): number {
  * @throws PetstoreError `unavailable` when the pages of the database are inconsistent.
  */
 export function checkPages(
-  connection: DatabaseSync,
+  connection: SqliteConnection,
   file: string,
   bytesMax = CHECKED_BYTES_MAX,
 ): void {
@@ -87,7 +86,7 @@ export function checkPages(
  */
 export function finishCopy(copy: string, told: string): void {
   try {
-    using connection = new DatabaseSync(copy);
+    using connection = new SqliteConnection(copy, 0);
     // In WAL mode, the copy could not be read from a folder that cannot be written.
     connection.exec('pragma journal_mode = delete');
     checkPages(connection, told, Number.POSITIVE_INFINITY);
@@ -101,7 +100,7 @@ export function finishCopy(copy: string, told: string): void {
  *
  * @returns the schema that it had.
  */
-export function migrate(connection: DatabaseSync, file: string): number {
+export function migrate(connection: SqliteConnection, file: string): number {
   // Another process may have migrated it since the first check.
   const found = readSchema(connection, file);
   if (found === SCHEMA) return found;
@@ -110,7 +109,6 @@ export function migrate(connection: DatabaseSync, file: string): number {
   return found;
 }
 
-/** The only value of a query; undefined without a row. A connection may read rows as arrays or as objects. */
-function readValue(connection: DatabaseSync, sql: string): unknown {
-  return Object.values(connection.prepare(sql).get() ?? {})[0];
+function readValue(connection: SqliteConnection, sql: string): SqlValue | undefined {
+  return connection.run(sql)[0]?.[0];
 }
