@@ -5,7 +5,7 @@ import type { IdempotentRequest, OnBackupProgress, PetStore, StoreStatistics } f
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
 
-/** The values of a row, in the order of the query's columns. */
+/** In the order of the query's columns. */
 export type Row = readonly SqlValue[];
 
 /** SQL that both engines take, with a `?` for each value. */
@@ -35,12 +35,12 @@ export interface OpenOptions {
   readonly serviceClock?: () => number;
 }
 
-/** The methods of the port that read pets; each engine has queries of its own for them. */
+/** Each engine has queries of its own for these methods of the port. */
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
 /** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
 export interface Engine {
-  /** As in Store. A schema above SCHEMA may hold what this program does not copy. */
+  /** As in Store. */
   readonly foundSchema: number;
 
   readonly petQueries: PetQueries;
@@ -50,25 +50,24 @@ export interface Engine {
   /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
-  /** The statement of the purge, as `toPurge` has it. */
+  /** The statement of `toPurge`. */
   readonly purge: string;
 
-  /** Resolves to why this time is wrong by the clock of the database, if it is wrong; absent on SQLite. */
+  /** Resolves to what is wrong with this time by the clock of the database; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
   /** Resolves on PostgreSQL when the server takes writes; on SQLite, when the files are still the same. */
   check(): Promise<void>;
 
   /**
-   * Adds a pet. Resolves to its id once it is on the disk, or to undefined when its idempotency key is
-   * in use, and nothing is added. Pets that come together share a transaction; one that the database
-   * refuses fails alone.
+   * Adds a pet, in a group commit. Resolves to its id once it is on the disk, or to undefined when its idempotency
+   * key is in use.
    */
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /** The rows of each statement, all in one transaction. Resolves once it is on the disk. */
+  /** Resolves to the rows of each statement, once their transaction is on the disk. */
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**

@@ -23,10 +23,7 @@ interface Waiting<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Collects writes during a turn of the event loop, and while a commit is under way. Commits them in
- * groups of at most `GROUP_MAX`, one group after the other.
- */
+/** Collects writes during a turn of the event loop, and during a commit. Commits one group after the other. */
 export class GroupCommit<Write, Result> {
   readonly #commit: (writes: readonly Write[]) => Promise<readonly Result[]>;
   readonly #statistics: Statistics;
@@ -52,7 +49,7 @@ export class GroupCommit<Write, Result> {
   /**
    * Settles with the write's own outcome, once its whole group is on the disk.
    *
-   * @param bytes about how much memory the write takes while it waits.
+   * @param bytes about how much memory the write takes.
    * @throws PetstoreError `unavailable` at once when too many writes wait, or later when this write has
    *   waited for too long.
    */
@@ -71,7 +68,7 @@ export class GroupCommit<Write, Result> {
     });
   }
 
-  /** Resolves when no write waits and no commit is under way. */
+  /** Resolves when no write waits. */
   async drain(): Promise<void> {
     await this.#committing;
   }
@@ -137,7 +134,7 @@ export class GroupCommit<Write, Result> {
   }
 }
 
-/** About how much memory a row takes while it waits. */
+/** About how much memory a row takes. */
 export function toRowBytes(row: Row): number {
   return row.reduce((bytes: number, value) => {
     return bytes + (typeof value === 'string' ? 2 * value.length : 32);
