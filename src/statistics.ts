@@ -10,8 +10,9 @@ export function createStatistics() {
     waitingWrites: 0,
     /** Queries of pets that clients list or get. */
     reads: 0,
-    /** Pages of lists, from the page cache and from the database. */
-    cachedPages: 0,
+    /** Pages of lists; without a page cache none is counted. */
+    pages: 0,
+    /** Those of them that were not in the page cache. */
     readPages: 0,
   };
 }

@@ -126,9 +126,9 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   ),
 };
 
-function readPages({ cachedPages, readPages }: StoreStatistics): Counted[] {
+function readPages({ pages, readPages }: StoreStatistics): Counted[] {
   return [
-    { labels: ['cache'], count: cachedPages },
+    { labels: ['cache'], count: pages - readPages },
     { labels: ['database'], count: readPages },
   ];
 }

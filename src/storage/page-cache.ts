@@ -7,25 +7,18 @@ import { LIMITS } from './limits.ts';
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
 const RESULT_UNITS = 128;
 
-interface Reading<Query, Result> {
-  read(query: Query): Promise<Result>;
-  toName(query: Query): string | bigint;
-  /** The UTF-16 units of the result's text; undefined when it is not to be cached. */
-  toUnits(result: Result): number | undefined;
-  onCached?(): void;
-}
-
 /**
  * A function that reads each result at most once between two commits. A result is never older than a
  * write that was acknowledged before the call.
  *
  * @param readCommitCounter a number that changes with every commit, of any process. NaN, which
  *   equals nothing, when it cannot be read: then nothing is cached.
+ * @param toUnits the UTF-16 units of the result's text; undefined when it is not to be cached.
  */
-export function createCache<Query, Result>(
-  { read, toName, toUnits, onCached }: Reading<Query, Result>,
+export function createCache<Result>(
   readCommitCounter: () => number,
-): (query: Query) => Promise<Result> {
+  toUnits: (result: Result) => number | undefined,
+): (name: string | bigint, read: () => Promise<Result>) => Promise<Result> {
   const results = new Map<string | bigint, Result>();
   let counter = Number.NaN;
   let units = 0;
@@ -35,19 +28,15 @@ export function createCache<Query, Result>(
     units = 0;
   }
 
-  return async (query) => {
+  return async (name, read) => {
     const askedAt = readCommitCounter();
     if (askedAt !== counter) {
       clear();
       counter = askedAt;
     }
-    const name = toName(query);
     const cached = results.get(name);
-    if (cached !== undefined) {
-      onCached?.();
-      return cached;
-    }
-    const result = await read(query);
+    if (cached !== undefined) return cached;
+    const result = await read();
     const textUnits = toUnits(result);
     // After a commit meanwhile, the result is right for this call, and too old for any later call.
     if (askedAt === counter && textUnits !== undefined) {

@@ -10,7 +10,7 @@ import type { StoreStatistics } from '../../src/store.ts';
 
 const STORE: StoreStatistics = {
   ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5, waitingWrites: 3 },
-  ...{ reads: 9, cachedPages: 4, readPages: 1 },
+  ...{ reads: 9, pages: 5, readPages: 1 },
 };
 
 const LINE: RequestLine = {

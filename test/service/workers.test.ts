@@ -20,7 +20,7 @@ const MEASURED = `
     connections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
     store: () => ({
       ...{ commits: 0, committedWrites: 0, commitSeconds: 0, waitingWrites: 0 },
-      ...{ cachedPages: 0, readPages: 0 },
+      ...{ reads: 0, pages: 0, readPages: 0 },
     }),
     isReady: async () => process.env.READY === '1',
     workers: 3,

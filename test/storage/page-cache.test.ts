@@ -13,8 +13,8 @@ type Read = (name: bigint) => Promise<string | undefined>;
 
 /** A cache of texts by their numbers. */
 function create(read: Read, readCommitCounter = () => 1) {
-  const toUnits = (text: string | undefined) => text?.length;
-  return createCache({ read, toName: (name: bigint) => name, toUnits }, readCommitCounter);
+  const cached = createCache<string | undefined>(readCommitCounter, (text) => text?.length);
+  return (name: bigint) => cached(name, () => read(name));
 }
 
 test('createCache › a read that fails, then one that finds nothing › are not cached', async () => {

@@ -37,18 +37,17 @@ export function createPetQueries(
   readCommitCounter: () => number,
   statistics: Statistics,
 ): PetQueries {
+  const pets = createCache<Pet | undefined>(
+    readCommitCounter,
+    (pet) => pet && toPetJson(pet).length,
+  );
+  const pages = createCache<JsonPage>(readCommitCounter, ({ json }) => json.length);
   return {
-    find: createCache<bigint, Pet | undefined>(
-      {
-        async read(id) {
-          const [row] = await read(FIND, id);
-          return row === undefined ? undefined : toPet(row);
-        },
-        toName: (id) => id,
-        toUnits: (pet) => pet && toPetJson(pet).length,
-      },
-      readCommitCounter,
-    ),
+    find: (id) =>
+      pets(id, async () => {
+        const [row] = await read(FIND, id);
+        return row && toPet(row);
+      }),
 
     async list(query) {
       const { limit, after = 0n } = query;
@@ -58,20 +57,13 @@ export function createPetQueries(
       return toPage(await read(list, ...values, after, limit + 1), limit);
     },
 
-    listAsJson: createCache<PetQuery, JsonPage>(
-      {
-        read(query) {
-          statistics.readPages += 1;
-          return readJsonPage(read, query);
-        },
-        toName: toPageName,
-        toUnits: ({ json }) => json.length,
-        onCached() {
-          statistics.cachedPages += 1;
-        },
-      },
-      readCommitCounter,
-    ),
+    listAsJson(query) {
+      statistics.pages += 1;
+      return pages(toPageName(query), () => {
+        statistics.readPages += 1;
+        return readJsonPage(read, query);
+      });
+    },
   };
 }
 
