@@ -13,9 +13,6 @@ import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { finishCopy } from './sqlite/schema.ts';
 
-/** The digest of no key: a SHA-256 has 32 bytes. */
-const NO_DIGEST = new Uint8Array();
-
 /**
  * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
  *
@@ -33,8 +30,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     keys,
     readStatistics: () => engine.statistics,
     async check() {
-      // A missing table fails only the statements of requests.
-      await Promise.all([engine.check(), pets.find(0n), keys.find(NO_DIGEST)]);
+      // A missing table fails only the statements of requests. No pet has this id, and no key this digest.
+      await Promise.all([engine.check(), pets.find(0n), keys.find(new Uint8Array())]);
     },
     backup: (file, onProgress = () => undefined) => writeBackup(engine, file, onProgress),
     close() {
