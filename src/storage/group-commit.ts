@@ -33,7 +33,8 @@ export class GroupCommit<Write, Result> {
   #committing: Promise<void> | undefined;
 
   /**
-   * @param commit resolves to the results in the order of the writes; when it fails, nothing is written.
+   * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
+   *   database fails; after any other error nothing is written.
    * @param waitMsMax how long a write may wait until its commit begins.
    */
   constructor(
