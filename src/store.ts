@@ -5,8 +5,8 @@ import type { NewPet, Pet, PetFilters } from './pet.ts';
 import type { Statistics } from './statistics.ts';
 
 /**
- * A store of pets and API keys. Every method may also throw PetstoreError `unavailable` when the
- * database cannot answer in time. Then a write may still have been done.
+ * A store of pets and API keys. A write resolves once it is on the disk. Every method may also throw PetstoreError
+ * `unavailable` when the database cannot answer in time. Then a write may still have been done.
  */
 export interface Store {
   /** The number of the schema when the store was opened; 0 for a new store. */
@@ -52,7 +52,6 @@ export interface StoreStatistics extends Readonly<Statistics> {
 }
 
 export interface PetStore {
-  /** Adds a pet. Resolves to it once it is on the disk. */
   add(newPet: NewPet): Promise<Pet>;
 
   /**
@@ -90,15 +89,14 @@ export interface PetStore {
   seed(pets: AsyncIterable<Pet>): Promise<boolean>;
 
   /**
-   * Replaces the fields of the pet `old`, as it was read. Resolves to the new pet once it is on the disk; every
-   * later read, in any process, has it.
+   * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
    *
    * @throws PetstoreError `not_found` when the pet was removed or changed since `old` was read.
    */
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 
   /**
-   * Removes the pet. Its id is never used again. Resolves to the removed pet once this is on the disk.
+   * Removes the pet, and resolves to it. Its id is never used again.
    *
    * @throws PetstoreError `not_found` when there is no such pet.
    */
@@ -110,13 +108,12 @@ export interface PetStore {
   find(id: bigint): Promise<Pet | undefined>;
 
   /**
-   * A page of the pets, by id, ascending. Reading on from `next` to the last page meets every pet that
-   * was there at the start exactly once, whatever is added meanwhile. A pet that is removed
-   * meanwhile, or whose field of a filter is changed, may be missing.
+   * A page of the pets, by id, ascending. Reading on from `next` meets every pet that was there at the start
+   * exactly once. Only a pet that is removed meanwhile, or changed in a field of a filter, may be missing.
    */
   list(query: PetQuery): Promise<PetPage>;
 
-  /** The same page as JSON text (the interface's Pets), which costs less than its pets. */
+  /** The same page as JSON text, which costs less than its pets. */
   listAsJson(query: PetQuery): Promise<JsonPage>;
 }
 
@@ -164,7 +161,6 @@ export interface JsonPage extends Pick<PetPage, 'next'> {
 
 /** Times are in milliseconds since 1970. */
 export interface KeyStore {
-  /** Adds a key. Resolves to it once it is on the disk. */
   add(newKey: NewApiKey): Promise<ApiKey>;
 
   /**

@@ -38,7 +38,7 @@ export interface OpenOptions {
 /** Each engine has queries of its own for these methods of the port. */
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-/** Every method may throw PetstoreError `unavailable` when the database cannot answer in time. */
+/** As of Store: a write resolves once it is on the disk, and every method may throw `unavailable`. */
 export interface Engine {
   /** As in Store. */
   readonly foundSchema: number;
@@ -59,15 +59,12 @@ export interface Engine {
   /** Resolves on PostgreSQL when the server takes writes; on SQLite, when the files are still the same. */
   check(): Promise<void>;
 
-  /**
-   * Adds a pet, in a group commit. Resolves to its id once it is on the disk, or to undefined when its idempotency
-   * key is in use.
-   */
+  /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /** Resolves to the rows of each statement, once their transaction is on the disk. */
+  /** Resolves to the rows of each statement, all in one transaction. */
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**

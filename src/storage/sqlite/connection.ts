@@ -12,7 +12,7 @@ export const SETTINGS =
 
 export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
-  /** Commits of this process. `data_version` leaves out commits of its own connection, and is read once in a turn. */
+  /** `data_version` leaves out the commits of its own connection. */
   #ownCommits = 0;
   #version = 0;
   /** The turn of the event loop in which `data_version` was read. */
