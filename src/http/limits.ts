@@ -61,7 +61,7 @@ export const HTTP_LIMITS = {
   LINGER_MS_MAX: limit(2_000, 'the time to close after the last answer', 'close'),
   REFUSALS_LOGGED_MAX: limit(
     5,
-    'log lines of refusals in a second, for each client (IPv4 address or /64) and code',
+    'log lines of refusals in a second, for each client and code',
     'one line a second counts the others',
   ),
   REFUSED_CLIENTS_MAX: limit(

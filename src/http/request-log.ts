@@ -26,7 +26,7 @@ export class RequestLog {
     const isLogged =
       code === undefined ||
       code === 'internal_error' ||
-      this.#countRefused(toNetwork(line.client), code) <= LIMITS.REFUSALS_LOGGED_MAX;
+      this.#countRefused(line.client, code) <= LIMITS.REFUSALS_LOGGED_MAX;
     if (isLogged) this.#log.request(line);
   }
 
@@ -53,14 +53,6 @@ export class RequestLog {
     this.#refused.set(name, count);
     return count;
   }
-}
-
-/** An IPv4 address, or the /64 of an IPv6 address: one client may have a whole /64. */
-export function toNetwork(client: string): string {
-  if (!client.includes(':')) return client;
-  const [first = [], last = []] = client.split('::').map((part) => part.split(':').filter(Boolean));
-  const zeros = Array(8 - first.length - last.length).fill('0');
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
 
 /** Version, trace id, parent id and flags, as lower-case digits, neither id all zero (W3C Trace Context). */

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fastify, { type FastifyRequest } from 'fastify';
 import { findClient } from '../../src/http/client-address.ts';
-import { toNetwork } from '../../src/http/request-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
 
@@ -44,18 +43,6 @@ test('client › of a connection that is closed › is unknown', () => {
     assert.equal(findClient({ ips, socket: {} } as unknown as FastifyRequest), 'unknown');
   }
 });
-
-for (const [address, network] of [
-  ['192.0.2.1', '192.0.2.1'],
-  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-  ['2001::3:4:5:6:7:8', '2001:0:3:4::/64'],
-  ['::1', '0:0:0:0::/64'],
-  ['unknown', 'unknown'],
-] as const) {
-  test(`toNetwork › ${address} › is ${network}`, () => {
-    assert.equal(toNetwork(address), network);
-  });
-}
 
 test('log › X-Forwarded-For, given twice › is believed of a trusted proxy alone', async () => {
   const headers = { 'x-forwarded-for': ['198.51.100.9', '192.0.2.1'] };
