@@ -3,7 +3,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, PetstoreError } from '../../error.ts';
-import { toAddress } from '../client-address.ts';
 import { toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
@@ -72,7 +71,7 @@ function sendError(socket: Socket, error: PetstoreError, log: RequestLog): void 
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
-  const client = toAddress(socket);
+  const { remoteAddress: client = 'unknown' } = socket;
   log.write({ client, status, requestId, keyId: null, refusal: { code, reason } });
   closeLingering(socket);
 }
