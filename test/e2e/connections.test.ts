@@ -25,7 +25,7 @@ for (const [what, args] of [
     );
     await Promise.all(sockets.map((socket) => once(socket, 'connect')));
     assert.equal((await fetch(`${service.url}/livez`)).status, 200);
-    // The line of the log comes a second later. One of two workers has more than 182 of the connections.
+    // One of two workers has more than 182 of the connections.
     await until(() => /"connectionsMax":182/.test(service.output.stderr));
     for (const socket of sockets) socket.destroy();
     const warnings = service.output.stderr.match(/only 182 connections: .*ulimit -n/g);

@@ -1,6 +1,6 @@
 /** The connections of a server: what each one does, and how many may be open. */
 
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
@@ -8,51 +8,34 @@ import { closeLingering } from './lingering-close.ts';
 /** The pause between two lines of the log. */
 const LOG_MS = 1_000;
 
-const LAST = Symbol('last request');
+const RESPONSE = Symbol('last response');
 
 declare module 'node:net' {
   interface Socket {
-    /** Only one request of a connection is at work. `endsAt` is `bytesRead` of the socket at the end of the request. */
-    [LAST]?: { readonly response: ServerResponse; endsAt: number; isFollowed: boolean };
+    /** The answer to the last request. Only one request of a connection is at work. */
+    [RESPONSE]?: ServerResponse;
   }
-}
-
-function markStarted(request: IncomingMessage, response: ServerResponse): void {
-  const { socket, headers } = request;
-  const last = { response, endsAt: socket.bytesRead, isFollowed: false };
-  socket[LAST] = last;
-  if ('content-length' in headers || 'transfer-encoding' in headers) {
-    request.once('end', () => {
-      last.endsAt = socket.bytesRead;
-    });
-  }
-}
-
-/** To be called when a request waits unparsed. */
-export function markWaiting(socket: Socket): void {
-  if (socket[LAST]) socket[LAST].isFollowed = true;
 }
 
 /** Undefined before the first request. */
 export function findLastResponse(socket: Socket): ServerResponse | undefined {
-  return socket[LAST]?.response;
+  return socket[RESPONSE];
 }
 
 /** Whether the last answer was sent to its end, or there was no request. */
 export function isAnswered(socket: Socket): boolean {
-  return socket[LAST]?.response.destroyed !== false;
+  return socket[RESPONSE]?.destroyed !== false;
 }
 
 /** Calls back when nothing is at work: the last answer is sent, or its connection is closed. */
 export function onceAnswered(socket: Socket, next: () => void): void {
   if (isAnswered(socket)) next();
-  else socket[LAST]?.response.once('close', next);
+  else socket[RESPONSE]?.once('close', next);
 }
 
-/** Whether nothing is at work, and no byte of a new request has come. */
-function isIdle(socket: Socket): boolean {
-  const { endsAt = 0, isFollowed = false } = socket[LAST] ?? {};
-  return isAnswered(socket) && !isFollowed && socket.bytesRead === endsAt;
+/** Whether no parser reads from it, since its next request waits unparsed. */
+export function isStopped(socket: Socket): boolean {
+  return socket.listenerCount('data') === 0;
 }
 
 /** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
@@ -75,18 +58,26 @@ export function boundConnections(
 ) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
-  const count = createCount(log, connectionsMax);
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  function makeRoom(added: Socket): void {
+    const closed = sockets.values().find((each) => !isWorking(each)) ?? added;
+    sockets.delete(closed);
+    closed.destroy();
+    const now = performance.now();
+    if (now - loggedAt < LOG_MS) return;
+    loggedAt = now;
+    log.warn(
+      { connectionsMax },
+      'too many connections: those without work are closed, then new ones',
+    );
+  }
 
   server.on('connection', (socket) => {
     // `pipelining.ts` emits `connection` again when it gives a socket a new parser.
     if (sockets.has(socket)) return;
-    if (sockets.size >= connectionsMax) {
-      const closed = sockets.values().find((each) => !isWorking(each)) ?? socket;
-      count(closed === socket ? 'refused' : 'closed');
-      sockets.delete(closed);
-      closed.destroy();
-      if (closed === socket) return;
-    }
+    if (sockets.size >= connectionsMax) makeRoom(socket);
+    if (socket.destroyed) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     // Node removes its own listeners when its parser stops. An error without a listener ends the process.
@@ -94,9 +85,8 @@ export function boundConnections(
     // Node calls this after the last answer. The client may still be sending its next requests.
     socket.destroySoon = () => closeLingering(socket);
   });
-  server.prependListener('request', (request, response) => {
-    markStarted(request, response);
-    const { socket } = request;
+  server.prependListener('request', ({ socket }, response) => {
+    socket[RESPONSE] = response;
     if (sockets.delete(socket)) sockets.add(socket);
   });
   replaceCloseMethods(server, sockets);
@@ -107,31 +97,15 @@ export function boundConnections(
   });
 }
 
-/** Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet. */
+/** Node's own methods do not know the connections whose next request waits unparsed. */
 function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   server.closeIdleConnections = () => {
-    for (const socket of sockets) if (socket.writable && isIdle(socket)) closeLingering(socket);
+    for (const socket of sockets) {
+      const isIdle = isAnswered(socket) && !isStopped(socket);
+      if (socket.writable && isIdle) closeLingering(socket);
+    }
   };
   server.closeAllConnections = () => {
     for (const socket of sockets) socket.destroy();
-  };
-}
-
-/** Counts the connections that are closed or refused at the bound, and logs how many after LOG_MS. */
-function createCount(log: Log, connectionsMax: number) {
-  let counts: { closed: number; refused: number } | undefined;
-
-  function report(): void {
-    log.warn(
-      { connectionsMax, ...counts },
-      'too many connections: those without work are closed, then new ones',
-    );
-    counts = undefined;
-  }
-
-  return (what: 'closed' | 'refused'): void => {
-    if (counts === undefined) setTimeout(report, LOG_MS).unref();
-    counts ??= { closed: 0, refused: 0 };
-    counts[what] += 1;
   };
 }

@@ -8,7 +8,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
-import { findLastResponse, isAnswered, markWaiting, onceAnswered } from './connections.ts';
+import { findLastResponse, isAnswered, isStopped, onceAnswered } from './connections.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import { createServer } from './node-http.ts';
 import { Turns } from './turns.ts';
@@ -41,7 +41,6 @@ export function createPipeliningServer(
   server.on('connection', (socket) => stopUnlessNext(turns, socket));
   server.on('upgrade', (request, stream, rest) => {
     const socket = stream as Socket;
-    markWaiting(socket);
     // A small part would keep all that was read with it.
     const isSmall = rest.length < rest.buffer.byteLength / 4;
     let bytes: Buffer | undefined = isSmall ? Buffer.from(rest) : rest;
@@ -77,8 +76,7 @@ function stopUnlessNext(turns: Turns, socket: Socket): void {
 function parseOn(server: Server, socket: Socket, bytes: readonly Buffer[]): void {
   server.emit('connection', socket);
   for (const part of bytes) if (part.length > 0) socket.emit('data', part);
-  const isStoppedAgain = socket.listenerCount('data') === 0;
-  if (isStoppedAgain) return;
+  if (isStopped(socket)) return;
   socket.resume();
   if (!socket.readableEnded) return;
   // The new parser did not see that the client has ended its side. A body without its end is refused by it.
