@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { createFairQueues } from './hooks/fair-queue.ts';
-import { createRateLimit, type RateLimiter } from './hooks/rate-limit.ts';
+import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
 import { boundConnections } from './protocol/connections.ts';
@@ -32,7 +32,7 @@ type Served = Pick<
 export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
   readonly store: Store;
   /** Counts the requests of each key; without it they are not limited. */
-  readonly rateLimiter?: RateLimiter | undefined;
+  readonly rateLimiter?: TokenBuckets | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
   /** The most connections to PostgreSQL; absent on SQLite. */

@@ -37,7 +37,9 @@ export function answerError(
   const reason = isTold ? message.replace(QUOTED, '"…"') : known.message;
   // The hook of the key has set the reason of a 401, which its client must not get.
   request.refusal ??= code === 'internal_error' ? { code, err: error } : { code, reason };
-  if (code === 'unavailable') reply.header('retry-after', RETRY_AFTER_SECONDS);
+  if (code === 'unavailable' || code === 'rate_limited') {
+    reply.header('retry-after', RETRY_AFTER_SECONDS);
+  }
   const body = toErrorBody({ code, message });
   reply.code(body.status).send(body);
 }

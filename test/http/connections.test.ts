@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
@@ -88,7 +89,7 @@ describe('connections', () => {
   }
 
   test('connections › one more while refusals of the rate limit pause › closes the oldest of those', async () => {
-    const rateLimiter = { perSecond: 1, burst: 1, take: () => -1 };
+    const rateLimiter = new TokenBuckets(1, 0);
     await using limited = await startTestApp({ maxConnections: 2, rateLimiter });
     const head = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${limited.key}\r\n\r\n`;
     const paused = [openRaw(limited.port), openRaw(limited.port)];

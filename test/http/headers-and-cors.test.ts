@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import { type Answer, exchange } from '../support/socket.ts';
@@ -95,8 +96,7 @@ const NAMES = [
 ];
 
 test('headers › their names › are sent in canonical case', async () => {
-  const left = [3, 3, 3, 3, 3, 3, 3];
-  const rateLimiter = { perSecond: 9, burst: 9, take: () => left.pop() ?? -1 };
+  const rateLimiter = new TokenBuckets(1, 7, () => 0);
   await using app = await startTestApp({ rateLimiter, corsOrigin: [ORIGIN], rehearse: true });
   const key = `Authorization: Bearer ${app.key}\r\n`;
   const create = `POST /v1/pets HTTP/1.1\r\n${key}Idempotency-Key: a\r\nContent-Length: ${PET.length}`;

@@ -8,11 +8,6 @@ import { LIMITS } from '../limits.ts';
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
 
-interface Bucket {
-  readonly tokens: number;
-  readonly at: number;
-}
-
 /**
  * A token bucket for each key. It fills at the rate, up to the burst; each request takes a token.
  * Each process counts for itself, each of several workers too.
@@ -21,8 +16,8 @@ export class TokenBuckets {
   readonly perSecond: number;
   readonly burst: number;
   readonly #now: () => number;
-  /** By the id of the key; the key that was used longest ago comes first. */
-  readonly #buckets = new Map<number, Bucket>();
+  /** By the id of the key; the key that took its last token longest ago comes first. */
+  readonly #buckets = new Map<number, { readonly tokens: number; readonly at: number }>();
 
   /** @param now the time in milliseconds, by a clock that never goes back. */
   constructor(perSecond: number, burst = perSecond, now = () => performance.now()) {
@@ -38,25 +33,25 @@ export class TokenBuckets {
   /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
   take(keyId: number): number {
     const now = this.#now();
-    const tokens = this.#countTokens(this.#buckets.get(keyId), now);
-    const left = tokens < 1 ? tokens : tokens - 1;
+    const left = this.#countTokens(keyId, now) - 1;
+    if (left < 0) return -1;
     this.#buckets.delete(keyId);
     this.#buckets.set(keyId, { tokens: left, at: now });
     this.#forgetFull(now);
-    return tokens < 1 ? -1 : Math.floor(left);
+    return Math.floor(left);
   }
 
   /** A full bucket is like a new one. */
   #forgetFull(now: number): void {
-    for (const [keyId, bucket] of this.#buckets) {
-      if (this.#countTokens(bucket, now) < this.burst) return;
+    for (const keyId of this.#buckets.keys()) {
+      if (this.#countTokens(keyId, now) < this.burst) return;
       this.#buckets.delete(keyId);
     }
   }
 
-  #countTokens(bucket: Bucket | undefined, now: number): number {
-    if (bucket === undefined) return this.burst;
-    return Math.min(this.burst, bucket.tokens + ((now - bucket.at) * this.perSecond) / 1_000);
+  #countTokens(keyId: number, now: number): number {
+    const { tokens, at } = this.#buckets.get(keyId) ?? { tokens: this.burst, at: now };
+    return Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
   }
 }
 
@@ -65,10 +60,8 @@ export function toRateLimit(left: number): string {
   return `"default";r=${left};t=${RETRY_AFTER_SECONDS}`;
 }
 
-export type RateLimiter = Pick<TokenBuckets, 'perSecond' | 'burst' | 'take'>;
-
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
-export function createRateLimit(limiter: RateLimiter): onRequestHookHandler {
+export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
 
   return (request, reply, done) => {
@@ -79,7 +72,6 @@ export function createRateLimit(limiter: RateLimiter): onRequestHookHandler {
       done();
       return;
     }
-    reply.header('retry-after', RETRY_AFTER_SECONDS);
     // The status is set now: `connections.ts` may close the connection of a refused request.
     reply.code(429);
     // Without this pause, clients that ignore Retry-After would take the processor.

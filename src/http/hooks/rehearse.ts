@@ -3,7 +3,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { onSendHookHandler, preHandlerAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
-import { RETRY_AFTER_SECONDS } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 import { INVALID_TOKEN } from './authenticate.ts';
@@ -23,7 +22,7 @@ const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
   method_not_allowed: { allow: SERVED_METHODS.join(', ') },
   request_timeout: CLOSE,
   payload_too_large: CLOSE,
-  rate_limited: { 'retry-after': RETRY_AFTER_SECONDS, ratelimit: toRateLimit(0) },
+  rate_limited: { ratelimit: toRateLimit(0) },
   headers_too_large: CLOSE,
 };
 
