@@ -66,7 +66,6 @@ const FIELD_NAMES = [
   'Content-Encoding',
   'Content-Length',
   'Content-Type',
-  'Preference-Applied',
   'Vary',
 ];
 

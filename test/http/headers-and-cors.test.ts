@@ -91,7 +91,7 @@ const NAMES = [
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
   ...['Allow', 'Cache-Control', 'Connection', 'Content-Length', 'Content-Security-Policy'],
   ...['Content-Type', 'Date', 'Deprecation', 'Idempotency-Replayed', 'Link', 'Location'],
-  ...['Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
+  ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
   ...['WWW-Authenticate', 'X-Content-Type-Options', 'X-Request-Id'],
 ];
 

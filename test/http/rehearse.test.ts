@@ -43,7 +43,6 @@ describe('rehearse', { concurrency: true }, () => {
     test(`rehearse › Prefer: status=${status} › answers ${code} with its header fields`, async () => {
       const answer = await list({ prefer: `status=${status}` });
       assertError(answer, code, /./);
-      assert.equal(answer.headers['preference-applied'], `status=${status}`);
       for (const [name, value] of Object.entries(FIELDS[code] ?? {})) {
         assert.equal(answer.headers[name], value, name);
       }
@@ -72,36 +71,35 @@ describe('rehearse', { concurrency: true }, () => {
     });
   }
 
-  test('rehearse › Prefer: delay › waits, and the answer says so', async () => {
+  test('rehearse › Prefer: delay and status › waits, and answers the status', async () => {
     const sentAt = performance.now();
     const answer = await list({ prefer: 'delay=0.4, status=429' });
     // A timer may end a part of a millisecond early.
     assert.ok(performance.now() - sentAt > 400 - 2);
     assertError(answer, 'rate_limited', /./);
-    assert.equal(answer.headers['preference-applied'], 'status=429, delay=0.4');
   });
 
   for (const prefer of [
     ...['status=200', 'status=4290', 'status', 'status=', 'status=abc', 'status=-1'],
     ...['delay=31', 'delay=-1', 'delay=1e1', 'delay', 'delay=long', 'delay=1.0001'],
-    ...['lose-answer=false', 'lose-answer, status=999', 'return=minimal, delay=x'],
+    ...['lose-answer, status=999', 'lose-answer, delay=31', 'return=minimal, delay=x'],
   ]) {
     test(`rehearse › Prefer: ${prefer} › answers 400 and names Prefer`, async () => {
       assertError(await list({ prefer }), 'bad_request', /^Prefer: [a-z-]+ must /);
     });
   }
 
-  for (const [prefer, status, applied] of [
-    ['respond-async, wait=10', 200, undefined],
-    ['return=minimal; foo="a b", STATUS = "503" ; x=y', 503, 'status=503'],
-    ['status=410, status=503', 410, 'status=410'],
-    ['delay=0', 200, 'delay=0'],
-    ['', 200, undefined],
+  for (const [prefer, status] of [
+    ['respond-async, wait=10', 200],
+    ['return=minimal; foo="a b", STATUS = "503" ; x=y', 503],
+    ['status=410, status=503', 410],
+    ['delay=0', 200],
+    ['lose-answer=false', 200],
+    ['', 200],
   ] as const) {
     test(`rehearse › Prefer: ${prefer} › is read as RFC 7240 says`, async () => {
       const answer = await list({ prefer });
       assert.equal(answer.status, status);
-      assert.equal(answer.headers['preference-applied'], applied);
     });
   }
 
@@ -110,7 +108,6 @@ describe('rehearse', { concurrency: true }, () => {
       const answer = await send(port, { path: '/v1/pets', headers: { prefer } });
       assertError(answer, 'unauthorized', /^a valid API key is required/);
       assert.equal(answer.headers['www-authenticate'], 'Bearer realm="petstore"');
-      assert.equal(answer.headers['preference-applied'], undefined);
     });
   }
 
@@ -134,7 +131,6 @@ test('rehearse › more delayed requests than a process takes › are 503, and o
   const ended = Promise.allSettled(sent);
   const refused = await Promise.race(sent);
   assertError(refused, 'unavailable', /./);
-  assert.equal(refused.headers['preference-applied'], undefined);
   assertJson(await send(app.port, { path: '/v1/pets', headers: app.authorization }), 200);
   waiting.abort();
   await ended;
@@ -168,6 +164,5 @@ test('rehearse › without the option › Prefer does nothing', async () => {
     const headers = { ...plain.authorization, prefer };
     const answer = await send(plain.port, { path: '/v1/pets', headers });
     assertJson(answer, 200);
-    assert.equal(answer.headers['preference-applied'], undefined);
   }
 });

@@ -17,7 +17,7 @@ const DELAY = /^\d{1,2}(?:\.\d{1,3})?$/;
 const CLOSE = { connection: 'close' };
 
 /** The header fields of an error that `answerError` does not set. */
-const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
+const FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
   unauthorized: { 'www-authenticate': INVALID_TOKEN },
   method_not_allowed: { allow: SERVED_METHODS.join(', ') },
   request_timeout: CLOSE,
@@ -26,59 +26,45 @@ const FIELDS: Partial<Record<ErrorCode, Record<string, string | number>>> = {
   headers_too_large: CLOSE,
 };
 
-/**
- * What a `Prefer` asks for. RFC 7240: other preferences are ignored, and the first one of a name counts.
- *
- * @throws PetstoreError `bad_request` for a value that cannot be rehearsed.
- */
-function parsePrefer(prefer: string) {
-  const values = new Map<string, string>();
-  for (const preference of prefer.split(',')) {
+/** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
+function parsePrefer(prefer: string): ReadonlyMap<string, string> {
+  const preferences = prefer.split(',').map((preference) => {
     const [withoutParameters = ''] = preference.split(';');
-    const [name = '', ...value] = withoutParameters.split('=').map((part) => part.trim());
-    const key = name.toLowerCase();
-    if (!values.has(key)) values.set(key, value.join('=').replaceAll('"', ''));
-  }
-  const status = values.get('status');
-  if (status !== undefined && !CODES.has(status)) {
-    throw refuse(`status must be one of ${[...CODES.keys()].join(', ')}`);
-  }
-  const delay = values.get('delay');
-  if (delay !== undefined && !(DELAY.test(delay) && Number(delay) <= LIMITS.DELAY_SECONDS_MAX)) {
-    throw refuse(`delay must be a number of seconds from 0 to ${LIMITS.DELAY_SECONDS_MAX}`);
-  }
-  const loses = values.get('lose-answer');
-  if (loses) throw refuse('lose-answer must have no value');
-  return { status, delay, losesAnswer: loses !== undefined };
-}
-
-function refuse(rule: string): PetstoreError {
-  return new PetstoreError('bad_request', `Prefer: ${rule}`);
+    const [name = '', value = ''] = withoutParameters.split('=');
+    return [name.trim().toLowerCase(), value.replaceAll('"', '').trim()] as const;
+  });
+  return new Map(preferences.reverse());
 }
 
 /** The hook before the fair queue: a request that is delayed takes no place there. */
 export function createRehearse(): preHandlerAsyncHookHandler {
   let delayed = 0;
 
-  return async (request, reply) => {
-    const { prefer } = request.headers;
-    if (prefer === undefined) return;
-    const { status, delay, losesAnswer } = parsePrefer(String(prefer));
-    request.losesAnswer = losesAnswer;
-    if (delay !== undefined) {
-      if (delayed >= LIMITS.DELAYED_MAX) {
-        throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
-      }
-      delayed += 1;
-      // The wait goes on if the client has gone: a client may repeat a request while the service still works on it.
-      await wait(Number(delay) * 1_000, undefined, { ref: false });
-      delayed -= 1;
+  async function waitFor(delay: string): Promise<void> {
+    if (!DELAY.test(delay) || Number(delay) > LIMITS.DELAY_SECONDS_MAX) {
+      const rule = `delay must be a number of seconds from 0 to ${LIMITS.DELAY_SECONDS_MAX}`;
+      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
     }
-    const applied: string[] = [];
-    if (status !== undefined) applied.push(`status=${status}`);
-    if (delay !== undefined) applied.push(`delay=${delay}`);
-    if (applied.length > 0) reply.header('preference-applied', applied.join(', '));
+    if (delayed >= LIMITS.DELAYED_MAX) {
+      throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
+    }
+    delayed += 1;
+    // The wait goes on if the client has gone: a client may repeat a request while the service still works on it.
+    await wait(Number(delay) * 1_000, undefined, { ref: false });
+    delayed -= 1;
+  }
+
+  return async (request, reply) => {
+    const preferences = parsePrefer(String(request.headers.prefer ?? ''));
+    const status = preferences.get('status');
+    const delay = preferences.get('delay');
     const code = CODES.get(status ?? '');
+    if (status !== undefined && code === undefined) {
+      const rule = `status must be one of ${[...CODES.keys()].join(', ')}`;
+      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
+    }
+    if (delay !== undefined) await waitFor(delay);
+    request.losesAnswer = preferences.get('lose-answer') === '';
     if (code === undefined) return;
     request.refusal = { code, reason: 'rehearsed' };
     reply.headers(FIELDS[code] ?? {});
