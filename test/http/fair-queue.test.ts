@@ -149,7 +149,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › one more than may wait › is refused at once, and other keys wait', async (t) => {
-    t.mock.method(performance, 'now', () => 1_000);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const sent = await fill(LIMITS.READS_AT_WORK_MAX, LIMITS.WAITING_MAX, (index) => get(index));
     const refused = await get(1);
     assertError(refused, 'unavailable', /try again/);

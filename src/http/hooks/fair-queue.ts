@@ -4,17 +4,14 @@ import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** How often it is checked whether a request has waited for too long. */
-const POLL_MS = 100;
-
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
 interface Waiting {
   readonly request: FastifyRequest;
-  readonly since: number;
   readonly done: Done;
+  readonly timer: NodeJS.Timeout;
 }
 
 export class FairQueue {
@@ -22,7 +19,6 @@ export class FairQueue {
   readonly #lines = new Map<number, Waiting[]>();
   readonly #atWorkMax: number;
   #atWork = 0;
-  #timer: NodeJS.Timeout | undefined;
 
   /** @param atWorkMax how many requests are at work at a time. */
   constructor(atWorkMax: number) {
@@ -46,8 +42,9 @@ export class FairQueue {
       done(TOO_MANY);
       return;
     }
-    this.#timer ??= setTimeout(() => this.#refuseLate(), POLL_MS).unref();
-    line.push({ request, since: performance.now(), done });
+    // The first one of a line is the one that waits longest, so this is the turn of its timer.
+    const timer = setTimeout(() => this.#takeFirst(keyId)?.done(TOO_LATE), LIMITS.WAIT_MS_MAX);
+    line.push({ request, done, timer });
     this.#lines.set(keyId, line);
   }
 
@@ -69,24 +66,20 @@ export class FairQueue {
   #startNext(): void {
     for (const [keyId, line] of this.#lines) {
       if (this.#atWork >= this.#atWorkMax) return;
-      const next = line.shift();
+      const first = this.#takeFirst(keyId);
       // Behind the lines of the other keys.
-      this.#lines.delete(keyId);
-      if (line.length > 0) this.#lines.set(keyId, line);
+      if (this.#lines.delete(keyId)) this.#lines.set(keyId, line);
       // If the client has closed its connection, nobody waits for the answer.
-      if (next?.request.socket.destroyed === false) this.#start(next.request, next.done);
+      if (first?.request.socket.destroyed === false) this.#start(first.request, first.done);
     }
   }
 
-  #refuseLate(): void {
-    const late = performance.now() - LIMITS.WAIT_MS_MAX;
-    for (const [keyId, line] of this.#lines) {
-      const refused = line.splice(0, line.filter(({ since }) => since <= late).length);
-      if (line.length === 0) this.#lines.delete(keyId);
-      for (const { done } of refused) done(TOO_LATE);
-    }
-    this.#timer = undefined;
-    if (this.#lines.size > 0) this.#timer = setTimeout(() => this.#refuseLate(), POLL_MS).unref();
+  #takeFirst(keyId: number): Waiting | undefined {
+    const line = this.#lines.get(keyId);
+    const first = line?.shift();
+    clearTimeout(first?.timer);
+    if (line?.length === 0) this.#lines.delete(keyId);
+    return first;
   }
 }
 
