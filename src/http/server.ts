@@ -20,11 +20,9 @@ import { RequestLog } from './request-log.ts';
 const REQUEST_FACTS = {
   /** When its headers were parsed, by `performance.now`. */
   startedAt: 0,
-  /** The address of the client. */
   client: '',
   /** The id of its key, a refused one too; null until it is known. */
   keyId: null as number | null,
-  /** Whether that key may not add pets. */
   isReadOnly: false,
   /** When that key was accepted, by `performance.now`. */
   acceptedAt: Number.NEGATIVE_INFINITY,

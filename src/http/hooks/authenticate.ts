@@ -45,14 +45,13 @@ function createFindKey(keys: KeyStore, environment: Environment) {
   };
 }
 
-/** Writes a key's time of last use, at most once in TOUCH_MS_MIN. */
 function createTouch(keys: KeyStore, now: () => number, log: Log) {
   const touchedAt = new Map<number, number>();
 
   return ({ id, lastUsedAt = 0 }: ApiKey): void => {
     const at = now();
-    // A time in the future was written by a wrong clock, and is replaced.
-    const isRecent = (time: number) => time <= at && at - time < TOUCH_MS_MIN;
+    // A wrong clock may have written a time far in the future, which is replaced.
+    const isRecent = (time: number) => Math.abs(at - time) < TOUCH_MS_MIN;
     if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
     touchedAt.set(id, at);
     keys.touch(id, at).catch((err: unknown) => {

@@ -20,12 +20,10 @@ export class FairQueue {
   readonly #atWorkMax: number;
   #atWork = 0;
 
-  /** @param atWorkMax how many requests are at work at a time. */
   constructor(atWorkMax: number) {
     this.#atWorkMax = atWorkMax;
   }
 
-  /** How many requests wait. */
   get waiting(): number {
     return this.#lines.values().reduce((sum, line) => sum + line.length, 0);
   }

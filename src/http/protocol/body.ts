@@ -18,7 +18,6 @@ const TOO_MANY_PARTS = new PetstoreError(
   `the body must come in at most ${LIMITS.BODY_PARTS_MAX} parts`,
 );
 const GIVEN_UP = new PetstoreError('unavailable', 'too many bodies are coming in');
-const FORGOTTEN = new PetstoreError('bad_request', 'the body came after the answer');
 
 type OnBody = (error: Error | null, body?: Buffer) => void;
 
@@ -36,8 +35,8 @@ export abstract class BodyRequest extends IncomingMessage {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
     this.#parts += 1;
-    if (this.#length + part.length > LIMITS.BODY_BYTES_MAX) this.#refuse(TOO_LONG);
-    else if (this.#parts > LIMITS.BODY_PARTS_MAX) this.#refuse(TOO_MANY_PARTS);
+    if (this.#length + part.length > LIMITS.BODY_BYTES_MAX) this.refuse(TOO_LONG);
+    else if (this.#parts > LIMITS.BODY_PARTS_MAX) this.refuse(TOO_MANY_PARTS);
     else this.#join(part);
     return this.#refusal === undefined;
   }
@@ -54,13 +53,8 @@ export abstract class BodyRequest extends IncomingMessage {
     this.resume();
   }
 
-  /** To be called when the answer does not need the body: it is dropped, and so is the rest that comes. */
-  forget(): void {
-    this.#refuse(FORGOTTEN);
-  }
-
-  /** Drops the body. Every reader of the body, now or later, gets this error. */
-  #refuse(error: PetstoreError): void {
+  /** Drops the body, and the rest that comes. Every reader of the body, now or later, gets this error. */
+  refuse(error: PetstoreError): void {
     this.#refusal = error;
     this.#finish(error);
   }
@@ -85,7 +79,7 @@ export abstract class BodyRequest extends IncomingMessage {
     part.copy(this.#body, this.#length);
     this.#length = length;
     // This comes last: it may give up this same body.
-    this.heldBytes.hold(this, part.length, this.socket, () => this.#refuse(GIVEN_UP));
+    this.heldBytes.hold(this, part.length, this.socket, () => this.refuse(GIVEN_UP));
   }
 }
 

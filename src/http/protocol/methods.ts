@@ -12,7 +12,6 @@ export const NOTHING_HERE = new PetstoreError(
   'there is nothing at this path; pets are at /v1/pets',
 );
 
-/** The methods of each path. */
 export type Routes = ReadonlyMap<string, readonly string[]>;
 
 /** Makes Fastify accept every method that Node parses, and collects the routes that are added from now on. */

@@ -39,7 +39,6 @@ export function answerParserError(
   else send();
 }
 
-/** The answer to an error of the parser. */
 function toError(parserError: NodeJS.ErrnoException): PetstoreError {
   switch (parserError.code) {
     case 'HPE_HEADER_OVERFLOW':

@@ -35,7 +35,7 @@ export function createPipeliningServer(
 ): Server {
   const turns = new Turns();
   const server = createServer(options, (request, response) => {
-    turns.count();
+    turns.countStarted();
     start(request, response);
   });
   server.on('connection', (socket) => stopUnlessNext(turns, socket));

@@ -20,8 +20,7 @@ export class Turns {
     return this.#left > 0;
   }
 
-  /** To be called when a request starts. */
-  count(): void {
+  countStarted(): void {
     this.#left -= 1;
     this.#schedule();
   }
@@ -34,11 +33,10 @@ export class Turns {
   }
 
   #schedule(): void {
-    this.#next ??= setImmediate(() => this.#begin());
+    this.#next ??= setImmediate(() => this.#beginTurn());
   }
 
-  /** Begins a turn. */
-  #begin(): void {
+  #beginTurn(): void {
     this.#next = undefined;
     this.#left = STARTED_MAX;
     for (const start of this.#late.splice(0, LATE_MAX)) start();
