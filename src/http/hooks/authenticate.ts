@@ -60,14 +60,9 @@ function createTouch(keys: KeyStore, now: () => number, log: Log) {
   };
 }
 
-/** Why there is no key of this environment for a token. */
-function explain(
-  key: ApiKey | undefined,
-  authorization: string | undefined,
-  token: string,
-  environment: Environment,
-): string {
-  if (authorization === undefined) return 'missing';
+/** The state of the key, or why the token has no key of this environment. */
+function judge(key: ApiKey | undefined, token: string, environment: Environment, now: number) {
+  if (key?.environment === environment) return getKeyState(key, now);
   if (key === undefined && isApiKeyOf(environment, token)) return 'unknown';
   const isKey = ENVIRONMENTS.some((each) => isApiKeyOf(each, token));
   return isKey ? 'other environment' : 'malformed';
@@ -96,18 +91,16 @@ export function createAuthenticate(
     // Two Authorization fields arrive joined by a comma, which no key has.
     const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
     const decide = (key: ApiKey | undefined): void => {
-      if (key !== undefined) request.keyId = key.id;
-      const reason =
-        key?.environment === environment
-          ? getKeyState(key, now())
-          : explain(key, authorization, token, environment);
-      if (key !== undefined && reason === 'active') {
+      request.keyId = key?.id ?? null;
+      const state = judge(key, token, environment, now());
+      if (key !== undefined && state === 'active') {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
         touch(key);
         done();
         return;
       }
+      const reason = authorization === undefined ? 'missing' : state;
       request.refusal = { code: 'unauthorized', reason };
       reply.header('www-authenticate', token === '' ? CHALLENGE : INVALID_TOKEN);
       done(new PetstoreError('unauthorized'));

@@ -1,5 +1,6 @@
 /** Bodies: what is refused before it is read, how the parts are joined as they come, and the JSON value. */
 
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, onRequestHookHandler, preParsingHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
@@ -9,7 +10,8 @@ import { IncomingMessage } from './node-http.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
-const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+/** Leaves out a byte order mark. */
+const UTF_8 = new TextDecoder();
 
 const EMPTY = Buffer.alloc(0);
 const TOO_LONG = new PetstoreError('payload_too_large');
@@ -121,14 +123,9 @@ export function parseBody(bytes: unknown): unknown {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     throw new PetstoreError('bad_request', 'the body is required: a JSON object');
   }
-  let text: string;
+  if (!isUtf8(bytes)) throw new PetstoreError('bad_request', 'the body must be UTF-8');
   try {
-    text = UTF_8.decode(bytes);
-  } catch {
-    throw new PetstoreError('bad_request', 'the body must be UTF-8');
-  }
-  try {
-    return parseJson(text);
+    return parseJson(UTF_8.decode(bytes));
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     throw new PetstoreError(error.code, `body: ${error.message}`);
