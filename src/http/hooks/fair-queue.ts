@@ -40,7 +40,7 @@ export class FairQueue {
       done(TOO_MANY);
       return;
     }
-    // The first one of a line is the one that waits longest, so this is the turn of its timer.
+    // The first one of a line waits longest, so its timer ends first.
     const timer = setTimeout(() => this.#takeFirst(keyId)?.done(TOO_LATE), LIMITS.WAIT_MS_MAX);
     line.push({ request, done, timer });
     this.#lines.set(keyId, line);
