@@ -1,6 +1,6 @@
 /** The connections of a server: what each one does, and how many may be open. */
 
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { closeLingering } from './lingering-close.ts';
@@ -8,34 +8,51 @@ import { closeLingering } from './lingering-close.ts';
 /** The pause between two lines of the log. */
 const LOG_MS = 1_000;
 
-const RESPONSE = Symbol('last response');
+const LAST = Symbol('last request');
 
 declare module 'node:net' {
   interface Socket {
-    /** The answer to the last request. Only one request of a connection is at work. */
-    [RESPONSE]?: ServerResponse;
+    /** Only one request of a connection is at work. `endsAt` is `bytesRead` of the socket at the end of the request. */
+    [LAST]?: { readonly response: ServerResponse; endsAt: number };
+  }
+}
+
+function markStarted(request: IncomingMessage, response: ServerResponse): void {
+  const { socket, headers } = request;
+  const last = { response, endsAt: socket.bytesRead };
+  socket[LAST] = last;
+  if ('content-length' in headers || 'transfer-encoding' in headers) {
+    request.once('end', () => {
+      last.endsAt = socket.bytesRead;
+    });
   }
 }
 
 /** Undefined before the first request. */
 export function findLastResponse(socket: Socket): ServerResponse | undefined {
-  return socket[RESPONSE];
+  return socket[LAST]?.response;
 }
 
 /** Whether the last answer was sent to its end, or there was no request. */
 export function isAnswered(socket: Socket): boolean {
-  return socket[RESPONSE]?.destroyed !== false;
+  return socket[LAST]?.response.destroyed !== false;
 }
 
 /** Calls back when nothing is at work: the last answer is sent, or its connection is closed. */
 export function onceAnswered(socket: Socket, next: () => void): void {
   if (isAnswered(socket)) next();
-  else socket[RESPONSE]?.once('close', next);
+  else socket[LAST]?.response.once('close', next);
 }
 
 /** Whether no parser reads from it, since its next request waits unparsed. */
 export function isStopped(socket: Socket): boolean {
   return socket.listenerCount('data') === 0;
+}
+
+/** Whether nothing is at work, and no byte of a new request has come. */
+function isIdle(socket: Socket): boolean {
+  const { endsAt = 0 } = socket[LAST] ?? {};
+  return isAnswered(socket) && !isStopped(socket) && socket.bytesRead === endsAt;
 }
 
 /** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
@@ -85,8 +102,9 @@ export function boundConnections(
     // Node calls this after the last answer. The client may still be sending its next requests.
     socket.destroySoon = () => closeLingering(socket);
   });
-  server.prependListener('request', ({ socket }, response) => {
-    socket[RESPONSE] = response;
+  server.prependListener('request', (request, response) => {
+    markStarted(request, response);
+    const { socket } = request;
     if (sockets.delete(socket)) sockets.add(socket);
   });
   replaceCloseMethods(server, sockets);
@@ -97,13 +115,10 @@ export function boundConnections(
   });
 }
 
-/** Node's own methods do not know the connections whose next request waits unparsed. */
+/** Node's own methods close a connection whose next request waits unparsed, and reset one whose request is not read yet. */
 function replaceCloseMethods(server: Server, sockets: Iterable<Socket>): void {
   server.closeIdleConnections = () => {
-    for (const socket of sockets) {
-      const isIdle = isAnswered(socket) && !isStopped(socket);
-      if (socket.writable && isIdle) closeLingering(socket);
-    }
+    for (const socket of sockets) if (socket.writable && isIdle(socket)) closeLingering(socket);
   };
   server.closeAllConnections = () => {
     for (const socket of sockets) socket.destroy();
