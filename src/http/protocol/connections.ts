@@ -51,7 +51,7 @@ export function isStopped(socket: Socket): boolean {
 
 /** Whether nothing is at work, and no byte of a new request has come. */
 function isIdle(socket: Socket): boolean {
-  const { endsAt = 0 } = socket[LAST] ?? {};
+  const endsAt = socket[LAST]?.endsAt ?? 0;
   return isAnswered(socket) && !isStopped(socket) && socket.bytesRead === endsAt;
 }
 
