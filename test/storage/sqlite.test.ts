@@ -211,6 +211,20 @@ test('SqliteWriter › one that broke › fails its writes, and the next writes 
   assert.deepEqual(await writer.commit([[{ sql: 'select 1 from t', values: [] }]]), [[[]]]);
 });
 
+test('pets.add › two whose writer broke › both fail, and neither is added twice', async () => {
+  await using store = disposable(await openStore(`sqlite:${createFile()}`, { create: true }));
+  const starting = once(process, 'worker');
+  // As a thread that has no memory left, but may have committed.
+  process.once('worker', (thread) => thread.emit('error', new Error('no memory is left')));
+  const added = [store.pets.add(REX), store.pets.add(REX)];
+  for (const adding of added) await assert.rejects(adding, { code: 'unavailable' });
+  await store.pets.add(REX);
+  const { pets } = await store.pets.list({ limit: 10 });
+  assert.ok(pets.length <= 3, `${pets.length} pets of three creates`);
+  const [broken] = await starting;
+  await broken.terminate();
+});
+
 test('pets.addAll › 50,000 pets with long names › needs memory for a few', async () => {
   const PETS = 50_000;
   const NAME_BYTES = 4_096;

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { PetstoreError } from '../../error.ts';
 import type { Row, Statement } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
@@ -38,7 +39,12 @@ export class SqliteWriter {
       });
     }
     this.#thread.postMessage(writes);
-    const [message] = (await once(this.#thread, 'message')) as [Written | Failure];
+    const answer = once(this.#thread, 'message').catch((cause: unknown) => {
+      if (toResultCode(cause) > 0) throw cause;
+      // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
+      throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
+    });
+    const [message] = (await answer) as [Written | Failure];
     if (!('failure' in message)) return message;
     const { failure, errcode } = message;
     throw Object.assign(new Error(failure), { errcode });
