@@ -7,6 +7,9 @@ import { parseJson } from './json.ts';
 const ROW_CHARACTERS_MAX = 65_536;
 const TOO_LONG = `longer than ${ROW_CHARACTERS_MAX} characters; is a quote or the end of a line missing?`;
 
+/** How many wrong rows of a file are shown. The others are counted. */
+const WRONG_ROWS_MAX = 20;
+
 const NOT_BLANK = /[^ \t\r]/;
 
 /** Why a row is no pet; the message names the place of the row, on a single line. */
@@ -63,14 +66,49 @@ export async function* splitRows(
 /** What `parse` makes of the row, or why the row is no pet. */
 export function parseRow<Parsed>(
   { place, read }: PetRow,
-  parse: (value: unknown, place: string) => Parsed,
+  parse: (value: unknown) => Parsed,
 ): Parsed | RowError {
   try {
-    return parse(read(), place);
+    return parse(read());
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
     return new RowError(place, cause.message, { cause });
   }
+}
+
+/**
+ * What `parse` makes of the rows before the first wrong row. The rows after it are only checked.
+ *
+ * @param report called with the lines for several wrong rows.
+ * @throws RowError for a single wrong row. PetstoreError `bad_request` with the number of several wrong rows.
+ */
+export async function* parseRows<Parsed>(
+  rows: AsyncIterable<PetRow> | Iterable<PetRow>,
+  parse: (value: unknown) => Parsed,
+  report: (line: string) => void,
+): AsyncGenerator<Parsed> {
+  const shown: RowError[] = [];
+  let wrong = 0;
+  const refuse = (row: RowError) => {
+    if (wrong < WRONG_ROWS_MAX) shown.push(row);
+    wrong += 1;
+  };
+  try {
+    for await (const row of rows) {
+      const parsed = parseRow(row, parse);
+      if (parsed instanceof RowError) refuse(parsed);
+      else if (wrong === 0) yield parsed;
+    }
+  } catch (cause) {
+    if (!(cause instanceof RowError)) throw cause;
+    refuse(cause);
+  }
+  const [first] = shown;
+  if (first === undefined) return;
+  if (wrong === 1) throw first;
+  for (const { message } of shown) report(message);
+  if (wrong > shown.length) report(`and ${wrong - shown.length} more`);
+  throw new PetstoreError('bad_request', `${wrong} rows are wrong`);
 }
 
 /**

@@ -29,14 +29,11 @@ export interface Store {
    *
    * @throws PetstoreError `bad_request` when the file exists or cannot be written.
    */
-  backup(file: string, onProgress?: OnBackupProgress): Promise<void>;
+  backup(file: string): Promise<void>;
 
   /** Waits for the writes under way and releases the database. No method may be called afterwards. */
   close(): Promise<void>;
 }
-
-/** `part` is the share of the phase that is done, from 0 to 1, when it is known. */
-export type OnBackupProgress = (phase: string, part?: number) => void;
 
 export interface StoreStatistics extends Readonly<Statistics> {
   /** Connections to PostgreSQL; absent on SQLite. */
@@ -70,8 +67,13 @@ export interface PetStore {
    * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
    * order, without a gap. Resolves once they are on the disk; holds at most a few thousand of them in memory.
    * On SQLite it may not be called again until then.
+   *
+   * @param options with `onlyFirst` it adds nothing if the store ever had a pet; of several processes, one adds.
    */
-  addAll(newPets: AsyncIterable<NewPet>): Promise<AddedPets>;
+  addAll(
+    newPets: AsyncIterable<NewPet>,
+    options?: { readonly onlyFirst?: boolean },
+  ): Promise<AddedPets>;
 
   /**
    * As `addAll`, with the ids that the pets have. Later pets get greater ids.
@@ -80,13 +82,7 @@ export interface PetStore {
    * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another
    *   pet with one of the ids, or, without `skipSame`, any pet.
    */
-  addAllWithIds(pets: AsyncIterable<PlacedPet>, skipSame: boolean): Promise<AddedPets>;
-
-  /**
-   * Adds the pets with their ids, which count up from 1, if the store never had a pet. Holds all of them in memory.
-   * Resolves to whether it added them; if several processes call it at once, only one adds.
-   */
-  seed(pets: AsyncIterable<Pet>): Promise<boolean>;
+  addAllWithIds(pets: AsyncIterable<Pet>, skipSame: boolean): Promise<AddedPets>;
 
   /**
    * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
@@ -101,9 +97,6 @@ export interface PetStore {
    * @throws PetstoreError `not_found` when there is no such pet.
    */
   remove(id: bigint): Promise<Pet>;
-
-  /** The number of pets, without a limit of time; on SQLite no other method may be called until it resolves. */
-  count(): Promise<number>;
 
   find(id: bigint): Promise<Pet | undefined>;
 
@@ -134,12 +127,6 @@ export interface AddedPets {
   readonly count: number;
   /** The greatest of their ids. */
   readonly lastId: bigint;
-}
-
-export interface PlacedPet {
-  readonly pet: Pet;
-  /** Where the pet stands in its file, such as "line 3", for a message. */
-  readonly place: string;
 }
 
 export interface PetQuery extends PetFilters {

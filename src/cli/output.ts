@@ -5,9 +5,17 @@ import { PetstoreError } from '../error.ts';
 /** Control characters, line ends, and characters that change the direction of the text after them. */
 export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Prints a line on standard error, which a script does not read as the result. */
+const REWRITE_MS = 100;
+const CLEAR_LINE = '\r\x1b[K';
+
+/** Prints a line on standard error, which a script does not read as the result. It replaces the line of a progress. */
 export function say(line: string): void {
+  clearProgress();
   process.stderr.write(`${toOneLine(line)}\n`);
+}
+
+function clearProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE);
 }
 
 /** The text without control characters: a terminal would act on those in a file name or an argument. */
@@ -36,69 +44,45 @@ function toEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-const REWRITE_MS = 100;
-const CLEAR_LINE = '\r\x1b[K';
-
-export interface ProgressStream {
-  readonly isTTY?: boolean | undefined;
-  write(text: string): unknown;
-}
-
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
 export class Progress {
   pets = 0;
-  /** The part of the phase that is done, from 0 to 1; undefined if it is not known. */
-  part: number | undefined;
-  readonly #stream: ProgressStream;
   readonly #start = performance.now();
-  #phase = '';
   #shown = this.#start;
 
-  constructor(stream: ProgressStream) {
-    this.#stream = stream;
-  }
-
-  /** Rewrites the line at once for a new phase, else ten times a second. */
-  show(phase: string): void {
+  /** Counts more pets. Shows their number ten times a second. */
+  add(pets: number): void {
+    this.pets += pets;
     const now = performance.now();
-    if (phase === this.#phase && now - this.#shown < REWRITE_MS) return;
-    this.#phase = phase;
+    if (!process.stderr.isTTY || now - this.#shown < REWRITE_MS) return;
     this.#shown = now;
-    if (!this.#stream.isTTY) return;
-    // Above 1 when a file grows while it is read.
-    const percent = this.part === undefined ? '' : `${Math.floor(Math.min(this.part, 1) * 100)} % `;
-    const pets = this.pets === 0 ? '' : ` ${countPets(this.pets)}`;
-    this.#stream.write(`${CLEAR_LINE}${percent}${phase}${pets}`);
+    process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far`);
   }
 
-  /** Prints a line that stays. */
-  say(line: string): void {
-    this.clear();
-    this.#stream.write(`${toOneLine(line)}\n`);
+  /** Counts the pets as they are consumed. */
+  async *count<Item>(pets: AsyncIterable<Item>): AsyncGenerator<Item> {
+    for await (const pet of pets) {
+      this.add(1);
+      yield pet;
+    }
   }
 
-  /** Says what was done to the pets, such as "imported". */
-  finish(verb: string): void {
+  /** Says what was done to so many pets, such as "imported". */
+  finish(verb: string, pets = this.pets): void {
     const seconds = ((performance.now() - this.#start) / 1_000).toFixed(1);
-    this.say(`${verb} ${countPets(this.pets)} in ${seconds} s`);
-  }
-
-  clear(): void {
-    if (this.#stream.isTTY) this.#stream.write(CLEAR_LINE);
+    say(`${verb} ${countPets(pets)} in ${seconds} s`);
   }
 }
 
 /** Does the work. Its error says that nothing was done, such as "imported". */
 export async function withProgress(
-  stream: ProgressStream,
   verb: string,
   work: (progress: Progress) => Promise<void>,
 ): Promise<void> {
-  const progress = new Progress(stream);
   try {
-    await work(progress);
+    await work(new Progress());
   } catch (cause) {
-    progress.clear();
+    clearProgress();
     if (!(cause instanceof PetstoreError)) throw cause;
     throw new PetstoreError(cause.code, `${cause.message}; nothing was ${verb}`, { cause });
   }

@@ -1,6 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
-import type { IdempotentRequest, OnBackupProgress, PetStore, StoreStatistics } from '../store.ts';
+import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -69,10 +69,9 @@ export interface Engine {
 
   /**
    * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
-   * They are staged in a temporary table with the columns of `pets`, and `place`, a text.
+   * They are staged in a temporary table with the columns of `pets`, which are PET_COLUMNS.
    */
   load<T>(
-    columns: readonly string[],
     batches: AsyncIterable<readonly Row[]>,
     work: (transaction: Transaction, staged: string) => Promise<T>,
   ): Promise<T>;
@@ -88,7 +87,7 @@ export interface Engine {
   ): Promise<T>;
 
   /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */
-  readonly copyTo?: (file: string, onProgress: OnBackupProgress) => Promise<void>;
+  readonly copyTo?: (file: string) => Promise<void>;
 
   /** Waits for the writes under way and closes the database. */
   close(): Promise<void>;

@@ -1,10 +1,9 @@
 /** From an address to an open store: the only file that knows both engines. */
 
 import { existsSync } from 'node:fs';
-import type { Environment } from '../api-key.ts';
-import type { OnBackupProgress, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { parseAddress } from './address.ts';
-import { type CopyResult, copyDatabase, type OnCopyProgress } from './copy.ts';
+import { type CopyOptions, copyDatabase } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
@@ -33,19 +32,12 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       // A missing table fails only the statements of requests. No pet has this id, and no key this digest.
       await Promise.all([engine.check(), pets.find(0n), keys.find(new Uint8Array())]);
     },
-    backup: (file, onProgress = () => undefined) => writeBackup(engine, file, onProgress),
+    backup: (file) => writeBackup(engine, file),
     close() {
       stopPurge?.();
       return engine.close();
     },
   };
-}
-
-export interface CopyOptions {
-  readonly from: string;
-  readonly to: string;
-  /** Only its keys are copied; by default all keys are copied. */
-  readonly environment?: Environment;
 }
 
 /**
@@ -81,31 +73,25 @@ export async function use<Resource extends { close(): Promise<void> }, T>(
 }
 
 /**
- * Copies a whole store, as of one moment, into an empty store. If it fails, it copies nothing.
+ * Copies the store at one address into the store at another, as {@link copyDatabase} does.
  *
- * @throws PetstoreError as openStore does, and `bad_request` when the target is not empty.
+ * @throws PetstoreError also as openStore does.
  */
-export async function copyStore(
-  { from, to, environment }: CopyOptions,
-  onProgress: OnCopyProgress,
-): Promise<CopyResult> {
+export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   return use(await openEngine(from, {}), (source) =>
     fillDatabase(to, async (at) =>
       use(await openEngine(at, { create: true }), (target) =>
-        copyDatabase(source, target, onProgress, environment),
+        copyDatabase(source, target, options),
       ),
     ),
   );
 }
 
 /** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
-function writeBackup(engine: Engine, file: string, onProgress: OnBackupProgress): Promise<void> {
+function writeBackup(engine: Engine, file: string): Promise<void> {
   return writeNewFile(file, async (partial) => {
-    if (engine.copyTo) return engine.copyTo(partial, onProgress);
-    await use(await openSqlite(partial, { create: true }), (copy) =>
-      copyDatabase(engine, copy, onProgress),
-    );
-    onProgress('checking');
+    if (engine.copyTo) return engine.copyTo(partial);
+    await use(await openSqlite(partial, { create: true }), (copy) => copyDatabase(engine, copy));
     finishCopy(partial, file);
   });
 }

@@ -2,14 +2,14 @@
 
 import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
-import type { NewPet } from '../pet.ts';
-import type { AddedPets, PlacedPet } from '../store.ts';
+import type { NewPet, Pet } from '../pet.ts';
+import type { AddedPets } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { COLUMNS, toRow } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** A message names so many ids, and counts the others. */
+/** A message names so many ids. */
 const NAMED_IDS_MAX = 10;
 
 const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.${column}`);
@@ -18,21 +18,26 @@ const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.
 const toExists = (condition = 'true') =>
   `(select ${condition} from pets where pets.id = staged.id)`;
 
-export function addAll(engine: Engine, newPets: AsyncIterable<NewPet>): Promise<AddedPets> {
+export function addAll(
+  engine: Engine,
+  newPets: AsyncIterable<NewPet>,
+  onlyFirst: boolean,
+): Promise<AddedPets> {
   const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
-  return engine.load(['id', ...COLUMNS], rows, async (transaction, staged) =>
-    move(transaction, staged, await transaction.readLastId('pets')),
-  );
+  return engine.load(rows, async (transaction, staged) => {
+    const lastId = await transaction.readLastId('pets');
+    if (onlyFirst && lastId > 0n) return { count: 0, lastId };
+    return move(transaction, staged, lastId);
+  });
 }
 
 export function addAllWithIds(
   engine: Engine,
-  pets: AsyncIterable<PlacedPet>,
+  pets: AsyncIterable<Pet>,
   skipSame: boolean,
 ): Promise<AddedPets> {
-  const columns = ['id', ...COLUMNS, 'place'];
-  const rows = toBatches(pets, ({ pet, place }) => [pet.id, ...toRow(pet), place]);
-  return engine.load(columns, rows, async (transaction, staged) => {
+  const rows = toBatches(pets, (pet) => [pet.id, ...toRow(pet)]);
+  return engine.load(rows, async (transaction, staged) => {
     await refuseRepeated(transaction, staged);
     await refuseExisting(transaction, staged, skipSame);
     if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);
@@ -60,14 +65,10 @@ async function* toBatches<Item>(
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
 async function refuseRepeated({ read }: Transaction, staged: string): Promise<void> {
-  // Line 9 comes before line 10, so the length of a place counts first.
-  const order = 'length(place), place';
-  const [row] = await read(`select place, id, earlier from (
-      select id, place, lag(place) over (partition by id order by ${order}) as earlier from ${staged}
-    ) as placed where earlier is not null order by ${order} limit 1`);
-  if (row === undefined) return;
-  const [place, id, earlier] = row;
-  throw new PetstoreError('bad_request', `${place}: the id ${id} is in ${earlier} already`);
+  const [row] = await read(
+    `select id from ${staged} group by id having count(*) > 1 order by id limit 1`,
+  );
+  if (row) throw new PetstoreError('bad_request', `the id ${row[0]} is given twice`);
 }
 
 /** @throws PetstoreError `bad_request` when the store has pets with these ids; if `onlyDifferent`, other pets. */
@@ -78,16 +79,15 @@ async function refuseExisting(
 ): Promise<void> {
   const refused = toExists(onlyDifferent ? DIFFERS.join(' or ') : undefined);
   const rows = await read(
-    `select id, count(*) over () from ${staged} as staged where ${refused} order by id limit ?`,
+    `select id from ${staged} as staged where ${refused} order by id limit ?`,
     NAMED_IDS_MAX,
   );
-  const [first] = rows;
-  if (first === undefined) return;
-  const others = Number(first[1]) - rows.length;
-  const ids = `${rows.map(([id]) => id).join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
-  const what = first[1] === 1n ? `the id ${ids} exists` : `the ids ${ids} exist`;
-  const content = onlyDifferent ? ' with other content' : '';
-  throw new PetstoreError('bad_request', `${what} already${content}`);
+  if (rows.length === 0) return;
+  const pets = onlyDifferent ? 'other pets' : 'pets';
+  throw new PetstoreError(
+    'bad_request',
+    `the store has ${pets} with the same ids, such as ${rows.join(', ')}`,
+  );
 }
 
 /** Moves the staged pets to the table of pets, and adds `offset` to their ids. */

@@ -9,7 +9,9 @@ export const FIELDS = NEW_PET_FIELDS.map(addColumn);
 export const FILTERS = PET_FILTERS.map(addColumn);
 
 export const COLUMNS = FIELDS.map(({ column }) => column);
-export const SELECT = `select id, ${COLUMNS} from pets`;
+/** The columns of `pets`. */
+export const PET_COLUMNS = ['id', ...COLUMNS];
+export const SELECT = `select ${PET_COLUMNS} from pets`;
 
 function addColumn<Field extends NewPetField>(field: Field) {
   const column = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -42,19 +42,9 @@ export function createPetStore(engine: Engine): PetStore {
       return { pet: getSame(newPet, added), isReplay: true };
     },
 
-    addAll: (newPets) => addAll(engine, newPets),
+    addAll: (newPets, { onlyFirst = false } = {}) => addAll(engine, newPets, onlyFirst),
 
     addAllWithIds: (pets, skipSame) => addAllWithIds(engine, pets, skipSame),
-
-    seed: (pets) =>
-      engine.transact('exclusive', async (transaction) => {
-        if ((await transaction.readLastId('pets')) > 0n) return false;
-        const rows: Row[] = [];
-        for await (const pet of pets) rows.push([pet.id, ...toRow(pet)]);
-        await transaction.insert('pets', ['id', ...COLUMNS], rows);
-        await transaction.writeLastId('pets', BigInt(rows.length));
-        return true;
-      }),
 
     async update(old, newPet) {
       const { id } = old;
@@ -74,13 +64,6 @@ export function createPetStore(engine: Engine): PetStore {
       const [row] = removed ?? [];
       if (row === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
       return toPet(row);
-    },
-
-    async count() {
-      const [row] = await engine.transact('snapshot', ({ read }) =>
-        read('select count(*) from pets'),
-      );
-      return Number(row?.[0]);
     },
   };
 }

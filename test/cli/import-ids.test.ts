@@ -62,7 +62,9 @@ describe('pets import', () => {
     const { status, lines, store } = await importText(text, { flags: KEEP });
     assert.deepEqual({ status, said: lines[0] }, { status: 0, said: 'imported 2 pets' });
     const again = await importText(text, { flags: KEEP, to: store });
-    assert.deepEqual(again.lines, ['petstore: the ids 2, 9 exist already; nothing was imported']);
+    assert.deepEqual(again.lines, [
+      'petstore: the store has pets with the same ids, such as 2, 9; nothing was imported',
+    ]);
     const skipped = await importText(`${text}3,Mia,4,\n`, { flags: SKIP, to: store });
     assert.deepEqual(skipped.lines.slice(0, -1), [
       'imported 1 pet',
@@ -70,7 +72,7 @@ describe('pets import', () => {
     ]);
     const changed = await importText(`${HEAD}8,Tom,1,\n9,Rex,1,\n`, { flags: SKIP, to: store });
     assert.deepEqual(changed.lines, [
-      'petstore: the id 9 exists already with other content; nothing was imported',
+      'petstore: the store has other pets with the same ids, such as 9; nothing was imported',
     ]);
     assert.equal(await list(store), `${HEAD}2,Tom,1,\n3,Mia,4,\n9,Rex,1,sold\n`);
   });
@@ -92,10 +94,10 @@ describe('pets import', () => {
       'an id that an earlier pet has',
       'json',
       `[${[7, 8, 7].map((id) => `{"id":${id},${TOM}}`)}]`,
-      'pet 3: the id 7 is in pet 1 already',
+      'the id 7 is given twice',
     ],
   ] as const) {
-    test(`pets import --keep-ids › ${what} › is refused at its place`, async () => {
+    test(`pets import --keep-ids › ${what} › is refused`, async () => {
       const { status, lines } = await importText(text, { format, flags: KEEP });
       assert.equal(status, 1);
       assert.deepEqual(lines, [`petstore: ${place}; nothing was imported`]);

@@ -1,9 +1,13 @@
 /** Pet files that are read: which pets they have, and what is refused at which line. */
 
 import assert from 'node:assert/strict';
+import { createReadStream } from 'node:fs';
 import { truncate, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { readRows } from '../../src/cli/pet-file/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
@@ -105,19 +109,17 @@ describe('pets import', () => {
     ['ndjson', '', `${good}\n`, ['{"name":"', '7']],
     ['csv', CSV_HEAD, `${'é'.repeat(20)},1,\n`, ['a', '"', '"\n', ',,']],
   ] as const) {
-    test(`pets import › a row of ${ending} that does not end › is refused at its line, and not read on`, async () => {
+    test(`pets import › a row of ${ending} that does not end › is refused at its line, and not read on`, async (t) => {
       const file = join(folder, `endless.${ending}`);
       const rows = 5_000;
       const line = head.split('\n').length + rows;
       const before = head + row.repeat(rows);
       for (const beginning of beginnings) {
         await writeFile(file, before + beginning.padEnd(ENDLESS_BYTES, beginning.at(-1)));
-        let readBytes = 0;
-        const pets = readGood(file, (bytes) => {
-          readBytes += bytes;
-        });
-        await refuses(() => collect(pets), `line ${line}: ${TOO_LONG}`);
-        const restBytes = Buffer.byteLength(before) + ENDLESS_BYTES - readBytes;
+        const input = createReadStream(file);
+        t.mock.getter(process, 'stdin', () => input);
+        await refuses(() => collect(readGood('-', ending)), `line ${line}: ${TOO_LONG}`);
+        const restBytes = Buffer.byteLength(before) + ENDLESS_BYTES - input.bytesRead;
         assert.ok(restBytes > ENDLESS_BYTES / 2, `all but ${restBytes} bytes were read`);
       }
     });
@@ -189,6 +191,20 @@ describe('pets import', () => {
     await refuses(
       () => collect(readGood(missing)),
       `${missing} cannot be read: no such file or directory`,
+    );
+  });
+
+  test('pets import › a stream that breaks behind a wrong row › tells why it broke', async (t) => {
+    async function* breakOff() {
+      yield Buffer.from('{"name":"Rex"}\n');
+      await setImmediate();
+      throw Object.assign(new Error('read EIO'), { errno: -constants.errno.EIO });
+    }
+    const input = Readable.from(breakOff());
+    t.mock.getter(process, 'stdin', () => input);
+    await refuses(
+      () => collect(readGood('-', 'ndjson')),
+      'standard input cannot be read: i/o error',
     );
   });
 

@@ -2,22 +2,24 @@
 
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { constants } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { exportPets } from '../../src/cli/commands/export-pets.ts';
-import { importPets } from '../../src/cli/commands/import-pets.ts';
-import { Progress } from '../../src/cli/output.ts';
+import { Progress, withProgress } from '../../src/cli/output.ts';
+import { PetstoreError } from '../../src/error.ts';
 import { generatePets } from '../../src/sample.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { runCommand } from '../support/command.ts';
+import { countPets } from '../support/count-pets.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
-import { Transcript } from './transcript.ts';
+import { keepStandardError } from './standard-error.ts';
+
+/** What is told of the first 20 wrong rows, which are in every other line. */
+const WRONG_ROWS = Array.from(
+  { length: 20 },
+  (_, index) => new RegExp(`^line ${2 * index + 3}: categoryId must be `),
+);
 
 describe('pets', () => {
   const folder = createProcessFolder();
@@ -30,99 +32,64 @@ describe('pets', () => {
     await store.close();
   });
 
-  test('pets import › a file with a bad row › names its line and imports nothing', async () => {
-    const file = join(folder, 'bad.csv');
-    await writeFile(file, `name,categoryId\n${'Rex,1\n'.repeat(5_000)} ,2\n`);
-    const stderr = new Transcript(true);
-    await assert.rejects(importPets({ database, file }, stderr), {
-      name: 'PetstoreError',
-      code: 'bad_request',
-      message: /^line 5002: name must be .+; nothing was imported$/,
-    });
-    assert.deepEqual((await store.pets.list({ limit: 1 })).pets, []);
-    assert.ok(stderr.text.endsWith('\r\x1b[K'));
-  });
+  const run = (...args: readonly string[]) =>
+    runCommand([...args, '--database', database], { cwd: folder });
 
-  for (const [what, rows, ends, lines, message] of [
-    ['20 wrong rows', 20, '', 20, '20 rows are wrong; nothing was imported'],
-    ['25 wrong rows', 25, '', 21, '25 rows are wrong; nothing was imported'],
-    ['wrong rows before a broken one', 2, '"', 3, '3 rows are wrong; nothing was imported'],
+  for (const [what, text, lines] of [
+    ['a wrong row', `${'Rex,1\n'.repeat(5_000)} ,2\n`, [/^petstore: line 5002: name must be .+/]],
+    [
+      '20 wrong rows',
+      'Rex,1\nRex,one\n'.repeat(20),
+      [...WRONG_ROWS, /^petstore: 20 rows are wrong/],
+    ],
+    [
+      '25 wrong rows',
+      'Rex,1\nRex,one\n'.repeat(25),
+      [...WRONG_ROWS, /^and 5 more$/, /^petstore: 25 rows are wrong/],
+    ],
+    [
+      'wrong rows before a broken one',
+      `${'Rex,1\nRex,one\n'.repeat(2)}"`,
+      [...WRONG_ROWS.slice(0, 2), /^line 6: a cell with a quote /, /^petstore: 3 rows are wrong/],
+    ],
   ] as const) {
-    test(`pets import › a file with ${what} › names up to 20, and tells how many more there are`, async () => {
-      const file = join(folder, 'wrong.csv');
-      await writeFile(file, `name,categoryId\n${'Rex,1\nRex,one\n'.repeat(rows)}${ends}`);
-      const stderr = new Transcript();
-      await assert.rejects(importPets({ database, file }, stderr), { message });
-      const told = stderr.text.split('\n').slice(0, -1);
-      assert.equal(told.length, lines);
-      for (const [index, line] of told.slice(0, Math.min(rows, 20)).entries()) {
-        assert.match(line, new RegExp(`^line ${2 * index + 3}: categoryId must be `));
-      }
-      if (rows > 20) assert.equal(told.at(-1), `and ${rows - 20} more`);
-      if (ends !== '') assert.match(told.at(-1) ?? '', /^line 6: a cell with a quote /);
-      assert.equal(await store.pets.count(), 0);
+    test(`pets import › a file with ${what} › imports nothing, and names up to 20 wrong rows`, async () => {
+      await writeFile(join(folder, 'wrong.csv'), `name,categoryId\n${text}`);
+      const { status, stderr } = await run('pets', 'import', 'wrong.csv');
+      assert.equal(status, 1);
+      const told = stderr.split('\n').slice(0, -1);
+      assert.equal(told.length, lines.length);
+      for (const [index, line] of lines.entries()) assert.match(told[index] ?? '', line);
+      assert.match(told.at(-1) ?? '', /; nothing was imported$/);
+      assert.equal(await countPets(store.pets), 0);
     });
   }
-
-  test('pets import › a stream that breaks behind a wrong row › tells why it broke', async (t) => {
-    const input = new Readable({ read: () => undefined });
-    input.push('{"name":"Rex"}\n');
-    t.mock.getter(process, 'stdin', () => input);
-    const stderr = new Transcript(true);
-    const { mock } = t.mock.method(stderr, 'write', (text: string) => {
-      // The row is refused, and the next one is waited for.
-      if (!text.endsWith('checked 1 pet')) return;
-      input.destroy(Object.assign(new Error('read EIO'), { errno: -constants.errno.EIO }));
-    });
-    await assert.rejects(importPets({ database, file: '-', format: 'ndjson' }, stderr), {
-      code: 'bad_request',
-      message: 'standard input cannot be read: i/o error; nothing was imported',
-    });
-    // A pipe has no size, and so no percentage.
-    assert.deepEqual(mock.calls[0]?.arguments, ['\r\x1b[Kchecked 1 pet']);
-  });
 
   test('pets import › then export › gives the same pets in each format', async () => {
     const rows = Array.from(
       { length: 2_500 },
       (_, index) => `{"id":${index + 1},"name":"Rex ${index}","categoryId":${2n ** 62n}}\n`,
     );
-    const source = join(folder, 'source.ndjson');
-    await writeFile(source, rows.join(''));
-    const terminal = new Transcript(true);
-    await importPets({ database, file: source }, terminal);
-    const [, first, ...lines] = terminal.text.split('\r\x1b[K');
-    const [committing, imported] = lines.slice(-4);
-    assert.match(first ?? '', /^[1-9]\d % imported 1 pet$/);
-    assert.equal(committing, 'committing 2,500 pets');
-    assert.match(imported ?? '', /^imported 2,500 pets in \d+\.\d s\n/);
-
-    const stderr = new Transcript(true);
-    const target = join(folder, 'target.jsonl');
-    await exportPets(store, { file: target }, new PassThrough(), stderr);
-    assert.equal(await readFile(target, 'utf8'), rows.join(''));
-    const exported = stderr.text.split('\r\x1b[K');
-    assert.equal(exported[1], '0 % exported 1 pet');
-    assert.match(exported.at(-1) ?? '', /^exported 2,500 pets in \d+\.\d s\n$/);
+    await writeFile(join(folder, 'source.ndjson'), rows.join(''));
+    const imported = await run('pets', 'import', 'source.ndjson');
+    assert.match(imported.stderr, /^imported 2,500 pets in \d+\.\d s\n/);
+    const exported = await run('pets', 'export', 'target.jsonl');
+    assert.match(exported.stderr, /^exported 2,500 pets in \d+\.\d s\n/);
+    assert.equal(await readFile(join(folder, 'target.jsonl'), 'utf8'), rows.join(''));
   });
 
   test('pets export › a file of the command › has the format of its ending', async () => {
-    const args = ['pets', 'export', 'target.csv', '--database', database];
-    await runCommand(args, { cwd: folder });
+    await run('pets', 'export', 'target.csv');
     assert.match(
       await readFile(join(folder, 'target.csv'), 'utf8'),
       /^id,name,categoryId,status\n/,
     );
   });
 
-  test('pets export › without a file › leaves standard error silent', async () => {
-    const stdout = new PassThrough();
-    const stderr = new Transcript(true);
-    const written = text(stdout);
-    await exportPets(store, {}, stdout, stderr);
-    stdout.end();
-    assert.equal((await written).split('\n').length, 2_501);
-    assert.equal(stderr.text, '');
+  test('pets export › without a file › says only which store it was', async () => {
+    const { stdout, stderr } = await run('pets', 'export');
+    assert.equal(stdout.split('\n').length, 2_501);
+    assert.equal(stderr, `Store: sqlite:${folder}/pets.db\n`);
   });
 });
 
@@ -182,43 +149,40 @@ describe('pets generate', { concurrency: 2 }, () => {
 });
 
 describe('progress', () => {
-  const imports = (stderr: Transcript, part?: number) => {
-    const progress = new Progress(stderr);
-    progress.part = part;
-    progress.pets = 1_500;
-    progress.show('imported');
-    progress.show('imported');
-    progress.show('committing');
-    progress.finish('imported');
-    return stderr.text.split('\r\x1b[K');
-  };
+  const isImported = /^imported 1,500 pets in \d+\.\d s\n$/;
 
-  test('progress › on a terminal › shows each phase at once, and not each call', () => {
-    const [start, ...lines] = imports(new Transcript(true), 0.509);
-    assert.equal(start, '');
-    assert.deepEqual(lines.slice(0, -1), [
-      '50 % imported 1,500 pets',
-      '50 % committing 1,500 pets',
-    ]);
-    assert.match(lines.at(-1) ?? '', /^imported 1,500 pets in \d+\.\d s\n$/);
-  });
-
-  test('progress › a phase that goes on › is shown again', async () => {
-    const stderr = new Transcript(true);
-    const progress = new Progress(stderr);
-    const isShown = () => {
-      progress.show('copied');
-      return stderr.text === '\r\x1b[Kcopied'.repeat(2);
-    };
-    await until(isShown);
-  });
-
-  for (const [what, part, line] of [
-    ['of an unknown size', undefined, 'imported 1,500 pets'],
-    ['of a file that grows meanwhile', 1.2, '100 % imported 1,500 pets'],
-  ] as const) {
-    test(`progress › ${what} › is one line`, () => {
-      assert.equal(imports(new Transcript(true), part)[1], line);
+  test('progress › on a terminal › rewrites its line ten times a second', async (t) => {
+    const stderr = keepStandardError(t, true);
+    let now = 0;
+    t.mock.method(performance, 'now', () => now);
+    await withProgress('imported', async (progress) => {
+      for (now = 0; now < 250; now += 10) progress.add(60);
+      progress.finish('imported');
     });
-  }
+    const [start, ...lines] = stderr.text.split('\r\x1b[K');
+    assert.equal(start, '');
+    assert.deepEqual(lines.slice(0, -1), ['660 pets so far', '1,260 pets so far']);
+    assert.match(lines.at(-1) ?? '', isImported);
+  });
+
+  test('progress › that fails on a terminal › leaves no line, and says that nothing was done', async (t) => {
+    const stderr = keepStandardError(t, true);
+    const failing = withProgress('imported', async () => {
+      throw new PetstoreError('bad_request', 'line 2 is wrong');
+    });
+    await assert.rejects(failing, {
+      ...{ name: 'PetstoreError', code: 'bad_request' },
+      message: 'line 2 is wrong; nothing was imported',
+    });
+    assert.ok(stderr.text.endsWith('\r\x1b[K'));
+  });
+
+  test('progress › not on a terminal › says only its last line', async (t) => {
+    const stderr = keepStandardError(t);
+    const progress = new Progress();
+    t.mock.method(performance, 'now', () => 1e9);
+    progress.add(1_500);
+    progress.finish('imported');
+    assert.match(stderr.text, isImported);
+  });
 });

@@ -5,6 +5,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { after, describe, test } from 'node:test';
 import { LIMITS } from '../../src/http/limits.ts';
 import { addKey, startTestApp } from '../support/app.ts';
+import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
 import { type Answer, exchange } from '../support/socket.ts';
 import { until } from '../support/until.ts';
@@ -144,7 +145,7 @@ test('rehearse › a create with Prefer: delay whose client goes › is done', a
   await until(async () => {
     const answer = send(app.port, { ...sent, headers, signal: AbortSignal.timeout(500) });
     await assert.rejects(answer);
-    return (await app.store.pets.count()) > 0;
+    return (await countPets(app.store.pets)) > 0;
   });
 });
 

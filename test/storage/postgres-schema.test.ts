@@ -8,6 +8,7 @@ import { FILTERS } from '../../src/storage/pet-row.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
+import { countPets } from '../support/count-pets.ts';
 import {
   createEmptyDatabase,
   type EmptyDatabase,
@@ -82,7 +83,7 @@ describe('a release on the schema of a newer one', () => {
     assert.equal((await store.pets.add(REX)).id, 3n);
     assert.equal((await store.pets.addAll(ReadableStream.from([REX, REX]))).count, 2);
     // `pets export FILE` begins with it.
-    assert.equal(await store.pets.count(), 5);
+    assert.equal(await countPets(store.pets), 5);
     assert.deepEqual(
       await database.query('select id::int, weight::int from pets order by id'),
       [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
@@ -125,10 +126,7 @@ describe('a release on the schema of a newer one', () => {
       [address, other],
       [other, address],
     ] as const) {
-      await assert.rejects(
-        copyStore({ from, to }, () => undefined),
-        refusal,
-      );
+      await assert.rejects(copyStore(from, to), refusal);
     }
   });
 

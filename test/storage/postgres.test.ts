@@ -30,11 +30,11 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
   test('openStore on postgresql › ten at once on an empty database › make one schema', async () => {
     await using database = await createEmptyDatabase();
     const stores = await Promise.all(Array.from({ length: 10 }, () => database.open()));
-    await Promise.all(stores.map((store) => store.pets.add(REX)));
+    const added = await Promise.all(stores.map((store) => store.pets.add(REX)));
     assert.deepEqual(await database.query('select version from petstore_schema'), [
       { version: String(MIGRATIONS.length) },
     ]);
-    assert.equal(await stores[0]?.pets.count(), 10);
+    assert.equal(new Set(added.map(({ id }) => id)).size, 10);
   });
 
   test('openStore on postgresql › the schema before, with rows › keeps them, and takes what is new', async () => {

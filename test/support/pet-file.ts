@@ -1,21 +1,13 @@
 /** Reads pet files as their tests do. */
 
 import assert from 'node:assert/strict';
-import { readRows } from '../../src/cli/pet-file/pet-file.ts';
-import { PetstoreError } from '../../src/error.ts';
+import { type PetFile, readRows } from '../../src/cli/pet-file/pet-file.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
-import { parseRow } from '../../src/rows.ts';
+import { parseRows } from '../../src/rows.ts';
 
-/** The pets of the file, up to the first row that is none. */
-export async function* readGood(
-  file: string,
-  onRead?: (bytes: number) => void,
-): AsyncGenerator<NewPet> {
-  for await (const row of readRows({ file }, onRead)) {
-    const pet = parseRow(row, parseNewPet);
-    if (pet instanceof PetstoreError) throw pet;
-    yield pet;
-  }
+/** The pets of the file. Fails at its end if a row is wrong. */
+export function readGood(file: string, format?: PetFile['format']): AsyncGenerator<NewPet> {
+  return parseRows(readRows({ file, format }), parseNewPet, () => undefined);
 }
 
 export function refuses(file: () => Promise<unknown>, message: string | RegExp): Promise<void> {

@@ -5,17 +5,11 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
-import { type ProgressStream, withProgress } from '../output.ts';
+import { say, withProgress } from '../output.ts';
 import { addStoreCommand, withStore } from '../with-store.ts';
 
 /** Sorted by name, dated backups are sorted by time. */
 const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
-
-/** What a backup left that was ended, and the files of SQLite beside it. */
-const PARTIAL = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db\.[\da-f-]{36}\.partial(-journal|-shm|-wal)?$/;
-
-/** A backup that began earlier has ended. */
-const BACKUP_MS_MAX = 24 * 60 * 60 * 1_000;
 
 export function addBackup(program: Command): void {
   addStoreCommand(
@@ -36,48 +30,32 @@ export function addBackup(program: Command): void {
     )
     .action(
       withStore((store, target: string, { keep }: { keep?: number }) =>
-        backUp(store, target, keep, process.stderr),
+        keep === undefined ? backUp(store, target) : backUpDated(store, target, keep),
       ),
     );
 }
 
-/** @param keep how many dated backups the directory `target` keeps; without it `target` is the new file. */
-export async function backUp(
+async function backUp(store: Store, file: string): Promise<void> {
+  await withProgress('copied', () => store.backup(file));
+  say(`The store is copied to ${file}.`);
+}
+
+/** Makes a backup in the folder, and removes the oldest backups: `keep` backups stay, the new one included. */
+export async function backUpDated(
   store: Store,
-  target: string,
-  keep: number | undefined,
-  stderr: ProgressStream,
+  folder: string,
+  keep: number,
   time = new Date(),
 ): Promise<void> {
-  const file = keep === undefined ? target : join(target, toName(time));
-  if (keep !== undefined) {
-    // If this fails, the backup says why it cannot be written.
-    await mkdir(target, { recursive: true, mode: 0o700 }).catch(() => undefined);
-  }
-  await withProgress(stderr, 'copied', async (progress) => {
-    await store.backup(file, (phase, part) => {
-      progress.part = part;
-      progress.show(phase);
-    });
-    progress.say(`The store is copied to ${file}.`);
-    if (keep === undefined) return;
-    for (const old of await listOld(target, time, keep)) {
-      await rm(old);
-      progress.say(`Removed ${old}.`);
-    }
-  });
-}
-
-/** The files to remove beside the new backup: those that are too many, and what ended backups left. */
-async function listOld(folder: string, time: Date, keep: number): Promise<string[]> {
-  const names = await readdir(folder);
-  const others = names.filter((name) => DATED.test(name) && name !== toName(time));
+  const name = `petstore-${time.toISOString().replace(/:|\.\d+/g, '')}.db`;
+  // If this fails, the backup says why it cannot be written.
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
+  await backUp(store, join(folder, name));
+  const others = (await readdir(folder)).filter((other) => DATED.test(other) && other !== name);
   const newestFirst = others.sort().reverse();
-  const ended = toName(new Date(time.getTime() - BACKUP_MS_MAX));
-  const parts = names.filter((name) => PARTIAL.test(name) && name < ended).sort();
-  return [...newestFirst.slice(keep - 1), ...parts].map((name) => join(folder, name));
-}
-
-function toName(time: Date): string {
-  return `petstore-${time.toISOString().replace(/:|\.\d+/g, '')}.db`;
+  for (const old of newestFirst.slice(keep - 1)) {
+    const file = join(folder, old);
+    await rm(file);
+    say(`Removed ${file}.`);
+  }
 }

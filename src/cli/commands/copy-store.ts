@@ -1,16 +1,22 @@
 /** `petstore copy`: copies a whole store into an empty one. */
 
 import { type Command, Option } from 'commander';
-import { ENVIRONMENTS } from '../../api-key.ts';
+import { ENVIRONMENTS, type Environment } from '../../api-key.ts';
 import { DATABASE } from '../../service/option-kinds.ts';
 import { describeAddress } from '../../storage/address.ts';
-import { type CopyOptions, copyStore } from '../../storage/open.ts';
+import { copyStore } from '../../storage/open.ts';
 import { toSetting } from '../options.ts';
-import { examples, type ProgressStream, withProgress } from '../output.ts';
+import { examples, say, withProgress } from '../output.ts';
 import { refuseMemory } from '../with-store.ts';
 
 const FROM = { ...DATABASE, description: 'the store to copy' };
 const TO = { ...DATABASE, description: 'an empty store, or a new store' };
+
+interface CopyAddresses {
+  readonly from: string;
+  readonly to: string;
+  readonly environment?: Environment;
+}
 
 export function addCopy(program: Command): void {
   program
@@ -31,26 +37,19 @@ export function addCopy(program: Command): void {
         'petstore copy --from sqlite:petstore.db --to sqlite:production.db --environment production',
       ),
     )
-    .action((options: CopyOptions) => copyPetstore(options, process.stderr));
+    .action(copyPetstore);
 }
 
-export async function copyPetstore(options: CopyOptions, stderr: ProgressStream): Promise<void> {
-  const { from, to, environment } = options;
+export async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
   for (const address of [from, to]) refuseMemory(address);
-  await withProgress(stderr, 'copied', async (progress) => {
-    const { keys, checksum } = await copyStore(options, (phase, part, pets) => {
-      progress.part = part;
-      if (phase === 'copied') progress.pets += pets;
-      progress.show(phase);
-    });
+  await withProgress('copied', async (progress) => {
+    const onPets = (count: number) => progress.add(count);
+    const keys = await copyStore(from, to, { environment, onPets });
     progress.finish('copied');
-    const count = `${keys} ${keys === 1 ? 'key' : 'keys'}`;
-    progress.say(
-      `With ${count}. Read back, the copy has the checksum of the original: ${checksum}`,
-    );
+    say(`With ${keys} ${keys === 1 ? 'key' : 'keys'}. Each row was read back, and is the same.`);
     if (environment !== undefined && keys === 0) {
-      progress.say(`Make its first key with keys create --environment ${environment}.`);
+      say(`Make its first key with keys create --environment ${environment}.`);
     }
-    progress.say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
+    say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
   });
 }

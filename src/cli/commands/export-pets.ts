@@ -1,12 +1,11 @@
 /** `petstore pets export` and `generate`: the pets of a store, and samples, as files. */
 
-import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import type { Pet } from '../../pet.ts';
 import { generatePets, type SampleOptions } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
-import { examples, type Progress, type ProgressStream, withProgress } from '../output.ts';
+import { examples, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
 import { withStore } from '../with-store.ts';
 
@@ -30,7 +29,7 @@ export function addExportPets(pets: Command): void {
     .addHelpText('after', examples('petstore pets export pets.json'))
     .action(
       withStore((store, file: string | undefined, options: TargetFile) =>
-        exportPets(store, { ...options, file }, process.stdout, process.stderr),
+        exportPets(store, { ...options, file }),
       ),
     );
   pets
@@ -48,22 +47,14 @@ export function addExportPets(pets: Command): void {
       'after',
       examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
     )
-    .action((options: SampleOptions & TargetFile) =>
-      writePets(options, generatePets(options), process.stdout),
-    );
+    .action((options: SampleOptions & TargetFile) => writePets(options, generatePets(options)));
 }
 
 /** Shows no progress if the pets go to standard output: both may be the same terminal. */
-export async function exportPets(
-  store: Store,
-  petFile: TargetFile,
-  stdout: Writable,
-  stderr: ProgressStream,
-): Promise<void> {
-  if (petFile.file === undefined) return writePets(petFile, listAll(store), stdout);
-  await withProgress(stderr, 'exported', async (progress) => {
-    const total = await store.pets.count();
-    await writePets(petFile, showEach(listAll(store), total, progress), stdout);
+async function exportPets(store: Store, target: TargetFile): Promise<void> {
+  if (target.file === undefined) return writePets(target, listAll(store));
+  await withProgress('exported', async (progress) => {
+    await writePets(target, progress.count(listAll(store)));
     progress.finish('exported');
   });
 }
@@ -75,13 +66,4 @@ async function* listAll(store: Store): AsyncGenerator<Pet> {
     yield* page.pets;
     after = page.next;
   } while (after !== undefined);
-}
-
-async function* showEach(pets: AsyncIterable<Pet>, total: number, progress: Progress) {
-  for await (const pet of pets) {
-    progress.pets += 1;
-    progress.part = progress.pets / total;
-    progress.show('exported');
-    yield pet;
-  }
 }

@@ -1,23 +1,14 @@
 /** `petstore pets import`: adds all pets of a file or none, with new ids or with the ids of the file. */
 
-import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { parseNewPet, parsePet } from '../../pet.ts';
+import { parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import type { PetStore } from '../../store.ts';
+import type { AddedPets } from '../../store.ts';
 import { databaseOption, formatOption, UsageError } from '../options.ts';
-import {
-  countPets,
-  examples,
-  type Progress,
-  type ProgressStream,
-  withProgress,
-} from '../output.ts';
+import { countPets, examples, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
-import { refuseWrong } from '../pet-file/read.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
-
-type Rows = ReturnType<typeof readRows>;
 
 const RUNNING_SERVICE_NOTE = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
@@ -51,59 +42,42 @@ export function addImportPets(pets: Command): void {
       ),
     )
     .action((file: string, options: Omit<ImportOptions, 'file'>) =>
-      importPets({ ...options, file }, process.stderr),
+      importPets({ ...options, file }),
     );
 }
 
-export async function importPets(options: ImportOptions, stderr: ProgressStream): Promise<void> {
-  const { database, file, keepIds = false, skipExisting = false } = options;
+async function importPets(options: ImportOptions): Promise<void> {
+  const { database, keepIds = false, skipExisting = false } = options;
   if (skipExisting && !keepIds) throw new UsageError("option '--skip-existing' needs --keep-ids");
   refuseMemory(database);
-  await withProgress(stderr, 'imported', async (progress) => {
-    // If this fails, reading the file tells why. A pipe has the size 0.
-    const { size } = await stat(file).catch(() => ({ size: 0 }));
-    let bytesRead = 0;
-    const rows = readRows(options, (bytes) => {
-      bytesRead += bytes;
-      if (size > 0) progress.part = bytesRead / size;
-    });
-    const lines = await fillStore(database, async (store) => [
-      ...(keepIds
-        ? await addWithIds(store.pets, rows, progress, skipExisting)
-        : await addWithNewIds(store.pets, rows, progress)),
-      describeStore(database, store),
-    ]);
-    progress.finish('imported');
-    for (const line of lines) progress.say(line);
+  await withProgress('imported', async (progress) => {
+    const rows = progress.count(readRows(options));
+    let hasNewIds = false;
+    const parseNew = (value: unknown) => {
+      const newPet = parseNewPet(value);
+      hasNewIds ||= Object(value).id !== undefined;
+      return newPet;
+    };
+    const [added, store] = await fillStore(
+      database,
+      async (store) =>
+        [
+          keepIds
+            ? await store.pets.addAllWithIds(parseRows(rows, parsePet, say), skipExisting)
+            : await store.pets.addAll(parseRows(rows, parseNew, say)),
+          describeStore(database, store),
+        ] as const,
+    );
+    progress.finish('imported', added.count);
+    const skipped = progress.pets - added.count;
+    if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
+    if (hasNewIds) say(describeNewIds(added));
+    say(store);
   });
 }
 
-/** Resolves to a line about the new ids if the file has ids. */
-async function addWithNewIds(pets: PetStore, rows: Rows, progress: Progress): Promise<string[]> {
-  let hasIds = false;
-  const parse = (value: unknown) => {
-    const newPet = parseNewPet(value);
-    hasIds ||= Object(value).id !== undefined;
-    return newPet;
-  };
-  const { count, lastId } = await pets.addAll(refuseWrong(rows, parse, progress));
-  if (!hasIds) return [];
-  const firstId = lastId - BigInt(count) + 1n;
-  const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
-  return [`${countPets(count)} added with ${ids}; the ids in the file were not kept`];
-}
-
-/** Resolves to a line about the pets that were left out, if there are any. */
-async function addWithIds(
-  pets: PetStore,
-  rows: Rows,
-  progress: Progress,
-  skipExisting: boolean,
-): Promise<string[]> {
-  const parse = (value: unknown, place: string) => ({ pet: parsePet(value), place });
-  const { count } = await pets.addAllWithIds(refuseWrong(rows, parse, progress), skipExisting);
-  const skipped = progress.pets - count;
-  progress.pets = count;
-  if (skipped === 0) return [];
-  return [`${countPets(skipped)} left out: the store has them already`];
+function describeNewIds({ count, lastId }: AddedPets): string {
+  const ids =
+    count === 1 ? `the new id ${lastId}` : `new ids ${lastId - BigInt(count) + 1n} to ${lastId}`;
+  return `${countPets(count)} added with ${ids}; the ids in the file were not kept`;
 }

@@ -9,7 +9,7 @@ import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
 import { PRIVATE_FILE_MODE, withPartial } from '../../storage/private-file.ts';
-import { type OnRead, readJsonArray, readNdjson, readText, toFileError } from './read.ts';
+import { readJsonArray, readNdjson, readText, toFileError } from './read.ts';
 
 const toPetLine = (pet: Pet) => `${toPetJson(pet)}\n`;
 
@@ -49,8 +49,8 @@ export interface PetFile {
  * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
  *   row can be found.
  */
-export function readRows(petFile: PetFile, onRead?: OnRead): AsyncIterable<PetRow> {
-  return getFormat(petFile).read(readText(petFile.file, onRead));
+export function readRows(petFile: PetFile): AsyncIterable<PetRow> {
+  return getFormat(petFile).read(readText(petFile.file));
 }
 
 /** A file to write; without a file standard output. */
@@ -65,7 +65,7 @@ export type TargetFile = Pick<PetFile, 'format'> & { readonly file?: string | un
 export async function writePets(
   { file, format }: TargetFile,
   pets: AsyncIterable<Pet>,
-  stdout: Writable,
+  stdout: Writable = process.stdout,
 ): Promise<void> {
   if (file === undefined) await writeStream(stdout, toText(FORMATS[format ?? 'ndjson'], pets));
   else await replaceFile(file, toText(getFormat({ file, format }), pets));

@@ -102,10 +102,8 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
 /** Work that may take any time. */
 function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
   return {
-    load: (columns, batches, work) =>
-      long.run((connection) =>
-        connection.inSession(() => stageRows(connection, columns, batches, work)),
-      ),
+    load: (batches, work) =>
+      long.run((connection) => connection.inSession(() => stageRows(connection, batches, work))),
 
     transact: (kind, work) =>
       long.run((connection) => {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Row, SqlValue, Transaction } from '../engine.ts';
+import { PET_COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
 
 /** The statements of long work, in the transaction that is under way on the connection. */
@@ -44,17 +45,16 @@ export function transactAlone<T>(
  */
 export async function stageRows<T>(
   connection: Connection,
-  columns: readonly string[],
   batches: AsyncIterable<readonly Row[]>,
   work: (transaction: Transaction, staged: string) => Promise<T>,
 ): Promise<T> {
   const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
   const { insert } = createTransaction(connection);
-  const create = `create temporary table ${staged} (like pets including defaults, place text)`;
+  const create = `create temporary table ${staged} (like pets including defaults)`;
   await connection.transact('read committed', () => connection.run(create));
   try {
     for await (const batch of batches) {
-      await connection.transact('read committed', () => insert(staged, columns, batch));
+      await connection.transact('read committed', () => insert(staged, PET_COLUMNS, batch));
     }
     return await transactAlone(connection, (transaction) => work(transaction, staged));
   } finally {

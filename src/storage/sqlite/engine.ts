@@ -3,13 +3,14 @@
 import { resolve } from 'node:path';
 import { backup } from 'node:sqlite';
 import { createStatistics } from '../../statistics.ts';
-import type { IdempotentRequest, OnBackupProgress } from '../../store.ts';
+import type { IdempotentRequest } from '../../store.ts';
 import { MEMORY_FILE } from '../address.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, OpenOptions, Row, SqlValue, Statement } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { LIMITS } from '../limits.ts';
+import { PET_COLUMNS } from '../pet-row.ts';
 import { toPurge } from '../purge.ts';
 import { createTransaction, SqliteConnection } from './connection.ts';
 import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
@@ -17,9 +18,6 @@ import { createFileCheck, prepareFile } from './file.ts';
 import { createPetQueries, toInsert } from './pet-queries.ts';
 import { finishCopy, prepare } from './schema.ts';
 import { SqliteWriter, type Write, writeAll } from './writer.ts';
-
-/** Pages that are copied between two calls of the progress: 4 MB. */
-const PAGES_AT_ONCE = 1_000;
 
 const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
   values (${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
@@ -99,11 +97,11 @@ class SqliteEngine implements Engine {
     return added?.[0]?.[0] as bigint | undefined;
   }
 
-  readonly load: Engine['load'] = async (columns, batches, work) => {
+  readonly load: Engine['load'] = async (batches, work) => {
     const { insert } = createTransaction(this.#connection);
     try {
-      this.#connection.exec(`create table ${STAGED} (${columns})`);
-      for await (const batch of batches) await insert(STAGED, columns, batch);
+      this.#connection.exec(`create table ${STAGED} (${PET_COLUMNS})`);
+      for await (const batch of batches) await insert(STAGED, PET_COLUMNS, batch);
       return await this.transact('exclusive', (transaction) => work(transaction, STAGED));
     } catch (error) {
       throw explain(error, this.#file);
@@ -126,17 +124,12 @@ class SqliteEngine implements Engine {
     }
   };
 
-  async copyTo(file: string, onProgress: OnBackupProgress): Promise<void> {
+  async copyTo(file: string): Promise<void> {
     const from = this.#connection;
     try {
       // Without a snapshot, SQLite begins the copy again whenever another process writes.
       from.exec('begin; select 1 from sqlite_schema');
-      await backup(from, file, {
-        rate: PAGES_AT_ONCE,
-        progress: ({ totalPages, remainingPages }) =>
-          onProgress('copied', 1 - remainingPages / totalPages),
-      });
-      onProgress('checking');
+      await backup(from, file);
       finishCopy(file, this.#file);
     } catch (error) {
       throw isDamage(error) || isBusy(error) ? explain(error, this.#file) : error;

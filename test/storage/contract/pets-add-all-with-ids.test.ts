@@ -6,13 +6,12 @@ import { INT64_MAX } from '../../../src/int64.ts';
 import type { Pet } from '../../../src/pet.ts';
 import type { Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
+import { countPets } from '../../support/count-pets.ts';
 import { listAll, REX, repeat } from './data.ts';
 import { test } from './engines.ts';
 
-/** Adds them as the lines of a file, the first of which is line 1. */
 function addAllWithIds({ pets }: Store, given: readonly Pet[], skipSame = false) {
-  const placed = given.map((pet, index) => ({ pet, place: `line ${index + 1}` }));
-  return pets.addAllWithIds(ReadableStream.from(placed), skipSame);
+  return pets.addAllWithIds(ReadableStream.from(given), skipSame);
 }
 
 const toPet = (id: number | bigint, name = 'Rex'): Pet => ({ ...REX, id: BigInt(id), name });
@@ -57,27 +56,33 @@ test('pets.addAllWithIds › the greatest id that a file may have › leaves one
 
 const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
 for (const [what, stored, given, skipSame, message] of [
-  ['an id that exists', [1, 2, 3], [toPet(4), toPet(2)], false, 'the id 2 exists already'],
+  [
+    'an id that exists',
+    [1, 2, 3],
+    [toPet(4), toPet(2)],
+    false,
+    'the store has pets with the same ids, such as 2',
+  ],
   [
     'more ids that exist than are named',
     many.map(({ id }) => Number(id)),
     [toPet(99), ...many],
     false,
-    'the ids 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more exist already',
+    'the store has pets with the same ids, such as 1, 2, 3, 4, 5, 6, 7, 8, 9, 10',
   ],
   [
     'another content',
     [1, 2, 3],
     [toPet(4), toPet(3, 'Tom'), toPet(2), toPet(1, 'Tom')],
     true,
-    'the ids 1, 3 exist already with other content',
+    'the store has other pets with the same ids, such as 1, 3',
   ],
   [
     'an id twice',
     [],
     [...many, toPet(20), toPet(9), toPet(3), toPet(9)],
     true,
-    'line 14: the id 9 is in line 9 already',
+    'the id 3 is given twice',
   ],
 ] as const) {
   test(`pets.addAllWithIds › ${what} › is refused, and nothing is added`, async (store) => {
@@ -86,7 +91,7 @@ for (const [what, stored, given, skipSame, message] of [
       stored.map((id) => toPet(id)),
     );
     await assert.rejects(addAllWithIds(store, given, skipSame), refusal(message));
-    assert.equal(await store.pets.count(), stored.length);
+    assert.equal(await countPets(store.pets), stored.length);
     assert.equal((await store.pets.add(REX)).id, BigInt(stored.length + 1));
   });
 }
@@ -96,21 +101,21 @@ test('pets.addAllWithIds › pets that are there already › are left out if the
   await addAllWithIds(store, given);
   assert.equal((await addAllWithIds(store, given, true)).count, 0);
   assert.equal((await addAllWithIds(store, [...given, toPet(2)], true)).count, 1);
-  assert.equal(await store.pets.count(), 3);
+  assert.equal(await countPets(store.pets), 3);
   await assert.rejects(
     addAllWithIds(store, [toPet(1)], true),
-    refusal('the id 1 exists already with other content'),
+    refusal('the store has other pets with the same ids, such as 1'),
   );
 });
 
 test('pets.addAllWithIds › an id that another takes meanwhile › is refused', async (store, place) => {
   const other = await place.openOther();
-  async function* placed() {
-    yield { pet: toPet(1), place: 'line 1' };
+  async function* given() {
+    yield toPet(1);
     await other.pets.add(REX);
   }
   await assert.rejects(
-    store.pets.addAllWithIds(placed(), false),
-    refusal('the id 1 exists already'),
+    store.pets.addAllWithIds(given(), false),
+    refusal('the store has pets with the same ids, such as 1'),
   );
 });

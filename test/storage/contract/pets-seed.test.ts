@@ -1,33 +1,36 @@
-/** What src/store.ts promises of `pets.seed` of the store, on every engine. */
+/** What src/store.ts promises of `pets.addAll` with `onlyFirst`, on every engine. */
 
 import assert from 'node:assert/strict';
 import { generatePets } from '../../../src/sample.ts';
+import type { Store } from '../../../src/store.ts';
+import { countPets } from '../../support/count-pets.ts';
 import { listAll, REX } from './data.ts';
 import { test, testLasting } from './engines.ts';
 
 const samples = () => generatePets({ count: 1_001, seed: 1 });
+const seed = ({ pets }: Store) => pets.addAll(samples(), { onlyFirst: true });
 
-test('pets.seed › a new store › has exactly these pets, and the next id follows', async (store) => {
-  assert.equal(await store.pets.seed(samples()), true);
+test('pets.addAll onlyFirst › a new store › has exactly these pets, and the next id follows', async (store) => {
+  assert.deepEqual(await seed(store), { count: 1_001, lastId: 1_001n });
   const expected = [];
   for await (const pet of samples()) expected.push(pet);
   assert.deepEqual(await listAll(store), expected);
   assert.equal((await store.pets.add(REX)).id, 1_002n);
 });
 
-test('pets.seed › a store whose only pet was removed › adds none', async (store) => {
+test('pets.addAll onlyFirst › a store whose only pet was removed › adds none', async (store) => {
   await store.pets.add(REX);
   await store.pets.remove(1n);
-  assert.equal(await store.pets.seed(samples()), false);
+  assert.equal((await seed(store)).count, 0);
   assert.deepEqual(await listAll(store), []);
 });
 
 testLasting(
-  'pets.seed › from three processes at once › adds the pets once',
+  'pets.addAll onlyFirst › from three processes at once › adds the pets once',
   async (store, place) => {
     const stores = [store, await place.openOther(), await place.openOther()];
-    const seeded = await Promise.all(stores.map(({ pets }) => pets.seed(samples())));
-    assert.deepEqual(seeded.sort(), [false, false, true]);
-    assert.equal(await store.pets.count(), 1_001);
+    const counts = (await Promise.all(stores.map(seed))).map(({ count }) => count);
+    assert.deepEqual(counts.toSorted(), [0, 0, 1_001]);
+    assert.equal(await countPets(store.pets), 1_001);
   },
 );
