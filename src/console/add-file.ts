@@ -2,14 +2,13 @@
 
 import { readCsv } from '../csv.ts';
 import { type NewPet, parseNewPet } from '../pet.ts';
-import { parseRow, RowError, readJsonRows } from '../rows.ts';
+import { parseRows, readJsonRows } from '../rows.ts';
 import { getElement, say } from './elements.ts';
 import { createClient } from './session.ts';
 
 const FILE_MIB_MAX = 4;
 /** Creates that are sent at the same time: they share a sync of the disk. */
 const AT_ONCE = 4;
-const ERRORS_SHOWN_MAX = 20;
 
 const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
@@ -56,17 +55,18 @@ async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewP
   }
   const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
   const pets: NewPet[] = [];
-  const errors: RowError[] = [];
-  for await (const row of isJson ? readJsonRows(text) : readCsv([text])) {
-    const pet = parseRow(row, parseNewPet);
-    if (pet instanceof RowError) errors.push(pet);
-    else pets.push(pet);
+  const lines: string[] = [];
+  const rows = isJson ? readJsonRows(text) : readCsv([text]);
+  try {
+    for await (const pet of parseRows(rows, parseNewPet, (line) => lines.push(line))) {
+      pets.push(pet);
+    }
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
   }
-  if (errors.length === 0 && pets.length === 0) throw new Error('The file has no pets.');
-  if (errors.length === 0) return pets;
-  const lines = errors.slice(0, ERRORS_SHOWN_MAX).map(({ message }) => message);
-  if (errors.length > lines.length) lines.push(`and ${errors.length - lines.length} more`);
-  throw new Error(['Nothing was added. These rows are wrong:', ...lines].join('\n'));
+  if (pets.length === 0) throw new Error('The file has no pets.');
+  return pets;
 }
 
 /** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
