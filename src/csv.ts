@@ -9,10 +9,6 @@ const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
 const COLUMNS = [{ name: 'id', kind: 'int64', optional: true } as const, ...NEW_PET_FIELDS];
 
-const NEEDED = COLUMNS.filter(({ optional }) => !optional).map(({ name }) => name);
-/** A needed column in a header, and the delimiter behind it. At most one of these columns is the last one. */
-const NEEDED_CELL = new RegExp(`(?:^|[,;\t])("?)(?:${NEEDED.join('|')})\\1([,;\t])`, 'i');
-
 export const CSV_HEADER = `${COLUMNS.map(({ name }) => name)}\n`;
 
 /** The pet as a row below CSV_HEADER. {@link readCsv} reads the same pet from it. */
@@ -36,7 +32,7 @@ export async function* readCsv(
   let header: readonly string[] | undefined;
   for await (const { place, text } of splitRows(pieces, true)) {
     const row = text.replace(/\r$/, '');
-    cell ??= createCellPattern(NEEDED_CELL.exec(row)?.[2] ?? ',');
+    cell ??= createCellPattern(/[,;\t]/.exec(row)?.[0] ?? ',');
     const cells = splitCells(place, row, cell);
     if (header === undefined) header = parseHeader(place, cells.map(toFieldName));
     else yield { place, read: toMembers.bind(undefined, cells, header) };
@@ -63,17 +59,15 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
   throw new RowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
-/** @throws RowError when a column is missing or given twice. */
+/** @throws RowError when a column of pets is missing or given twice. */
 function parseHeader(place: string, names: readonly string[]): readonly string[] {
-  const seen = new Set<string>();
-  for (const name of names) {
-    // Spreadsheets may add columns without a name.
-    if (name !== '' && seen.has(name))
-      throw new RowError(place, `the column "${name}" is given twice`);
-    seen.add(name);
+  for (const { name, optional } of COLUMNS) {
+    const count = names.filter((other) => other === name).length;
+    if (count > 1) throw new RowError(place, `the column "${name}" is given twice`);
+    if (count === 0 && !optional) {
+      throw new RowError(place, `the header must have the column "${name}"`);
+    }
   }
-  const missing = NEEDED.find((name) => !seen.has(name));
-  if (missing) throw new RowError(place, `the header must have the column "${missing}"`);
   return names;
 }
 
