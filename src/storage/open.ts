@@ -7,7 +7,7 @@ import { type CopyOptions, copyDatabase } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
-import { writeNewFile } from './private-file.ts';
+import { writePrivateFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { finishCopy } from './sqlite/schema.ts';
@@ -53,7 +53,7 @@ export function fillStore<T>(address: string, work: (store: Store) => Promise<T>
 async function fillDatabase<T>(address: string, fill: (address: string) => Promise<T>): Promise<T> {
   const place = parseAddress(address);
   if (place.kind === 'postgres' || existsSync(place.file)) return fill(address);
-  return writeNewFile(place.file, async (partial) => {
+  return writePrivateFile(place.file, async (partial) => {
     const result = await fill(`sqlite:${partial}`);
     finishCopy(partial, place.file);
     return result;
@@ -89,7 +89,7 @@ export async function copyStore(from: string, to: string, options?: CopyOptions)
 
 /** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
 function writeBackup(engine: Engine, file: string): Promise<void> {
-  return writeNewFile(file, async (partial) => {
+  return writePrivateFile(file, async (partial) => {
     if (engine.copyTo) return engine.copyTo(partial);
     await use(await openSqlite(partial, { create: true }), (copy) => copyDatabase(engine, copy));
     finishCopy(partial, file);

@@ -2,56 +2,28 @@
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';
-import { link, open } from 'node:fs/promises';
+import { link, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
-
-export const PRIVATE_FILE_MODE = 0o600;
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */
 export function createPrivateFile(file: string): void {
-  closeSync(openSync(file, 'wx', PRIVATE_FILE_MODE));
+  closeSync(openSync(file, 'wx', 0o600));
 }
 
 /**
- * Writes a file whole, or not at all.
+ * Writes a file whole, or not at all, also when a signal ends the process.
  *
  * @param write fills an empty file; the file gets its name once its content is on the disk.
+ * @param replace whether the file may exist.
  * @throws PetstoreError `bad_request` when the file exists or cannot be written.
  */
-export function writeNewFile<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {
-  return withPartial(file, async (partial) => {
-    try {
-      createPrivateFile(partial);
-      const result = await write(partial);
-      await syncToDisk(partial);
-      // A link fails when the file exists; a rename would replace it.
-      await link(partial, file);
-      await syncToDisk(dirname(file));
-      return result;
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'EEXIST') {
-        throw new PetstoreError('bad_request', `${file} exists already`);
-      }
-      if (cause instanceof PetstoreError) {
-        const { code, message } = cause;
-        throw new PetstoreError(code, message.replaceAll(partial, file), { cause });
-      }
-      throw new PetstoreError(
-        'bad_request',
-        `${file} cannot be written: its folder must exist and be writable, with room for it`,
-        { cause },
-      );
-    }
-  });
-}
-
-/** Gives the work a new name beside the file. Nothing is left there, also when a signal ends the process. */
-export async function withPartial<T>(
+export async function writePrivateFile<T>(
   file: string,
-  work: (partial: string) => Promise<T>,
+  write: (partial: string) => Promise<T>,
+  { replace = false } = {},
 ): Promise<T> {
   const partial = `${file}.${randomUUID()}.partial`;
   const end = (signal: NodeJS.Signals) => {
@@ -61,11 +33,28 @@ export async function withPartial<T>(
   };
   for (const signal of SIGNALS) process.once(signal, end);
   try {
-    return await work(partial);
+    createPrivateFile(partial);
+    const result = await write(partial);
+    await syncToDisk(partial);
+    // A link fails when the file exists.
+    await (replace ? rename : link)(partial, file);
+    await syncToDisk(dirname(file));
+    return result;
+  } catch (cause) {
+    throw toWriteError(cause as NodeJS.ErrnoException, partial, file);
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
     remove(partial);
   }
+}
+
+/** Names the file in place of the partial one. An error of a bug stays as it is. */
+function toWriteError(cause: NodeJS.ErrnoException, partial: string, file: string): Error {
+  const message = cause.message.replaceAll(partial, file);
+  if (cause instanceof PetstoreError) return new PetstoreError(cause.code, message, { cause });
+  if (cause.code === undefined) return cause;
+  const what = cause.code === 'EEXIST' ? 'exists already' : `cannot be written: ${message}`;
+  return new PetstoreError('bad_request', `${file} ${what}`, { cause });
 }
 
 function remove(partial: string): void {

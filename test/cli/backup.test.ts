@@ -34,7 +34,7 @@ describe('backup', () => {
     assert.equal(status, 1);
     assert.match(
       stderr,
-      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written: its folder [^\n]*\n$/,
+      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written: ENOTDIR: not a directory, [^\n]*\n$/,
     );
   });
 });

@@ -97,7 +97,7 @@ for (const [flag, must, bad] of [
   ['--base-url', 'ends in /v1', BAD_BASE_URLS],
   ['--cors-origin', 'https://shop.test', BAD_ORIGINS],
   ['--trust-proxy', '10.0.0.0/8', BAD_NETWORKS],
-  ['--format', 'csv, json, ndjson', ['', 'xml', 'CSV']],
+  ['--format', 'ndjson, jsonl, json, csv', ['', 'xml', 'CSV']],
   ['--rehearse', 'true or false', ['', 'yes', '1', 'TRUE']],
   ['--name', '1 to 100 characters', BAD_KEY_NAMES],
   [

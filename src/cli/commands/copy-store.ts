@@ -40,7 +40,7 @@ export function addCopy(program: Command): void {
     .action(copyPetstore);
 }
 
-export async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
+async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
   for (const address of [from, to]) refuseMemory(address);
   await withProgress('copied', async (progress) => {
     const onPets = (count: number) => progress.add(count);

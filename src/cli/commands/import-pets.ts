@@ -58,21 +58,17 @@ async function importPets(options: ImportOptions): Promise<void> {
       hasNewIds ||= Object(value).id !== undefined;
       return newPet;
     };
-    const [added, store] = await fillStore(
-      database,
-      async (store) =>
-        [
-          keepIds
-            ? await store.pets.addAllWithIds(parseRows(rows, parsePet, say), skipExisting)
-            : await store.pets.addAll(parseRows(rows, parseNew, say)),
-          describeStore(database, store),
-        ] as const,
-    );
+    const { line, ...added } = await fillStore(database, async (store) => {
+      const result = keepIds
+        ? await store.pets.addAllWithIds(parseRows(rows, parsePet, say), skipExisting)
+        : await store.pets.addAll(parseRows(rows, parseNew, say));
+      return { ...result, line: describeStore(database, store) };
+    });
     progress.finish('imported', added.count);
     const skipped = progress.pets - added.count;
     if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
     if (hasNewIds) say(describeNewIds(added));
-    say(store);
+    say(line);
   });
 }
 

@@ -1,6 +1,6 @@
 /** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
-import { rename, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,29 +8,26 @@ import { CSV_HEADER, readCsv, toCsvRow } from '../../csv.ts';
 import { PetstoreError } from '../../error.ts';
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetRow } from '../../rows.ts';
-import { PRIVATE_FILE_MODE, withPartial } from '../../storage/private-file.ts';
-import { readJsonArray, readNdjson, readText, toFileError } from './read.ts';
+import { writePrivateFile } from '../../storage/private-file.ts';
+import { readJsonArray, readNdjson, readText } from './read.ts';
 
 const toPetLine = (pet: Pet) => `${toPetJson(pet)}\n`;
 
+const NDJSON = { read: readNdjson, head: '', row: toPetLine, separator: '', tail: '' };
+
+/** By the endings of files. */
 const FORMATS = {
-  csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
+  ndjson: NDJSON,
+  jsonl: NDJSON,
   json: { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' },
-  ndjson: { read: readNdjson, head: '', row: toPetLine, separator: '', tail: '' },
+  csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
 };
 
 type PetFormatName = keyof typeof FORMATS;
 type PetFormat = (typeof FORMATS)[PetFormatName];
 export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 
-const ENDINGS: Readonly<Record<string, PetFormatName>> = {
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.json': 'json',
-  '.csv': 'csv',
-};
-
-const ENDING_LIST = Object.keys(ENDINGS).join(', ');
+const ENDING_LIST = PET_FORMATS.map((name) => `.${name}`).join(', ');
 export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
 /** Less is not written at once, because each write has a fixed cost. */
@@ -67,12 +64,17 @@ export async function writePets(
   pets: AsyncIterable<Pet>,
   stdout: Writable = process.stdout,
 ): Promise<void> {
-  if (file === undefined) await writeStream(stdout, toText(FORMATS[format ?? 'ndjson'], pets));
-  else await replaceFile(file, toText(getFormat({ file, format }), pets));
+  if (file === undefined) {
+    await writeStream(stdout, toText(FORMATS[format ?? 'ndjson'], pets));
+    return;
+  }
+  const text = toText(getFormat({ file, format }), pets);
+  await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
 }
 
 function getFormat({ file, format }: PetFile): PetFormat {
-  const name = format ?? ENDINGS[extname(file).toLowerCase()];
+  const ending = extname(file).toLowerCase();
+  const name = format ?? PET_FORMATS.find((one) => ending === `.${one}`);
   if (name !== undefined) return FORMATS[name];
   throw new PetstoreError(
     'bad_request',
@@ -80,25 +82,12 @@ function getFormat({ file, format }: PetFile): PetFormat {
   );
 }
 
-async function replaceFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  try {
-    await withPartial(file, async (partial) => {
-      // The file must be new: no link is followed.
-      await writeFile(partial, text, { flag: 'wx', mode: PRIVATE_FILE_MODE, flush: true });
-      await rename(partial, file);
-    });
-  } catch (cause) {
-    throw toFileError(cause, `${file} cannot be written`);
-  }
-}
-
 async function writeStream(stream: Writable, text: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(text, stream, { end: false });
-  } catch (cause) {
+  } catch (error) {
     // The reader has closed its end, as `head` does.
-    if ((cause as NodeJS.ErrnoException).code === 'EPIPE') return;
-    throw toFileError(cause, 'standard output cannot be written');
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
 }
 

@@ -1,7 +1,6 @@
 /** Reads files of pets: their text, NDJSON row by row, and a JSON array, which is read whole. */
 
 import { createReadStream } from 'node:fs';
-import { getSystemErrorMessage } from 'node:util';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { MIB } from '../../limit.ts';
@@ -27,18 +26,11 @@ export async function* readText(file: string): AsyncGenerator<string> {
     for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
     yield decoder.decode();
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-      throw new PetstoreError('bad_request', `${name} is not valid UTF-8`, { cause });
-    }
-    throw toFileError(cause, `${name} cannot be read`);
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const isWrong = code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+    const what = isWrong ? 'is not valid UTF-8' : `cannot be read: ${message}`;
+    throw new PetstoreError('bad_request', `${name} ${what}`, { cause });
   }
-}
-
-/** A failure of the file system as a PetstoreError; any other failure as it is. */
-export function toFileError(cause: unknown, what: string): unknown {
-  const { errno } = cause as NodeJS.ErrnoException;
-  if (errno === undefined) return cause;
-  return new PetstoreError('bad_request', `${what}: ${getSystemErrorMessage(errno)}`, { cause });
 }
 
 export async function* readNdjson(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {

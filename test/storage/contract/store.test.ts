@@ -67,7 +67,7 @@ test('store.backup › to a new file › is on the disk before it has its name, 
 test('store.backup › that is interrupted › fails and leaves no file', async (store, place) => {
   const { file, list } = createTarget(place);
   await using folder = await open(place.folder);
-  const cause = new Error('interrupted');
+  const cause = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
   const mocked = mock.method(Object.getPrototypeOf(folder), 'sync', async () => {
     assert.match(String(list()), /^backup\.db\.[^,]+\.partial/);
     throw cause;
@@ -76,7 +76,7 @@ test('store.backup › that is interrupted › fails and leaves no file', async 
     store.backup(file).finally(() => mocked.mock.restore()),
     {
       ...{ name: 'PetstoreError', code: 'bad_request', cause },
-      message: `${file} cannot be written: its folder must exist and be writable, with room for it`,
+      message: `${file} cannot be written: ${cause.message}`,
     },
   );
   assert.deepEqual(list(), []);
@@ -105,15 +105,15 @@ test(
 );
 
 for (const [what, message] of [
-  ['there.db', 'exists already'],
-  ['no/backup.db', 'cannot be written: its folder must exist and be writable, with room for it'],
+  ['there.db', /there\.db exists already$/],
+  ['no/backup.db', /backup\.db cannot be written: ENOENT: no such file or directory, /],
 ] as const) {
   test(`store.backup › to ${what} › is bad_request, and leaves what is there`, async (store, place) => {
     await writeFile(join(place.folder, 'there.db'), '');
     const file = join(place.folder, what);
     await assert.rejects(store.backup(file), {
       ...{ name: 'PetstoreError', code: 'bad_request' },
-      message: `${file} ${message}`,
+      message,
     });
     assert.deepEqual(await readFile(join(place.folder, 'there.db'), 'utf8'), '');
   });
