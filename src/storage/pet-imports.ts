@@ -12,11 +12,11 @@ const ROWS_AT_ONCE = 1_000;
 /** A message names so many ids. */
 const NAMED_IDS_MAX = 10;
 
-const DIFFERS = COLUMNS.map((column) => `pets.${column} is distinct from staged.${column}`);
+const IS_SAME = COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`);
 
 /** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
-const toExists = (condition = 'true') =>
-  `(select ${condition} from pets where pets.id = staged.id)`;
+const toExists = (...conditions: readonly string[]) =>
+  `(select true from pets where ${['pets.id = staged.id', ...conditions].join(' and ')})`;
 
 export function addAll(
   engine: Engine,
@@ -39,8 +39,10 @@ export function addAllWithIds(
   const rows = toBatches(pets, (pet) => [pet.id, ...toRow(pet)]);
   return engine.load(rows, async (transaction, staged) => {
     await refuseRepeated(transaction, staged);
-    await refuseExisting(transaction, staged, skipSame);
-    if (skipSame) await transaction.read(`delete from ${staged} as staged where ${toExists()}`);
+    if (skipSame) {
+      await transaction.read(`delete from ${staged} as staged where ${toExists(...IS_SAME)}`);
+    }
+    await refuseExisting(transaction, staged, skipSame ? 'other pets' : 'pets');
     return move(transaction, staged, 0n);
   });
 }
@@ -71,23 +73,15 @@ async function refuseRepeated({ read }: Transaction, staged: string): Promise<vo
   if (row) throw new PetstoreError('bad_request', `the id ${row[0]} is given twice`);
 }
 
-/** @throws PetstoreError `bad_request` when the store has pets with these ids; if `onlyDifferent`, other pets. */
-async function refuseExisting(
-  { read }: Transaction,
-  staged: string,
-  onlyDifferent: boolean,
-): Promise<void> {
-  const refused = toExists(onlyDifferent ? DIFFERS.join(' or ') : undefined);
+/** @throws PetstoreError `bad_request` when the store has pets with the ids of staged pets. */
+async function refuseExisting({ read }: Transaction, staged: string, what: string): Promise<void> {
   const rows = await read(
-    `select id from ${staged} as staged where ${refused} order by id limit ?`,
+    `select id from ${staged} as staged where ${toExists()} order by id limit ?`,
     NAMED_IDS_MAX,
   );
   if (rows.length === 0) return;
-  const pets = onlyDifferent ? 'other pets' : 'pets';
-  throw new PetstoreError(
-    'bad_request',
-    `the store has ${pets} with the same ids, such as ${rows.join(', ')}`,
-  );
+  const message = `the store has ${what} with the same ids, such as ${rows.join(', ')}`;
+  throw new PetstoreError('bad_request', message);
 }
 
 /** Moves the staged pets to the table of pets, and adds `offset` to their ids. */
