@@ -14,10 +14,10 @@ const NOT_BLANK = /[^ \t\r]/;
 
 /** Why a row is no pet; the message names the place of the row, on a single line. */
 export class RowError extends PetstoreError {
-  constructor(place: string, reason: string, options?: ErrorOptions) {
+  constructor(place: string, reason: string) {
     // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
     const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-    super('bad_request', `${place}: ${words}`, options);
+    super('bad_request', `${place}: ${words}`);
   }
 }
 
@@ -72,7 +72,7 @@ export function parseRow<Parsed>(
     return parse(read());
   } catch (cause) {
     if (!(cause instanceof PetstoreError)) throw cause;
-    return new RowError(place, cause.message, { cause });
+    return new RowError(place, cause.message);
   }
 }
 

@@ -7,7 +7,7 @@ import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS, parseFieldText } from '.
 import { count, type OptionRow } from '../service/option-kinds.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
-import { PET_FORMATS } from './pet-file/pet-file.ts';
+import { PET_FORMATS } from './pet-file.ts';
 
 /** A wrong use of the command line, with a message of our own instead of commander's. */
 export class UsageError extends Error {}

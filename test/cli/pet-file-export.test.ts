@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { writePets } from '../../src/cli/pet-file/pet-file.ts';
+import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
 import { int64, name, status } from '../arbitraries.ts';

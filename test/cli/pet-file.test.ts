@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { readRows } from '../../src/cli/pet-file/pet-file.ts';
+import { readRows } from '../../src/cli/pet-file.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
 import { parseRow } from '../../src/rows.ts';

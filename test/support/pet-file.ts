@@ -1,7 +1,7 @@
 /** Reads pet files as their tests do. */
 
 import assert from 'node:assert/strict';
-import { type PetFile, readRows } from '../../src/cli/pet-file/pet-file.ts';
+import { type PetFile, readRows } from '../../src/cli/pet-file.ts';
 import { type NewPet, parseNewPet } from '../../src/pet.ts';
 import { parseRows } from '../../src/rows.ts';
 

@@ -6,7 +6,7 @@ import { generatePets, type SampleOptions } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
 import { examples, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file/pet-file.ts';
+import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `

@@ -7,7 +7,7 @@ import { fillStore } from '../../storage/open.ts';
 import type { AddedPets } from '../../store.ts';
 import { databaseOption, formatOption, UsageError } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file/pet-file.ts';
+import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
 const RUNNING_SERVICE_NOTE = `
