@@ -3,7 +3,7 @@
 import { PetstoreError } from './error.ts';
 import { JsonNumber } from './json.ts';
 import { NEW_PET_FIELDS, type Pet } from './pet.ts';
-import { type PetRow, RowError, splitRows } from './rows.ts';
+import { createRowError, type PetRow, splitRows } from './rows.ts';
 
 const NEEDS_QUOTES = /[",\r\n]|^ | $/;
 
@@ -23,7 +23,7 @@ function quoteCell(text: string): string {
 /**
  * The rows below the header; blank rows are left out.
  *
- * @throws RowError for a wrong header, and at a wrong quote: it hides where the next rows begin.
+ * @throws PetstoreError `bad_request` for a wrong header, and at a wrong quote: it hides where the next rows begin.
  */
 export async function* readCsv(
   pieces: AsyncIterable<string> | Iterable<string>,
@@ -56,16 +56,16 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
     cells.push(quoted?.replaceAll('""', '"') ?? plain);
     if (delimiter === '') return cells;
   }
-  throw new RowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
+  throw createRowError(place, 'a cell with a quote in it must be quoted, and its quotes doubled');
 }
 
-/** @throws RowError when a column of pets is missing or given twice. */
+/** @throws PetstoreError `bad_request` when a column of pets is missing or given twice. */
 function parseHeader(place: string, names: readonly string[]): readonly string[] {
   for (const { name, optional } of COLUMNS) {
     const count = names.filter((other) => other === name).length;
-    if (count > 1) throw new RowError(place, `the column "${name}" is given twice`);
+    if (count > 1) throw createRowError(place, `the column "${name}" is given twice`);
     if (count === 0 && !optional) {
-      throw new RowError(place, `the header must have the column "${name}"`);
+      throw createRowError(place, `the header must have the column "${name}"`);
     }
   }
   return names;

@@ -12,13 +12,11 @@ const WRONG_ROWS_MAX = 20;
 
 const NOT_BLANK = /[^ \t\r]/;
 
-/** Why a row is no pet; the message names the place of the row, on a single line. */
-export class RowError extends PetstoreError {
-  constructor(place: string, reason: string) {
-    // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
-    const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-    super('bad_request', `${place}: ${words}`);
-  }
+/** Says why a row is no pet, and where it stands, on a single line. */
+export function createRowError(place: string, reason: string): PetstoreError {
+  // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
+  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
+  return new PetstoreError('bad_request', `${place}: ${words}`);
 }
 
 /** A row of a file of pets. */
@@ -34,7 +32,7 @@ export interface PetRow {
  * strings and cells of CSV may have other line ends in them.
  *
  * @param hasQuotes whether a line end between two quotes belongs to the row.
- * @throws RowError for a row that is too long.
+ * @throws PetstoreError `bad_request` for a row that is too long.
  */
 export async function* splitRows(
   pieces: AsyncIterable<string> | Iterable<string>,
@@ -56,52 +54,35 @@ export async function* splitRows(
         }
       }
       text += part;
-      if (text.length > ROW_CHARACTERS_MAX) throw new RowError(place, TOO_LONG);
+      if (text.length > ROW_CHARACTERS_MAX) throw createRowError(place, TOO_LONG);
       if (hasQuotes && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
     }
   }
   if (NOT_BLANK.test(text)) yield { place, text };
 }
 
-/** What `parse` makes of the row, or why the row is no pet. */
-export function parseRow<Parsed>(
-  { place, read }: PetRow,
-  parse: (value: unknown) => Parsed,
-): Parsed | RowError {
-  try {
-    return parse(read());
-  } catch (cause) {
-    if (!(cause instanceof PetstoreError)) throw cause;
-    return new RowError(place, cause.message);
-  }
-}
-
 /**
  * What `parse` makes of the rows before the first wrong row. The rows after it are only checked.
  *
  * @param report called with the lines for several wrong rows.
- * @throws RowError for a single wrong row. PetstoreError `bad_request` with the number of several wrong rows.
+ * @throws PetstoreError `bad_request` for a wrong row, or with the number of several wrong rows.
  */
 export async function* parseRows<Parsed>(
   rows: AsyncIterable<PetRow> | Iterable<PetRow>,
   parse: (value: unknown) => Parsed,
   report: (line: string) => void,
 ): AsyncGenerator<Parsed> {
-  const shown: RowError[] = [];
+  const shown: PetstoreError[] = [];
   let wrong = 0;
-  const refuse = (row: RowError) => {
-    if (wrong < WRONG_ROWS_MAX) shown.push(row);
-    wrong += 1;
-  };
-  try {
-    for await (const row of rows) {
-      const parsed = parseRow(row, parse);
-      if (parsed instanceof RowError) refuse(parsed);
-      else if (wrong === 0) yield parsed;
+  for await (const { place, read } of rows) {
+    try {
+      const parsed = parse(read());
+      if (wrong === 0) yield parsed;
+    } catch (error) {
+      if (!(error instanceof PetstoreError)) throw error;
+      if (wrong < WRONG_ROWS_MAX) shown.push(createRowError(place, error.message));
+      wrong += 1;
     }
-  } catch (cause) {
-    if (!(cause instanceof RowError)) throw cause;
-    refuse(cause);
   }
   const [first] = shown;
   if (first === undefined) return;

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { readCsv, toCsvRow } from '../src/csv.ts';
 import { PetstoreError } from '../src/error.ts';
 import { parseNewPet } from '../src/pet.ts';
-import { parseRow, RowError } from '../src/rows.ts';
+import type { PetRow } from '../src/rows.ts';
 import { name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
 
@@ -14,15 +14,21 @@ import { measureCpuMs } from './support/cpu-time.ts';
 async function read(...pieces: readonly string[]): Promise<unknown[]> {
   const rows: unknown[] = [];
   try {
-    for await (const row of readCsv(pieces)) {
-      const pet = parseRow(row, parseNewPet);
-      rows.push(pet instanceof RowError ? pet.message : pet);
-    }
+    for await (const row of readCsv(pieces)) rows.push(parse(row));
   } catch (error) {
     assert.ok(error instanceof PetstoreError, String(error));
     rows.push(error.message);
   }
   return rows;
+}
+
+function parse({ place, read }: PetRow): unknown {
+  try {
+    return parseNewPet(read());
+  } catch (error) {
+    assert.ok(error instanceof PetstoreError, String(error));
+    return `${place}: ${error.message}`;
+  }
 }
 
 const REX = { name: 'Rex', categoryId: 1n };
