@@ -27,21 +27,17 @@ export function examples(...lines: string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }
 
-/** The cells in columns of a terminal. An unprintable character becomes an escape. */
+/** The cells in columns of a terminal. An unprintable character is shown as U+FFFD. */
 export async function toTable(rows: readonly (readonly string[])[]): Promise<string> {
   // Loading it takes 60 ms: only tables wait for it.
   const { default: stringWidth } = await import('string-width');
-  const cells = rows.map((row) => row.map((cell) => cell.replace(UNPRINTABLE, toEscape)));
+  const cells = rows.map((row) => row.map((cell) => cell.replace(UNPRINTABLE, '\ufffd')));
   const widths = (cells[0] ?? []).map((_, column) =>
     Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))),
   );
   const pad = (cell: string, column: number) =>
     cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
   return cells.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('');
-}
-
-function toEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
