@@ -12,7 +12,7 @@ const VIEWPORT = { width: 960, height: 860 };
 const cwd = createProcessFolder();
 const petstore = (args: string[], input = '') =>
   execFileSync(process.execPath, [MAIN, ...args], { cwd, input, encoding: 'utf8' });
-const pets = petstore(['pets', 'generate', '--count', '40', '--seed', '2']);
+const pets = petstore(['pets', 'generate', '--count', '40']);
 petstore(['pets', 'import', '-', '--format', 'ndjson'], pets);
 await using service = await startService([], { cwd });
 await using browser = await launchBrowser();

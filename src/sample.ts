@@ -1,4 +1,4 @@
-/** Believable sample pets. The same seed always gives the same pets. */
+/** Believable sample pets, always the same. */
 
 import { PET_STATUSES, type Pet } from './pet.ts';
 
@@ -13,14 +13,9 @@ const NAMES: readonly (readonly string[])[] = [
 
 const STATUSES = ['available', ...PET_STATUSES, undefined] as const;
 
-export interface SampleOptions {
-  readonly count: number;
-  readonly seed: number;
-}
-
 /** Pets with ids from 1, made as they are consumed. */
-export async function* generatePets({ count, seed }: SampleOptions): AsyncGenerator<Pet> {
-  const random = createRandom(seed);
+export async function* generatePets(count: number): AsyncGenerator<Pet> {
+  const random = createRandom(1);
   const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   for (let id = 1; id <= count; id += 1) {
     const names = pick(NAMES);

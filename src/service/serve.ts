@@ -112,7 +112,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
 /** Resolves to what the start says about it. */
 async function addSamples({ pets }: Store, { seed: count }: ServeOptions): Promise<string[]> {
   if (count === undefined) return [];
-  const added = await pets.addAll(generatePets({ count, seed: 1 }), { onlyFirst: true });
+  const added = await pets.addAll(generatePets(count), { onlyFirst: true });
   if (added.count > 0) return [`${count} sample pets are added`];
   return ['no sample pets are added: the store has pets, or had some'];
 }

@@ -114,19 +114,8 @@ describe('pets generate', { concurrency: 2 }, () => {
     assert.deepEqual(lines.slice(0, FIRST.length), FIRST);
   });
 
-  test('pets generate › another seed › gives other pets, again the same', async () => {
-    const generate = (seed: string) =>
-      runCommand(['pets', 'generate', '--seed', seed, '--format', 'csv'], { cwd });
-    const [{ stdout }, again, other] = await Promise.all([
-      ...([generate('4294967295'), generate('4294967295'), generate('3')] as const),
-    ]);
-    assert.match(stdout, /^id,name,categoryId,status\n1,/);
-    assert.equal(again.stdout, stdout);
-    assert.notEqual(other.stdout, stdout);
-  });
-
   test('pets generate › very many pets › are made as they are taken', async () => {
-    for await (const { id } of generatePets({ count: 1_000_000_000, seed: 7 })) {
+    for await (const { id } of generatePets(1_000_000_000)) {
       if (id === 10_000n) break;
     }
   });

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Pet } from '../../pet.ts';
-import { generatePets, type SampleOptions } from '../../sample.ts';
+import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
 import { examples, withProgress } from '../output.ts';
@@ -34,20 +34,16 @@ export function addExportPets(pets: Command): void {
     );
   pets
     .command('generate')
-    .description('write sample pets to standard output')
+    .description('write sample pets to standard output, always the same')
     .option('--count <count>', 'the number of pets', countParser(0, 1_000_000_000), 100)
-    .option(
-      '--seed <number>',
-      'which pets: the same number gives the same pets',
-      countParser(0, 2 ** 32 - 1),
-      1,
-    )
     .addOption(formatOption().default('ndjson'))
     .addHelpText(
       'after',
       examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
     )
-    .action((options: SampleOptions & TargetFile) => writePets(options, generatePets(options)));
+    .action(({ count, format }: TargetFile & { count: number }) =>
+      writePets({ format }, generatePets(count)),
+    );
 }
 
 /** Shows no progress if the pets go to standard output: both may be the same terminal. */

@@ -7,7 +7,7 @@ import { countPets } from '../../support/count-pets.ts';
 import { listAll, REX } from './data.ts';
 import { test, testLasting } from './engines.ts';
 
-const samples = () => generatePets({ count: 1_001, seed: 1 });
+const samples = () => generatePets(1_001);
 const seed = ({ pets }: Store) => pets.addAll(samples(), { onlyFirst: true });
 
 test('pets.addAll onlyFirst › a new store › has exactly these pets, and the next id follows', async (store) => {
