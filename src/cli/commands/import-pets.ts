@@ -4,7 +4,6 @@ import type { Command } from 'commander';
 import { parseNewPet, parsePet } from '../../pet.ts';
 import { parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import type { AddedPets } from '../../store.ts';
 import { databaseOption, formatOption, UsageError } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
@@ -58,22 +57,19 @@ async function importPets(options: ImportOptions): Promise<void> {
       hasNewIds ||= Object(value).id !== undefined;
       return newPet;
     };
-    const { line, ...added } = await fillStore(database, async (store) => {
-      const result = keepIds
+    const { count, lastId, line } = await fillStore(database, async (store) => {
+      const added = keepIds
         ? await store.pets.addAllWithIds(parseRows(rows, parsePet, say), skipExisting)
         : await store.pets.addAll(parseRows(rows, parseNew, say));
-      return { ...result, line: describeStore(database, store) };
+      return { ...added, line: describeStore(database, store) };
     });
-    progress.finish('imported', added.count);
-    const skipped = progress.pets - added.count;
+    progress.finish('imported', count);
+    const skipped = progress.pets - count;
     if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
-    if (hasNewIds) say(describeNewIds(added));
+    if (hasNewIds) {
+      const ids = `${lastId - BigInt(count) + 1n} to ${lastId}`;
+      say(`${countPets(count)} added with new ids ${ids}; the ids in the file were not kept`);
+    }
     say(line);
   });
-}
-
-function describeNewIds({ count, lastId }: AddedPets): string {
-  const ids =
-    count === 1 ? `the new id ${lastId}` : `new ids ${lastId - BigInt(count) + 1n} to ${lastId}`;
-  return `${countPets(count)} added with ${ids}; the ids in the file were not kept`;
 }
