@@ -250,7 +250,6 @@ describe('petstore', { concurrency: 2 }, () => {
       'PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a',
       `option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME`,
     ],
-    ['pets import pets.csv --skip-existing', `option '--skip-existing' needs --keep-ids`],
     ['adopt', `unknown command 'adopt'`],
     ['serve --colour', `unknown option '--colour'`],
     [

@@ -1,10 +1,10 @@
 /** `petstore pets import`: adds all pets of a file or none, with new ids or with the ids of the file. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parseNewPet, parsePet } from '../../pet.ts';
 import { parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import { databaseOption, formatOption, UsageError } from '../options.ts';
+import { databaseOption, formatOption } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
@@ -25,9 +25,11 @@ export function addImportPets(pets: Command): void {
     .description('add all pets of a file, or none if a row is wrong')
     .argument('<file>', `${ENDINGS_HELP}; - is standard input`)
     .option('--keep-ids', 'keep the ids of the file, which is refused if the store has one of them')
-    .option(
-      '--skip-existing',
-      'with --keep-ids, leave out pets that the store has with the same content',
+    .addOption(
+      new Option(
+        '--skip-existing',
+        'keep the ids, and leave out pets that the store has with the same content',
+      ).implies({ keepIds: true }),
     )
     .addOption(formatOption())
     .addOption(databaseOption())
@@ -47,7 +49,6 @@ export function addImportPets(pets: Command): void {
 
 async function importPets(options: ImportOptions): Promise<void> {
   const { database, keepIds = false, skipExisting = false } = options;
-  if (skipExisting && !keepIds) throw new UsageError("option '--skip-existing' needs --keep-ids");
   refuseMemory(database);
   await withProgress('imported', async (progress) => {
     const rows = progress.count(readRows(options));
