@@ -2,8 +2,7 @@
 
 import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
-import type { NewPet, Pet } from '../pet.ts';
-import type { AddedPets } from '../store.ts';
+import type { AddedPets, PetStore } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { COLUMNS, toRow } from './pet-row.ts';
 
@@ -18,33 +17,29 @@ const IS_SAME = COLUMNS.map((column) => `pets.${column} is not distinct from sta
 const toExists = (...conditions: readonly string[]) =>
   `(select true from pets where ${['pets.id = staged.id', ...conditions].join(' and ')})`;
 
-export function addAll(
-  engine: Engine,
-  newPets: AsyncIterable<NewPet>,
-  onlyFirst: boolean,
-): Promise<AddedPets> {
-  const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
-  return engine.load(rows, async (transaction, staged) => {
-    const lastId = await transaction.readLastId('pets');
-    if (onlyFirst && lastId > 0n) return { count: 0, lastId };
-    return move(transaction, staged, lastId);
-  });
-}
+export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'addAllWithIds'> {
+  return {
+    addAll(newPets, { onlyFirst = false } = {}) {
+      const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
+      return engine.load(rows, async (transaction, staged) => {
+        const lastId = await transaction.readLastId('pets');
+        if (onlyFirst && lastId > 0n) return { count: 0, lastId };
+        return move(transaction, staged, lastId);
+      });
+    },
 
-export function addAllWithIds(
-  engine: Engine,
-  pets: AsyncIterable<Pet>,
-  skipSame: boolean,
-): Promise<AddedPets> {
-  const rows = toBatches(pets, (pet) => [pet.id, ...toRow(pet)]);
-  return engine.load(rows, async (transaction, staged) => {
-    await refuseRepeated(transaction, staged);
-    if (skipSame) {
-      await transaction.read(`delete from ${staged} as staged where ${toExists(...IS_SAME)}`);
-    }
-    await refuseExisting(transaction, staged, skipSame ? 'other pets' : 'pets');
-    return move(transaction, staged, 0n);
-  });
+    addAllWithIds(pets, skipSame) {
+      const rows = toBatches(pets, (pet) => [pet.id, ...toRow(pet)]);
+      return engine.load(rows, async (transaction, staged) => {
+        await refuseRepeated(transaction, staged);
+        if (skipSame) {
+          await transaction.read(`delete from ${staged} as staged where ${toExists(...IS_SAME)}`);
+        }
+        await refuseExisting(transaction, staged, skipSame ? 'other pets' : 'pets');
+        return move(transaction, staged, 0n);
+      });
+    },
+  };
 }
 
 /** @param toStaged gets an item and its number, which counts up from 1n. */

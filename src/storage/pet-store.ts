@@ -4,7 +4,7 @@ import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { PetStore } from '../store.ts';
 import type { Engine, Row } from './engine.ts';
-import { addAll, addAllWithIds } from './pet-imports.ts';
+import { createImports } from './pet-imports.ts';
 import { COLUMNS, toPet, toRow } from './pet-row.ts';
 
 /** Updates only a pet that is still as it was read: two corrections at once cannot undo each other. */
@@ -27,6 +27,7 @@ const REMOVE = `delete from pets where id = ? returning id, ${COLUMNS}`;
 export function createPetStore(engine: Engine): PetStore {
   return {
     ...engine.petQueries,
+    ...createImports(engine),
 
     async add(newPet) {
       const row = toRow(newPet);
@@ -41,10 +42,6 @@ export function createPetStore(engine: Engine): PetStore {
       const [added] = await engine.read(FIND_ADDED, request.keyId, request.key);
       return { pet: getSame(newPet, added), isReplay: true };
     },
-
-    addAll: (newPets, { onlyFirst = false } = {}) => addAll(engine, newPets, onlyFirst),
-
-    addAllWithIds: (pets, skipSame) => addAllWithIds(engine, pets, skipSame),
 
     async update(old, newPet) {
       const { id } = old;
