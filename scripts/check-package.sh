@@ -106,6 +106,7 @@ for name in petstore/client petstore-client; do
     for await (const { name, categoryId } of client.list()) console.log(name, categoryId);
   " "$url/v1")" 'Rex 9223372036854775807n'
 done
+"$petstore" openapi | cmp - "$package/openapi.json" || fail 'petstore openapi prints another document'
 expect 'the paths of /openapi.json' \
   "$(curl --silent --fail "$url/openapi.json" | node --print 'Object.keys(JSON.parse(fs.readFileSync(0)).paths).join()')" \
   '/pets,/pets/{petId}'

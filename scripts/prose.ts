@@ -16,7 +16,7 @@ const SENTENCE_WORDS_MAX = 30;
 const CELL_WORDS_MAX = 40;
 
 const MISREAD: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  [/(?<!such\s|\bas\s\w+\s)\bas\s`?\d/gi, 'write "such as" before a number'],
+  [/(?<!such\s|\bas\s\w+\s)\bas\s`?\d+(?![\d-])/gi, 'write "such as" before a number'],
   [/\balone\b/gi, 'write "only" for "alone"'],
 ];
 

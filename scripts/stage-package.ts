@@ -55,10 +55,10 @@ for (const name of COPIED)
   cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter });
 for (const name of ['LICENSE', 'client/README.md'])
   cpSync(join(ROOT, name), join(client, basename(name)));
-// The sources that are served as they are.
-for (const name of globSync('{console,http/routes}/*.{html,css}', { cwd: join(ROOT, 'src') }))
-  cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
+// The sources that are read as they are.
+for (const name of globSync('{console,http/**}/*.{html,css,md}', { cwd: join(ROOT, 'src') }))
+  cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
 // `private` keeps the checkout from being published: it has no compiled sources and no lock of its own.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');
 write(join(folder, 'package.json'), manifest);

@@ -24,7 +24,7 @@ test('the oldest Node › in the launcher and in the command › is that of engi
 });
 
 test('src › each file › is named by another one', () => {
-  const files = globSync('src/**/*.{ts,html,css}', { cwd: ROOT });
+  const files = globSync('src/**/*.{ts,html,css,md}', { cwd: ROOT });
   const texts = [...files, 'package.json'].map(read);
   const unnamed = files.filter((file) => {
     const named = `/${parse(file).name}.`;

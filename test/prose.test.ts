@@ -21,7 +21,7 @@ const CASES: readonly (readonly [name: string, markdown: string, ...faults: stri
   ['behind a block of code', `\`\`\`sh\nword\n\`\`\`\nOnly, as 7`, `4: ${NUMBER}`],
   [
     '"as" before a number',
-    'The id, as 7 or\nas `7`. It is such as 7,\nsuch\nas 8, as fast as 9',
+    'The id, as 7 or\nas `7`. It is such as 7,\nsuch\nas 8, as fast as 9, as 64-bit',
     `1: ${NUMBER}`,
     `2: ${NUMBER}`,
   ],

@@ -2,10 +2,12 @@
 
 import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
-import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
+import { KIB } from '../limit.ts';
+import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT } from '../pet.ts';
 import { COMPONENTS } from './components.ts';
 import { LIMITS } from './limits.ts';
 import { describePaths, describeSharedResponses } from './operations/document.ts';
+import { readTemplate } from './routes/page.ts';
 
 export interface OpenApiOptions {
   readonly environment: Environment;
@@ -26,81 +28,13 @@ const TITLES: Readonly<Record<Environment, string>> = {
   production: 'Production',
 };
 
-const TEXTS = NEW_PET_FIELDS.filter(({ schema }) => schema.maxLength !== undefined);
-const INTEGERS = [
-  'id',
-  ...NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name),
-];
-
-const DESCRIPTION = `Keeps the pets of a store: list them, add one, get one.
-
-## Get a key
-
-Every operation needs an API key. The operator of the service makes one with
-\`petstore keys create --name NAME\`; it is shown once. Send it with every request:
-
-    Authorization: Bearer <API_KEY>
-
-A key of staging does not open production, and a key of production does not open staging.
-
-## Write a client
-
-Small ones to copy, which read every page, send a request again without adding a pet twice, and keep every
-int64 exact:
-
-${[...RECIPES].map(([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`).join('\n')}
-
-## Read every page
-
-\`GET /pets\` answers with up to \`limit\` pets, by \`id\`, ascending. While there are more, the answer
-carries the address of the next page:
-
-    Link: </v1/pets?limit=20&cursor=…>; rel="next"
-
-Follow it until an answer has none: you read every pet once, whatever is added meanwhile.
-The \`cursor\` is opaque: take it as it comes.
-
-## Handle errors
-
-Every error is JSON with a \`code\` for the program, a \`message\` for the person who can fix it, and
-the \`status\` of the answer. More codes may be added. To report an error, give its \`X-Request-Id\`.
-
-- After a 429, send the request again when \`Retry-After\` says: it was not carried out.
-- After a 503, or without an answer, send a GET again. A POST may have added its pet: send it again only
-  with the \`Idempotency-Key\` that it had, else the pet may be added twice.
-
-| status | code |
-| --- | --- |
-${Object.entries(ERRORS)
-  .map(([code, { status }]) => `| ${status} | \`${code}\` |`)
-  .join('\n')}
-
-## Stay within the limits
-
-| what | limit |
-| --- | --- |
-| pets on a page | 1 to ${PAGE_LIMIT_MAX}, ${PAGE_LIMIT_DEFAULT} when \`limit\` is not given |
-${TEXTS.map(({ name, schema }) => `| \`${name}\` | ${schema.minLength} to ${schema.maxLength} Unicode code points |`).join('\n')}
-| ${INTEGERS.map((name) => `\`${name}\``).join(', ')} | int64: many JSON parsers round integers beyond ±2^53, so read them as 64-bit integers |
-| body | ${LIMITS.BODY_BYTES_MAX / 1024} KiB |
-| request line and headers | ${LIMITS.HEADER_BYTES_MAX / 1024} KiB |
-| requests a second with a key | as \`RateLimit-Policy\` says; not limited without that header |
-| time for a request to arrive | ${LIMITS.REQUEST_SECONDS_MAX} s, its headers ${LIMITS.HEADER_SECONDS_MAX} s |
-
-## Deprecated
-
-\`GET /pets/{petId}\` is to be removed on 5 December 2030, as its answers say in \`Deprecation\` and
-\`Sunset\`. Use \`GET /pets\` with the \`status\` filter instead. Parts marked \`x-stability: beta\` may
-still change.
-`;
-
 export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: number): string {
   const document = {
     openapi: '3.1.0',
     info: {
       title: 'Petstore',
       version: '1.0.0',
-      description: DESCRIPTION,
+      description: describeService(),
       contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -125,4 +59,27 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
   const toExact = (_name: string, value: unknown) =>
     typeof value === 'bigint' ? rawJSON(String(value)) : value;
   return JSON.stringify(document, toExact, indent);
+}
+
+/** Markdown, for the docs page and other tools. */
+function describeService(): string {
+  const recipes = [...RECIPES].map(
+    ([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`,
+  );
+  const errors = Object.entries(ERRORS).map(([code, { status }]) => `| ${status} | \`${code}\` |`);
+  const texts = NEW_PET_FIELDS.filter(({ schema }) => schema.maxLength !== undefined).map(
+    ({ name, schema: { minLength, maxLength } }) =>
+      `| \`${name}\` | ${minLength} to ${maxLength} Unicode code points |`,
+  );
+  const integers = NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name);
+  return readTemplate('http/description.md', {
+    ...LIMITS,
+    PAGE_LIMIT_DEFAULT,
+    recipes: recipes.join('\n'),
+    errors: errors.join('\n'),
+    texts: texts.join('\n'),
+    integers: ['id', ...integers].map((name) => `\`${name}\``).join(', '),
+    bodyKib: LIMITS.BODY_BYTES_MAX / KIB,
+    headerKib: LIMITS.HEADER_BYTES_MAX / KIB,
+  });
 }

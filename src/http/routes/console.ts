@@ -6,7 +6,7 @@ import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { read, readPage } from './page.ts';
+import { read, readTemplate } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const EXTENSION = extname(import.meta.url);
@@ -66,7 +66,7 @@ const FILE = /"files\/([^"]+)"/g;
 
 /** By path; the page has the empty path. It names every file, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const page = readPage('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
+  const page = readTemplate('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
   const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
   const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
   const folder = hash('sha256', texts.join()).slice(0, 16);

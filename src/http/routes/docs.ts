@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { read, readPage } from './page.ts';
+import { read, readTemplate } from './page.ts';
 
 const { dependencies } = JSON.parse(read('../package.json'));
 
@@ -16,13 +16,13 @@ export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference
 export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
   const parts = { recipes: links.join(', '), script: SCRIPT_NAME };
-  const docsPage = readPage('http/routes/docs.html', parts);
+  const docsPage = readTemplate('http/routes/docs.html', parts);
   const policy = describePolicy(docsPage);
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
       reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
     );
-  addPage('/', readPage('http/routes/start.html'));
+  addPage('/', readTemplate('http/routes/start.html'));
   addPage('/docs/', docsPage);
   // Relative, so that it also works behind a proxy that serves this under a path of its own.
   app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));

@@ -1,14 +1,16 @@
-/** The files that pages are made of, and what every page has in its head. */
+/** The files that pages and the document are made of, and what every page has in its head. */
 
 import { readFileSync } from 'node:fs';
 
 const PAW =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="#c2571a"><ellipse cx="16" cy="22" rx="8" ry="7"/><circle cx="5" cy="15" r="3.5"/><circle cx="12" cy="8" r="3.5"/><circle cx="20" cy="8" r="3.5"/><circle cx="27" cy="15" r="3.5"/></svg>';
 
-const HEAD = `<head>
-<meta charset="utf-8">
+const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
+
+/** What every page may have. */
+const PARTS = { head: HEAD, paw: PAW.replace('<svg', '<svg aria-hidden="true"') };
 
 /** A text of the program. @param path from `src/`. */
 export function read(path: string): string {
@@ -16,14 +18,15 @@ export function read(path: string): string {
 }
 
 /**
- * The HTML of a page.
+ * A text whose comments such as `<!-- fields -->` are replaced.
  *
  * @param path from `src/`.
- * @param parts the texts that replace the comments of the page, such as `<!-- fields -->`.
+ * @param parts what replaces each comment.
  */
-export function readPage(path: string, parts: Readonly<Record<string, string>> = {}): string {
-  const all = { paw: PAW.replace('<svg', '<svg aria-hidden="true"'), ...parts };
-  return read(path)
-    .replace('<head>', HEAD)
-    .replace(/<!-- (\w+) -->/g, (comment, name: keyof typeof all) => all[name] ?? comment);
+export function readTemplate(
+  path: string,
+  parts: Readonly<Record<string, string | number>> = {},
+): string {
+  const all: typeof parts = { ...PARTS, ...parts };
+  return read(path).replace(/<!-- (\w+) -->/g, (comment, name) => String(all[name] ?? comment));
 }
