@@ -74,7 +74,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       // `preHandler` follows the body: a slow body takes no place in the queue.
       v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticate);
-      addOperations(v1, { pets: store.pets, base, retireGetPet, log, now });
+      addOperations(v1, { pets: store.pets, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);
     },
     { prefix: '/v1' },

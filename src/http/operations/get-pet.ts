@@ -15,7 +15,6 @@ export const getPet = defineOperation({
   deprecation: {
     since: new Date('2026-11-21'),
     sunset: new Date('2030-12-05'),
-    flag: '--retire-get-pet',
     isRetired: ({ retireGetPet }) => retireGetPet,
   },
   parameters: {

@@ -2,7 +2,6 @@
 
 import type { FastifyReply } from 'fastify';
 import type { ErrorCode } from '../../error.ts';
-import type { Log } from '../../log.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
 import type { HeaderName } from '../headers.ts';
@@ -13,7 +12,6 @@ export interface OperationContext {
   /** The outside address of the service up to `/v1`, or empty. */
   readonly base: string;
   readonly retireGetPet: boolean;
-  readonly log: Log;
   readonly now: () => number;
 }
 
@@ -39,8 +37,6 @@ export interface OperationError {
 export interface Deprecation {
   readonly since: Date;
   readonly sunset: Date;
-  /** The option of `serve` that removes it. */
-  readonly flag: string;
   readonly isRetired: (context: OperationContext) => boolean;
 }
 

@@ -3,10 +3,8 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
-import type { Deprecation, Operation, OperationContext, Parameter } from './operation.ts';
+import type { Deprecation, OperationContext, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-
-const REMINDER_MS_MIN = 24 * 60 * 60 * 1000;
 
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
   for (const operation of OPERATIONS) {
@@ -16,7 +14,7 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
       onRequest: [
-        ...(deprecation ? [createDeprecation(operation, deprecation, context)] : []),
+        ...(deprecation ? [createDeprecation(deprecation, context)] : []),
         ...(method === 'GET' ? [] : [requireWritable]),
         ...(body ? [requireJson] : []),
       ],
@@ -42,13 +40,9 @@ const requireWritable: onRequestHookHandler = ({ isReadOnly }, _reply, done) => 
   done(isReadOnly ? new PetstoreError('forbidden') : undefined);
 };
 
-/**
- * The hook that tells clients of the end (RFC 9745, RFC 8594), answers 410 when the operator has removed the
- * operation, and reminds the operator once a day after its sunset.
- */
+/** The hook that tells clients of the end (RFC 9745, RFC 8594), and answers 410 once the operation is retired. */
 function createDeprecation(
-  { method, path }: Operation,
-  { since, sunset, flag, isRetired }: Deprecation,
+  { since, sunset, isRetired }: Deprecation,
   context: OperationContext,
 ): onRequestHookHandler {
   const headers = {
@@ -56,18 +50,9 @@ function createDeprecation(
     sunset: sunset.toUTCString(),
     link: `<${context.base}/docs>; rel="deprecation"; type="text/html"`,
   };
-  let remindedAt = 0;
   return (_request, reply, done) => {
     reply.headers(headers);
-    if (isRetired(context)) throw new PetstoreError('gone');
-    const now = context.now();
-    if (now >= sunset.getTime() && now - remindedAt >= REMINDER_MS_MIN) {
-      remindedAt = now;
-      context.log.warn(
-        `${method} /v1${path} is past its sunset and still called: ${flag} removes it`,
-      );
-    }
-    done();
+    done(isRetired(context) ? new PetstoreError('gone') : undefined);
   };
 }
 
