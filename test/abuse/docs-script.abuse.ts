@@ -6,21 +6,18 @@ import { testAttack } from './attack.ts';
 
 let path = '';
 
-for (const coding of ['gzip', 'identity']) {
-  testAttack(
-    `ask for the docs script as ${coding} and do not read it`,
-    500,
-    (socket) => {
-      const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${coding}\r\n\r\n`;
-      socket.pause();
-      socket.write(request.repeat(8));
+testAttack(
+  'ask for the docs script and do not read it',
+  500,
+  (socket) => {
+    socket.pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(8));
+  },
+  {
+    async prepare({ port }) {
+      const { body } = await send(port, { path: '/docs/' });
+      path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
     },
-    {
-      async prepare({ port }) {
-        const { body } = await send(port, { path: '/docs/' });
-        path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
-      },
-      afterwards: async ({ port }) => assert.equal((await send(port, { path })).status, 200),
-    },
-  );
-}
+    afterwards: async ({ port }) => assert.equal((await send(port, { path })).status, 200),
+  },
+);

@@ -65,6 +65,8 @@ for (const path of [
     assert.equal(answer.body, '');
     assert.equal(answer.status, got.status);
     assert.deepEqual({ ...answer.headers, date: '' }, { ...got.headers, date: '' });
+    // `send` reads each body as a text.
+    if ('content-encoding' in got.headers) return;
     assert.equal(Number(got.headers['content-length']), Buffer.byteLength(got.body));
   });
 }
