@@ -89,9 +89,6 @@ async function addPets(
   let known = 0;
   const show = (words = '') => showProgress(`${added} of ${length}${words}`, added / length);
   const client = createClient({
-    onRequest({ tries }) {
-      if (tries > 1) show(', trying again');
-    },
     onResponse({ request, status, headers }) {
       if (status !== 201) show(`, answered ${status}`);
       // A replay after the first try repeats an answer that was lost.

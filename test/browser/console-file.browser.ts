@@ -165,9 +165,7 @@ describePages('console, add many', start, (test, stage) => {
     for (const text of ['reading the file', '0 of 12', '0 of 12, answered 503', '12 of 12']) {
       assert.ok(progress.includes(text), text);
     }
-    assert.ok(progress.filter((text) => text.endsWith(', trying again')).length >= 12 * 7);
     assert.deepEqual(await listNames('Lost'), expectNames('Lost', 12));
-    assert.equal(await page.locator('#answers li', { hasText: /no rate limit$/ }).count(), 20);
     // A browser tells of the choice of the same file again only when none is chosen.
     assert.equal(await page.getByLabel('CSV or JSON file').inputValue(), '');
   });
