@@ -23,19 +23,13 @@ export class FileAdder {
     if (file.size > FILE_MIB_MAX * 1024 * 1024) {
       throw new Error(`${file.name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
     }
-    const stop = new AbortController();
-    this.#stop = stop;
-    const progress = getElement('progress', HTMLElement);
+    this.#stop = new AbortController();
     try {
       const bytes = new Uint8Array(await file.arrayBuffer());
-      showProgress('reading the file', 0);
-      progress.hidden = false;
-      // The tab paints nothing while it parses, so this waits until the progress is visible.
-      await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
       const pets = await parsePets(file.name, bytes);
-      say('file-added', await addPets(pets, hash(bytes), stop));
+      say('file-added', await addPets(pets, hash(bytes), this.#stop));
     } finally {
-      progress.hidden = true;
+      getElement('progress', HTMLElement).hidden = true;
       this.#stop = undefined;
     }
   }
@@ -76,7 +70,7 @@ function hash(bytes: Uint8Array): string {
   return value.toString(16);
 }
 
-/** Sends each pet until the service takes or refuses it. Returns the result for the reader. */
+/** Sends each pet until the service takes or refuses it. Resolves to the result in words. */
 async function addPets(
   pets: readonly NewPet[],
   id: string,
@@ -119,6 +113,7 @@ async function addPets(
 }
 
 function showProgress(text: string, part: number): void {
+  getElement('progress', HTMLElement).hidden = false;
   getElement('progress-text', HTMLElement).textContent = text;
   getElement('progress-bar', HTMLProgressElement).value = part;
 }

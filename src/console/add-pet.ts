@@ -1,7 +1,8 @@
 /** Adds the pet of the form, once, however often the client sends it. */
 
 import { createIdempotencyKey } from '../../client/petstore-client.ts';
-import { NEW_PET_FIELDS, type NewPet, type Pet, parseFieldText } from '../pet.ts';
+import { JsonNumber } from '../json.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
 import { focusFirst, getElement, readTexts } from './elements.ts';
 import { createClient } from './session.ts';
 
@@ -28,15 +29,12 @@ export class PetAdder {
   }
 }
 
-/** The service tells which fields are missing. */
+/** @throws PetstoreError that names each field that is wrong, as the service does. */
 function readNewPet(form: HTMLFormElement): NewPet {
   const texts = readTexts(form);
-  const values: Record<string, unknown> = {};
-  for (const field of NEW_PET_FIELDS) {
-    const text = texts.get(field.name);
-    if (text === null) continue;
-    // The client needs a bigint. The service judges all other values.
-    values[field.name] = field.kind === 'int64' ? parseFieldText(field, text) : text;
-  }
-  return values as unknown as NewPet;
+  const members = NEW_PET_FIELDS.map(({ name, kind }) => {
+    const text = texts.get(name) ?? undefined;
+    return [name, text && kind === 'int64' ? new JsonNumber(text) : text];
+  });
+  return parseNewPet(Object.fromEntries(members));
 }

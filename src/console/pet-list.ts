@@ -19,15 +19,14 @@ export class PetList {
   /** The number of the shown page. */
   page = 1;
 
-  /** Shows the page of the address. Without a cursor it is the first page. */
+  /** Shows the page of the address. */
   async showAddress(): Promise<void> {
     const address = new URLSearchParams(location.hash.slice(1));
     fillIn(this.#form, address);
-    const asked = Number(address.get('page'));
-    const cursor = address.get('cursor') ?? '';
-    const page = cursor !== '' && Number.isSafeInteger(asked) && asked > 1 ? asked : 1;
+    const page = Number(address.get('page'));
+    const cursor = address.get('cursor');
     this.#startReading();
-    if (page > 1) this.#cursors.set(page, cursor);
+    if (page > 1 && cursor !== null) this.#cursors.set(page, cursor);
     await this.#show(page).catch((error) => {
       if (error.code !== 'bad_request') throw error;
       // A person may have changed the address.
@@ -59,12 +58,7 @@ export class PetList {
     const id = findCanonicalInt64(readTexts(this.#findForm).get('id') ?? '');
     if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
     const signal = this.#startReading();
-    const found = await createClient()
-      .get(id, { signal })
-      .catch((error) => {
-        throw error.code === 'not_found' ? new Error(`id ${id} is not the id of a pet`) : error;
-      });
-    this.mark(found, `The pet with the id ${id}`);
+    this.mark(await createClient().get(id, { signal }), `The pet with the id ${id}`);
   }
 
   mark(pet: Pet, words: string): void {

@@ -114,7 +114,7 @@ describePages('console', start, (test, stage) => {
   test('console › a pet with wrong fields › is added once each is corrected', async (page) => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await assertFieldMessage(page, 'Name', /^name is required; categoryId is required$/);
-    await submitPet(page, ' ', '1.5');
+    await submitPet(page, 'Rex', '1.5');
     await assertFieldMessage(page, 'Category id', /^categoryId must be a whole number from -9223/);
     await submitPet(page, ' ', INT64_MAX);
     await assertFieldMessage(page, 'Name', /^name must be a string of 1 to 255 characters/);
