@@ -68,7 +68,7 @@ describePages('console, add many', start, (test, stage) => {
     await page.getByText('and 5 more').waitFor();
     const lines = await page.locator('#file-form [role=alert]').innerText();
     assert.equal(lines.split('\n').length, 22);
-    const columns = 'has the columns name, categoryId and, if wanted, status.';
+    const columns = 'names its columns: name, categoryId, status (optional).';
     await page.getByText(columns).waitFor({ state: 'attached' });
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);

@@ -24,8 +24,9 @@ const PARTS: Readonly<Record<string, string>> = {
   ).join(''),
   filters: PET_FILTERS.map((field) => writeField(field, `list-${field.name}`, 'any')).join('\n'),
   fields: NEW_PET_FIELDS.map((field) => writeField(field, `new-${field.name}`, 'none')).join('\n'),
-  required: writeNames(NEW_PET_FIELDS.filter(({ optional }) => !optional)),
-  optional: writeNames(NEW_PET_FIELDS.filter(({ optional }) => optional)),
+  names: NEW_PET_FIELDS.map(
+    ({ name, optional }) => `<code>${name}</code>${optional ? ' (optional)' : ''}`,
+  ).join(', '),
 };
 
 /** A field of a form: its label, its input, and the place of its message. */
@@ -39,10 +40,6 @@ function writeField({ name, kind, label, schema }: NewPetField, id: string, none
   return `<p class="field"><label for="${id}">${label}</label>
 ${input}
 <span class="error" id="${id}-error"></span></p>`;
-}
-
-function writeNames(fields: readonly NewPetField[]): string {
-  return fields.map(({ name }) => `<code>${name}</code>`).join(', ');
 }
 
 export function addConsoleRoutes(app: FastifyInstance): void {
@@ -68,7 +65,7 @@ const FILE = /"files\/([^"]+)"/g;
 function readFiles(): ReadonlyMap<string, string> {
   const page = readTemplate('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
   const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
-  const texts = names.map((name) => (name.endsWith('.ts') ? stripTypes(read(name)) : read(name)));
+  const texts = names.map(readSource);
   const folder = hash('sha256', texts.join()).slice(0, 16);
   // The page names the files of the client as `../client/`, beside the sources.
   const toPath = (name: string) => posix.join(folder, 'src', name);
@@ -76,13 +73,6 @@ function readFiles(): ReadonlyMap<string, string> {
   return new Map([['', page.replace(FILE, (_all, name) => `"${toPath(name)}"`)], ...found]);
 }
 
-/** Without Node's warning that the function is experimental: the operator cannot change it. */
-export function stripTypes(text: string): string {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(text);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+function readSource(name: string): string {
+  return extname(name) === '.ts' ? stripTypeScriptTypes(read(name)) : read(name);
 }
