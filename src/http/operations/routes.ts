@@ -9,7 +9,7 @@ import { OPERATIONS } from './operations.ts';
 export function addOperations(scope: FastifyInstance, context: OperationContext): void {
   for (const operation of OPERATIONS) {
     const { method, path, deprecation, body, success } = operation;
-    const parameters = Object.entries(operation.parameters).map(toReader);
+    const parameters = Object.entries(operation.parameters);
     scope.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -56,23 +56,21 @@ function createDeprecation(
   };
 }
 
-/** A parameter in a request: several texts if a query gives it several times. */
-type Values = string | string[] | undefined;
+/** The parameters in a request: several texts if a query gives one several times. */
+type Values = Readonly<Record<string, string | string[] | undefined>>;
 
 const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
-/** @param member the name of the parameter's value for the handler. */
-function toReader([member, { place, name, parse }]: [string, Parameter<unknown>]) {
-  // Node has the names of header fields in lower case.
-  const key = place === 'header' ? name.toLowerCase() : name;
-  return { member, name, part: PARTS[place], key, parse };
-}
-
 /** Parses the parameters in their order, and refuses the first wrong one. */
-function readInput(parameters: readonly ReturnType<typeof toReader>[], request: FastifyRequest) {
+function readInput(
+  parameters: readonly [member: string, Parameter<unknown>][],
+  request: FastifyRequest,
+) {
   const input: Record<string, unknown> & { body: unknown } = { body: request.body };
-  for (const { member, name, part, key, parse } of parameters) {
-    const value = (request[part] as Readonly<Record<string, Values>>)[key];
+  for (const [member, { place, name, parse }] of parameters) {
+    const values = request[PARTS[place]] as Values;
+    // Node has the names of header fields in lower case.
+    const value = values[place === 'header' ? name.toLowerCase() : name];
     if (Array.isArray(value)) {
       throw new PetstoreError('bad_request', `${name} must be given only once`);
     }
