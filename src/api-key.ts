@@ -43,13 +43,11 @@ export type NewApiKey = Pick<
   readonly digest: Uint8Array;
 };
 
-type KeyState = 'active' | 'expired' | 'revoked';
-
 /** The state of a key at that time, in milliseconds since 1970. A revoked key stays revoked when it expires. */
 export function getKeyState(
   { revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt'>,
   now: number,
-): KeyState {
+): 'active' | 'expired' | 'revoked' {
   if (revokedAt !== undefined) return 'revoked';
   return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'active';
 }

@@ -1,9 +1,6 @@
 /** The errors that the petstore expects, each with a code that clients may rely on. */
 
-/**
- * Each code with its HTTP status, and the message when nothing more specific is known. Clients
- * switch on the code, so a code never changes.
- */
+/** The messages when nothing more specific is known. Clients switch on the code, so a code never changes. */
 export const ERRORS = {
   bad_request: { status: 400, message: 'the request is not well-formed HTTP/1.1' },
   unauthorized: {

@@ -20,9 +20,7 @@ export const PAGE_LIMIT_DEFAULT = 20;
 
 /** A pet as a client sends it (the interface's NewPet). */
 export interface NewPet {
-  /** 1 to 255 code points, kept as sent. */
   readonly name: string;
-  /** An int64. */
   readonly categoryId: bigint;
   /** Absent when the client gave none; there is no default. */
   readonly status?: PetStatus;
@@ -55,10 +53,7 @@ type FieldTable = {
   };
 };
 
-/**
- * The fields, in their order in JSON, CSV and rows. All code that reads, writes or describes a whole pet is
- * derived from this table.
- */
+/** The fields, in their order in JSON, CSV and rows. All code of a whole pet is derived from this table. */
 const FIELD_TABLE: FieldTable = {
   name: {
     kind: 'text',
@@ -99,10 +94,7 @@ export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries(FIELD_TABLE
   ([name, field]) => ({ name: name as keyof NewPet, ...field }),
 );
 
-/**
- * The filters of a list, with their descriptions for clients. A filter has the name of a field, and keeps the
- * pets whose field has its value.
- */
+/** The filters of a list, by the names of their fields. A filter keeps the pets whose field has its value. */
 const FILTER_TABLE = {
   status: 'Filters by availability status.',
 } as const satisfies { readonly [Name in keyof NewPet]?: string };
@@ -130,11 +122,7 @@ export function toFilterQuery(filters: PetFilters): string {
   return query;
 }
 
-/**
- * The value of a field from a text outside of JSON, such as a query or an option.
- *
- * @throws PetstoreError `bad_request` for any other value.
- */
+/** The value of a field from a text outside of JSON, such as a query or an option. @throws as the field's parser. */
 export function parseFieldText({ kind, parse }: NewPetField, text: unknown): unknown {
   return parse(kind === 'int64' && typeof text === 'string' ? new JsonNumber(text) : text);
 }
@@ -202,10 +190,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return isPlain && !(value instanceof JsonNumber);
 }
 
-/**
- * Not only white space; 1 to 255 code points, none of which is U+0000 or an unpaired surrogate (`Cs`). In Unicode also
- * U+0085 is white space, but not in `\s`.
- */
+/** Not blank, without U+0000 and unpaired surrogates (`Cs`). In Unicode U+0085 is white space, but not in `\s`. */
 const NAME = new RegExp(`^(?![\\s\\u0085]*$)[^\\0\\p{Cs}]{1,${NAME_CODE_POINTS_MAX}}$`, 'u');
 
 function parseName(value: unknown): string {

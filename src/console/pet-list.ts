@@ -16,10 +16,8 @@ export class PetList {
   #asked = new URLSearchParams();
   /** By the number of the page: the service gives only the cursor of the next page. The first page has none. */
   #cursors = new Map<number, string>();
-  /** The number of the shown page. */
   page = 1;
 
-  /** Shows the page of the address. */
   async showAddress(): Promise<void> {
     const address = new URLSearchParams(location.hash.slice(1));
     fillIn(this.#form, address);

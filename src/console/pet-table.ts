@@ -8,7 +8,6 @@ const EMPTY = 'There are no pets yet. Add the first one above, or many from a fi
 
 export class PetTable {
   readonly #rows = getElement('pets', HTMLElement);
-  /** The pets of the page. */
   pets: readonly Pet[] = [];
   /** The pet that was added or looked up. It is highlighted, and first on each page. */
   marked: Pet | undefined;

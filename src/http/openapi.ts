@@ -61,7 +61,6 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
   return JSON.stringify(document, toExact, indent);
 }
 
-/** Markdown, for the docs page and other tools. */
 function describeService(): string {
   const recipes = [...RECIPES].map(
     ([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`,

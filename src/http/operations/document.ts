@@ -75,7 +75,6 @@ function describeOperation(operation: Operation) {
   };
 }
 
-/** JSON of a component, with its example. */
 function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
   return { 'application/json': { schema: refTo(name), example: COMPONENTS[name].examples[0] } };
 }

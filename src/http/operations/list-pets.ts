@@ -92,7 +92,6 @@ function parseLimit(value: string | undefined): number {
   throw new PetstoreError('bad_request', LIMIT_RULE);
 }
 
-/** The cursor of the page after the pet with this id. */
 export function createCursor(after: bigint): string {
   const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(after);

@@ -40,7 +40,6 @@ export interface Deprecation {
   readonly isRetired: (context: OperationContext) => boolean;
 }
 
-/** @typeParam Input the values of the parameters, by their names for the handler. */
 export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unknown> {
   readonly method: Exclude<(typeof SERVED_METHODS)[number], 'HEAD' | 'OPTIONS'>;
   /** Below `/v1`, as the document writes it. */

@@ -16,7 +16,6 @@ const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-/** What stands for each comment of the page. */
 const PARTS: Readonly<Record<string, string>> = {
   // The class aligns numbers.
   columns: NEW_PET_FIELDS.map(
@@ -29,7 +28,6 @@ const PARTS: Readonly<Record<string, string>> = {
   ).join(', '),
 };
 
-/** A field of a form: its label, its input, and the place of its message. */
 function writeField({ name, kind, label, schema }: NewPetField, id: string, none: string): string {
   const attributes = `id="${id}" name="${name}" aria-describedby="${id}-error"`;
   const options = schema.enum?.map((value) => `<option>${value}</option>`).join('');

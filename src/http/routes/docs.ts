@@ -9,7 +9,7 @@ import { read, readTemplate } from './page.ts';
 
 const { dependencies } = JSON.parse(read('../package.json'));
 
-/** The script of the docs page. Its name is known before it is loaded, and changes with it. */
+/** Known before the script is loaded, and another one with another script. */
 export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
 
 export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {

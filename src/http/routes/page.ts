@@ -9,7 +9,6 @@ const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
-/** What every page may have. */
 const PARTS = { head: HEAD, paw: PAW.replace('<svg', '<svg aria-hidden="true"') };
 
 /** A text of the program. @param path from `src/`. */
@@ -17,12 +16,7 @@ export function read(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 }
 
-/**
- * A text whose comments such as `<!-- fields -->` are replaced.
- *
- * @param path from `src/`.
- * @param parts what replaces each comment.
- */
+/** A text whose comments such as `<!-- fields -->` are replaced by parts. @param path from `src/`. */
 export function readTemplate(
   path: string,
   parts: Readonly<Record<string, string | number>> = {},
