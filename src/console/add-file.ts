@@ -13,29 +13,23 @@ const AT_ONCE = 4;
 const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
 
-export class FileAdder {
-  #stop: AbortController | undefined;
-
-  /** Resolves when all pets are added, or a person has stopped it. */
-  async add(file: File): Promise<void> {
-    say('file-added', '');
-    if (this.#stop !== undefined) throw new Error('Another file is being added: wait, or stop it.');
-    if (file.size > FILE_MIB_MAX * 1024 * 1024) {
-      throw new Error(`${file.name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
-    }
-    this.#stop = new AbortController();
-    try {
-      const bytes = new Uint8Array(await file.arrayBuffer());
-      const pets = await parsePets(file.name, bytes);
-      say('file-added', await addPets(pets, hash(bytes), this.#stop));
-    } finally {
-      getElement('progress', HTMLElement).hidden = true;
-      this.#stop = undefined;
-    }
+export async function addFile(file: File): Promise<void> {
+  const progress = getElement('progress', HTMLElement);
+  say('file-added', '');
+  if (!progress.hidden) {
+    throw new Error('Another file is being added: wait, or reload the page to stop it.');
   }
-
-  stop(): void {
-    this.#stop?.abort(new Error('Stopped.'));
+  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
+    throw new Error(`${file.name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+  }
+  showProgress('reading the file', 0);
+  progress.hidden = false;
+  try {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const pets = await parsePets(file.name, bytes);
+    say('file-added', await addPets(pets, hash(bytes)));
+  } finally {
+    progress.hidden = true;
   }
 }
 
@@ -71,13 +65,10 @@ function hash(bytes: Uint8Array): string {
 }
 
 /** Sends each pet until the service takes or refuses it. Resolves to the result in words. */
-async function addPets(
-  pets: readonly NewPet[],
-  id: string,
-  controller: AbortController,
-): Promise<string> {
-  const { signal } = controller;
+async function addPets(pets: readonly NewPet[], id: string): Promise<string> {
   const { length } = pets;
+  const failed = new AbortController();
+  const { signal } = failed;
   let added = 0;
   /** The pets that were in the store before. */
   let known = 0;
@@ -102,18 +93,15 @@ async function addPets(
   try {
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (cause) {
+    failed.abort(cause);
     const count = `${added} of ${length} added. Add the same file again to go on.`;
-    const words = `${(cause as Error).message}\n${count}`;
-    if (signal.aborted) return words;
-    controller.abort(cause);
-    throw new Error(words, { cause });
+    throw new Error(`${(cause as Error).message}\n${count}`, { cause });
   }
   const before = known === 0 ? '' : `; already there: ${known}`;
   return `${length - known} of ${length} added${before}.`;
 }
 
 function showProgress(text: string, part: number): void {
-  getElement('progress', HTMLElement).hidden = false;
   getElement('progress-text', HTMLElement).textContent = text;
   getElement('progress-bar', HTMLProgressElement).value = part;
 }

@@ -1,6 +1,6 @@
 /** The console: what its forms and buttons do. */
 
-import { FileAdder } from './add-file.ts';
+import { addFile } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
 import { focusFirst, getElement, readTexts, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
@@ -20,7 +20,6 @@ const work = getElement('work', HTMLElement);
 
 const petList = new PetList();
 const petAdder = new PetAdder();
-const fileAdder = new FileAdder();
 
 /** Runs an action. Its error is shown in the form; a refused key is shown beside the key. */
 function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
@@ -70,7 +69,7 @@ function closeWork(): void {
 function takeFile(file: File | undefined): void {
   if (file === undefined || work.hidden) return;
   run(fileForm, async () => {
-    await fileAdder.add(file);
+    await addFile(file);
     showListAgain();
   });
 }
@@ -120,10 +119,6 @@ for (const type of ['dragover', 'dragleave', 'drop'] as const) {
     if (type === 'drop') takeFile(event.dataTransfer.files[0]);
   });
 }
-onClick('stop', () => {
-  fileAdder.stop();
-  fileInput.focus();
-});
 onClick('forget', () => {
   forgetKey();
   location.reload();
