@@ -123,8 +123,8 @@ export function toFilterQuery(filters: PetFilters): string {
 }
 
 /** The value of a field from a text outside of JSON, such as a query or an option. @throws as the field's parser. */
-export function parseFieldText({ kind, parse }: NewPetField, text: unknown): unknown {
-  return parse(kind === 'int64' && typeof text === 'string' ? new JsonNumber(text) : text);
+export function parseFieldText({ kind, parse }: NewPetField, text: string): unknown {
+  return parse(kind === 'int64' ? new JsonNumber(text) : text);
 }
 
 /**

@@ -66,17 +66,12 @@ function describeService(): string {
     ([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`,
   );
   const errors = Object.entries(ERRORS).map(([code, { status }]) => `| ${status} | \`${code}\` |`);
-  const texts = NEW_PET_FIELDS.filter(({ schema }) => schema.maxLength !== undefined).map(
-    ({ name, schema: { minLength, maxLength } }) =>
-      `| \`${name}\` | ${minLength} to ${maxLength} Unicode code points |`,
-  );
   const integers = NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name);
   return readTemplate('http/description.md', {
     ...LIMITS,
     PAGE_LIMIT_DEFAULT,
     recipes: recipes.join('\n'),
     errors: errors.join('\n'),
-    texts: texts.join('\n'),
     integers: ['id', ...integers].map((name) => `\`${name}\``).join(', '),
     bodyKib: LIMITS.BODY_BYTES_MAX / KIB,
     headerKib: LIMITS.HEADER_BYTES_MAX / KIB,
