@@ -75,7 +75,7 @@ function takeFile(file: File | undefined): void {
 }
 
 function showListAgain(): void {
-  run(listForm, () => petList.showAgain());
+  run(listForm, () => petList.show(petList.page));
 }
 
 onSubmit(keyForm, async () => {
@@ -95,7 +95,7 @@ onSubmit(listForm, () => petList.open(1));
 onSubmit(findForm, () => petList.find());
 onSubmit(addForm, async () => {
   const pet = await petAdder.add();
-  petList.mark(pet, `The new pet has the id ${pet.id}`);
+  petList.table.mark(pet, `The new pet has the id ${pet.id}`);
   showListAgain();
 });
 listForm.addEventListener('change', () => run(listForm, () => petList.open(1)));
