@@ -23,11 +23,6 @@ export const RECIPES: ReadonlyMap<string, string> = new Map([
   ['python.py', 'Python'],
 ]);
 
-const TITLES: Readonly<Record<Environment, string>> = {
-  staging: 'Staging',
-  production: 'Production',
-};
-
 export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: number): string {
   const document = {
     openapi: '3.1.0',
@@ -50,7 +45,9 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
       responses: describeSharedResponses(),
     },
     paths: describePaths(),
-    servers: [{ url: baseUrl, description: TITLES[environment] }],
+    servers: [
+      { url: baseUrl, description: environment === 'production' ? 'Production' : 'Staging' },
+    ],
     security: [{ bearerAuth: [] }],
     tags: [{ name: 'animals', description: 'The pets of the store.' }],
   };
