@@ -69,7 +69,7 @@ describePages('console, list', start, (test, stage) => {
 
   for (const [hash, shown] of [
     ['limit=7', 'Page 1: 20 pets'],
-    ['limit=100&page=2', 'Page 2: 100 pets'],
+    ['limit=100&page=2', 'Page 1: 100 pets'],
     ['limit=100&page=2&cursor=x', 'Page 1: 20 pets'],
     ['limit=7&status=gone&page=2&cursor=x', 'Page 1: 20 pets'],
   ] as const) {
