@@ -3,7 +3,6 @@
 import cluster from 'node:cluster';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
-import { limitConnections } from './open-files.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore } from './served-store.ts';
@@ -86,10 +85,9 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const store = await openServedStore(options, log);
   running.store = store;
   const samples = cluster.isPrimary ? await addSamples(store, options) : [];
-  const maxConnections = limitConnections(options, log);
   const listen = async () => {
     const { startListener } = await loadListener();
-    return startListener({ ...options, maxConnections }, store, openedLog);
+    return startListener(options, store, openedLog);
   };
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
   const service = await (hasWorkers ? running.workers.start(options) : listen());
