@@ -12,26 +12,18 @@ import { addMigrate } from './commands/migrate-store.ts';
 import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
-import { toSetting, UsageError } from './options.ts';
+import { UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
-import { checkVariables, loadVariables, removeKubernetesVariables } from './variables.ts';
+import { checkVariables, removeKubernetesVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
-
-const ENV_FILE = {
-  value: '<file>',
-  description: 'read variables from the file; variables that are already set take precedence',
-  parse: loadVariables,
-};
 
 export function createProgram(): Command {
   const program = new Command('petstore')
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
     .version(manifest.version)
     .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
-    .addOption(toSetting('envFile', ENV_FILE))
-    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .hook('preAction', checkVariables)
     .configureOutput({

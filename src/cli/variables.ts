@@ -1,9 +1,6 @@
 /** The variables `PETSTORE_*`. A mistyped name is refused: with a default, the wrong environment might be served. */
 
-import cluster from 'node:cluster';
-import { statSync } from 'node:fs';
 import type { Command, Option } from 'commander';
-import { PetstoreError } from '../error.ts';
 import { toVariable, UsageError } from './options.ts';
 
 /** Kubernetes adds these variables for a service that is named petstore, or petstore-SOMETHING. */
@@ -15,23 +12,6 @@ export function removeKubernetesVariables(): void {
   for (const [name, value = ''] of Object.entries(process.env)) {
     const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
     if (isUrl || OF_KUBERNETES.test(name)) delete process.env[name];
-  }
-}
-
-/**
- * Sets the variables of the file that are not set yet.
- *
- * @throws PetstoreError `bad_request` if it is not a file that can be read.
- */
-export function loadVariables(file: string): void {
-  // A worker has the variables of its primary. The file may be gone when a worker is replaced.
-  if (cluster.isWorker) return;
-  try {
-    // Node would wait for ever for a pipe that nobody writes to.
-    if (!statSync(file).isFile()) throw new Error('it is not a regular file');
-    process.loadEnvFile(file);
-  } catch (cause) {
-    throw new PetstoreError('bad_request', 'must be a file that can be read', { cause });
   }
 }
 

@@ -34,11 +34,7 @@ export class Workers {
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     // All workers listen on the same port. The second --port option overrides the first.
     const port = wanted === 0 ? await getFreePort(host) : wanted;
-    cluster.setupPrimary({
-      // Without -- Node itself would read the file of --env-file, which may be gone by now.
-      execArgv: [...process.execArgv, '--'],
-      args: [...process.argv.slice(2), '--port', String(port)],
-    });
+    cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) => {

@@ -4,11 +4,14 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+
+const ENV_EXAMPLE = join(import.meta.dirname, '../../deploy/env.example');
 
 const cwd = createProcessFolder();
 
@@ -36,6 +39,12 @@ describe('serve', { concurrency: 2 }, () => {
     }
     // A store in memory.
     assert.deepEqual(await readdir(cwd), []);
+  });
+
+  test('serve › deploy/env.example, read by a shell › serves production', async () => {
+    const within = ['sh', '-c', `set -a; . ${ENV_EXAMPLE}; exec "$0" "$@"`];
+    await using service = await startService(['--database', 'sqlite::memory:'], { cwd, within });
+    assert.match(readStart(service), /\(production, new store sqlite::memory:\)/);
   });
 
   const hasIpv6 = Object.values(networkInterfaces())

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -100,11 +99,7 @@ describe('workers', { concurrency: 2 }, () => {
     }, async (t) => {
       await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       const database = place?.address ?? 'sqlite:all.db';
-      const file = `${engine}.env`;
-      await writeFile(join(cwd, file), 'PETSTORE_ENVIRONMENT=staging\n');
-      await using service = await start(database, '--env-file', file);
-      // A worker that is started later must not need it.
-      await rm(join(cwd, file));
+      await using service = await start(database);
       const { key } = service;
       const workers = await getWorkers(service);
 
