@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
 import { checkEnvironment } from '../../service/served-store.ts';
-import type { KeyStore, Store } from '../../store.ts';
+import type { Store } from '../../store.ts';
 import {
   DAY_MS,
   environmentOption,
@@ -61,7 +61,8 @@ export function addKeys(program: Command): void {
 
 async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {
   await checkEnvironment(store, options);
-  await printAndKeep(options, options, Date.now(), (newKey) => store.keys.add(newKey));
+  const { text, newKey } = createApiKey(options, Date.now());
+  printNewKey(text, await store.keys.add(newKey), options);
 }
 
 async function rotateKey(store: Store, id: number, options: RotateOptions): Promise<void> {
@@ -78,9 +79,8 @@ async function rotateKey(store: Store, id: number, options: RotateOptions): Prom
   const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
   const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
-  await printAndKeep(options, { name, environment, readOnly, ...lifetime }, now, (newKey) =>
-    store.keys.rotate(id, newKey, oldExpiresAt),
-  );
+  const { text, newKey } = createApiKey({ name, environment, readOnly, ...lifetime }, now);
+  printNewKey(text, await store.keys.rotate(id, newKey, oldExpiresAt), options);
   say(`Key ${id} works until ${toTime(oldExpiresAt)}.`);
 }
 
@@ -90,8 +90,7 @@ async function revokeKey(store: Store, id: number): Promise<void> {
 }
 
 async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
-  const now = Date.now();
-  const keys = (await store.keys.list()).map((key) => toRow(key, now));
+  const keys = (await store.keys.list()).map(toRow);
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say('There is no key yet: make a key with keys create --name NAME.');
   else {
@@ -101,36 +100,24 @@ async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   }
 }
 
-function toRow(key: ApiKey, now: number) {
+function toRow(key: ApiKey) {
+  const { id, name, environment, isReadOnly, createdAt, expiresAt, lastUsedAt } = key;
   return {
-    id: key.id,
-    name: key.name,
-    environment: key.environment,
-    may: key.isReadOnly ? 'read' : 'read and add',
-    state: getKeyState(key, now),
-    created: toTime(key.createdAt),
-    expires: key.expiresAt === undefined ? null : toTime(key.expiresAt),
-    lastUsed: key.lastUsedAt === undefined ? null : toTime(key.lastUsedAt),
+    id,
+    name,
+    environment,
+    may: isReadOnly ? 'read' : 'read and add',
+    state: getKeyState(key, Date.now()),
+    created: toTime(createdAt),
+    expires: expiresAt === undefined ? null : toTime(expiresAt),
+    lastUsed: lastUsedAt === undefined ? null : toTime(lastUsedAt),
   };
 }
 
-/**
- * Prints the key as the only line of standard output, so that a script can read it; with `--json` in an object.
- * The key is printed before it is stored: a key that nobody can read must not work.
- */
-async function printAndKeep(
-  { json }: PrintOptions,
-  options: KeyOptions,
-  now: number,
-  keep: KeyStore['add'],
-): Promise<void> {
-  const { text, newKey } = createApiKey(options, now);
-  await new Promise<void>((resolve, reject) => {
-    const printed = json ? `{"key":"${text}"` : `${text}\n`;
-    process.stdout.write(printed, (error) => (error ? reject(error) : resolve()));
-  });
-  const key = await keep(newKey);
-  if (json) process.stdout.write(`,${JSON.stringify(toRow(key, now)).slice(1)}\n`);
+/** Standard output has only the key, or one JSON object: a script can read it. */
+function printNewKey(text: string, key: ApiKey, { json }: PrintOptions): void {
+  const printed = json ? JSON.stringify({ key: text, ...toRow(key) }) : text;
+  process.stdout.write(`${printed}\n`);
   const { id, name, environment, isReadOnly, expiresAt } = key;
   const rights = isReadOnly ? ', read-only' : '';
   const end = expiresAt === undefined ? 'never expires' : `expires at ${toTime(expiresAt)}`;
