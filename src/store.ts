@@ -1,6 +1,6 @@
 /** The port to the database: what a store promises, method by method. */
 
-import type { ApiKey, Environment, NewApiKey } from './api-key.ts';
+import type { ApiKey, NewApiKey } from './api-key.ts';
 import type { NewPet, Pet, PetFilters } from './pet.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -158,9 +158,6 @@ export interface KeyStore {
 
   /** In any state, by id. */
   list(): Promise<ApiKey[]>;
-
-  /** The environments that have a key in any state; also of a store with an older schema. */
-  listEnvironments(): Promise<Environment[]>;
 
   /** Sets the time of last use; does nothing when there is no such key. */
   touch(id: number, usedAt: number): Promise<void>;

@@ -1,6 +1,7 @@
 /** Commands that open a store: they take `--database`, and say which store they opened. */
 
 import type { Command } from 'commander';
+import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
@@ -11,6 +12,8 @@ import { examples, say } from './output.ts';
 
 export interface StoreOptions {
   readonly database: string;
+  /** Only of a command that makes keys. */
+  readonly environment?: Environment;
 }
 
 export interface PrintOptions extends StoreOptions {
@@ -31,9 +34,9 @@ export function withStore<Values extends unknown[]>(
   options: OpenOptions = {},
 ) {
   return async function (this: Command, ...values: Values): Promise<void> {
-    const { database } = this.opts<StoreOptions>();
+    const { database, environment } = this.opts<StoreOptions>();
     refuseMemory(database);
-    await use(await openStore(database, options), async (store) => {
+    await use(await openStore(database, { ...options, environment }), async (store) => {
       await work(store, ...values);
       say(describeStore(database, store));
     });

@@ -1,5 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
+import type { Environment } from '../api-key.ts';
 import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
@@ -21,6 +22,8 @@ export interface OpenOptions {
   readonly create?: boolean;
   /** What happens to an older schema; by default it is refused. `keep` opens the store only for `foundSchema`. */
   readonly olderSchema?: 'migrate' | 'keep' | undefined;
+  /** A store whose keys are all of the other environment is refused, and not migrated. */
+  readonly environment?: Environment | undefined;
   readonly databaseConnections?: number;
   /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
   readonly databaseTimeout?: number;

@@ -12,7 +12,6 @@ export const KEY_COLUMNS = ['id', ...COLUMNS, 'last_used_at', 'revoked_at', 'rot
 export const NEW_KEY_COLUMNS = ['digest', ...COLUMNS];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
-const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
 /** The state `active` of getKeyState in SQL; a test of the contract compares the two. */
@@ -35,11 +34,6 @@ export function createKeyStore(engine: Engine): KeyStore {
 
     async list() {
       return (await engine.read(LIST)).map(toApiKey);
-    },
-
-    async listEnvironments() {
-      const rows = await engine.read(LIST_ENVIRONMENTS);
-      return rows.map(([environment]) => environment as Environment);
     },
 
     async touch(id, usedAt) {

@@ -39,7 +39,7 @@ async function upgrade(
   await connection.connect();
   try {
     const migrations = [...MIGRATIONS, ...added];
-    await migrate(connection, { create: true, olderSchema: 'migrate', migrations });
+    await migrate(connection, '', { create: true, olderSchema: 'migrate', migrations });
   } finally {
     await connection.end();
   }

@@ -3,7 +3,6 @@
 import { type Command, Option } from 'commander';
 import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
-import { checkEnvironment } from '../../service/served-store.ts';
 import type { Store } from '../../store.ts';
 import {
   DAY_MS,
@@ -60,7 +59,6 @@ export function addKeys(program: Command): void {
 }
 
 async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {
-  await checkEnvironment(store, options);
   const { text, newKey } = createApiKey(options, Date.now());
   printNewKey(text, await store.keys.add(newKey), options);
 }

@@ -37,8 +37,6 @@ const INSERT_KEY = `with counted as (
  */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
-    create = false,
-    olderSchema,
     serviceClock,
     databaseConnections = CONNECTIONS_DEFAULT,
     databaseTimeout = COMMAND_SECONDS_MAX,
@@ -49,7 +47,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const open = () =>
     pools.long.run(async (connection) => {
       if (serviceClock) await checkService(connection, serviceClock);
-      return migrate(connection, { create, olderSchema });
+      return migrate(connection, address, options);
     });
   const foundSchema = await waitWhileAway(hosts, options, open);
   return createEngine(pools, foundSchema, ms);

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
+import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { LIMITS } from '../limits.ts';
 import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
@@ -22,12 +23,10 @@ const TABLE_LOCK_PAUSE_MS = 1_000;
  */
 export async function migrate(
   connection: Connection,
-  {
-    create,
-    olderSchema,
-    migrations = MIGRATIONS,
-  }: OpenOptions & { migrations?: typeof MIGRATIONS },
+  address: string,
+  options: OpenOptions & { migrations?: typeof MIGRATIONS },
 ): Promise<number> {
+  const { create, olderSchema, migrations = MIGRATIONS } = options;
   await checkEncoding(connection);
   const found = await readVersion(connection, migrations.length);
   if (found === 0 && !create) {
@@ -36,6 +35,7 @@ export async function migrate(
       'there is no petstore in this database: serve, keys create or pets import makes one',
     );
   }
+  if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   if (olderSchema === 'keep' || found >= migrations.length) return found;
   if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
   const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;

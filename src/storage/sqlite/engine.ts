@@ -31,17 +31,14 @@ const STAGED = 'temp.staged_pets';
  * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */
-export async function openSqlite(
-  file: string,
-  { create = false, olderSchema }: OpenOptions,
-): Promise<SqliteEngine> {
+export async function openSqlite(file: string, options: OpenOptions): Promise<SqliteEngine> {
   const isMemory = file === MEMORY_FILE;
-  if (!isMemory) prepareFile(file, create);
+  if (!isMemory) prepareFile(file, options.create ?? false);
   let connection: SqliteConnection | undefined;
   try {
     // SQLite would read a relative path such as `file:x` as a URI with options.
     connection = new SqliteConnection(isMemory ? file : resolve(file), 0);
-    const foundSchema = await prepare(connection, file, olderSchema);
+    const foundSchema = await prepare(connection, file, options);
     return new SqliteEngine(connection, file, foundSchema);
   } catch (error) {
     connection?.close();

@@ -2,6 +2,7 @@
 
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
+import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { createError, DAMAGED, explain, isDamage, retryWhileBusy } from './errors.ts';
@@ -16,13 +17,15 @@ const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 export function prepare(
   connection: SqliteConnection,
   file: string,
-  olderSchema: OpenOptions['olderSchema'],
+  options: OpenOptions,
 ): Promise<number> {
+  const { olderSchema } = options;
   return retryWhileBusy(file, () => {
     checkVersion(connection);
     // Another process may be migrating; a transaction sees the schema before or after it.
     const found = connection.transact('begin', () => readSchema(connection, file));
     checkPages(connection, file);
+    if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
     if (olderSchema === 'keep' && found < SCHEMA) return found;
     if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
       throw createOlderError(`the database ${file}`, found);
