@@ -16,3 +16,5 @@ export function createStatistics() {
     readPages: 0,
   };
 }
+
+export type Statistics = ReturnType<typeof createStatistics>;

@@ -1,7 +1,6 @@
 /** The service in this process: the HTTP application on a store, listening on a port. */
 
 import type { AddressInfo } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
@@ -9,6 +8,7 @@ import { createApp } from '../http/app.ts';
 import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
+import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -31,29 +31,26 @@ export async function startListener(
   { log, countDropped }: OpenLog,
 ): Promise<Service> {
   warmUpNextTick();
-  const { rateLimit, rateLimitBurst } = options;
-  // Loaded only with an admin port, since the library takes memory and time to start.
-  const registry = options.adminPort === undefined ? undefined : await import('./registry.ts');
-  const metrics = registry?.createMetrics({
-    connections: () => app.readConnections(),
-    store: () => store.readStatistics(),
-    isReady: () => isReady(app),
-    workers: options.workers,
-    droppedLogLines: countDropped,
-  });
+  const { rateLimit, rateLimitBurst, workers } = options;
+  const counts = options.adminPort === undefined ? undefined : new RequestCounts();
   const isRemote = parseAddress(options.database).kind === 'postgres';
-  const databaseConnections = isRemote ? options.databaseConnections : undefined;
   const app = await createApp({
     ...options,
     store,
     log,
     rateLimiter: rateLimit === undefined ? undefined : new TokenBuckets(rateLimit, rateLimitBurst),
-    databaseConnections,
-    count: metrics?.count,
+    databaseConnections: isRemote ? options.databaseConnections : undefined,
+    count: counts?.count,
   });
+  let readMetrics: Service['readMetrics'];
+  if (counts !== undefined) {
+    // Loaded only with an admin port, since the library takes memory and time to start.
+    const { createMetricsReader } = await import('./registry.ts');
+    readMetrics = createMetricsReader({ counts, app, store, workers, countDropped });
+  }
   return {
     port: await listen(app, options),
-    readMetrics: metrics?.read,
+    readMetrics,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), LIMITS.DRAIN_MS_MAX).unref();
       // An answer that was begun before has no `Connection: close`, and leaves its connection open.
@@ -61,16 +58,6 @@ export async function startListener(
       await app.close();
     },
   };
-}
-
-/** The answer of `/readyz`, in time for a scrape. */
-async function isReady(app: FastifyInstance): Promise<boolean> {
-  const late = wait(LIMITS.READY_MS_MAX, false, { ref: false });
-  const checked = app.checkReady().then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([checked, late]);
 }
 
 /**

@@ -1,35 +1,29 @@
 /** The metrics of the service: the name, kind and help of each, and how it is read. */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
-import type { StoreStatistics } from '../store.ts';
-import type { Counted, Durations, Tally } from './counts.ts';
+import type { Store } from '../store.ts';
+import type { Counted, RequestCounts } from './counts.ts';
+import { LIMITS } from './limits.ts';
 
 /** What is read at each scrape. */
 export interface Sources {
-  readonly connections: FastifyInstance['readConnections'];
-  store(): StoreStatistics;
-  isReady(): Promise<boolean>;
+  readonly counts: RequestCounts;
+  readonly app: Pick<FastifyInstance, 'readConnections' | 'checkReady'>;
+  readonly store: Pick<Store, 'readStatistics'>;
   readonly workers: number;
-  droppedLogLines(): number;
-}
-
-/** The sources, and what is counted for each request. */
-export interface Readings extends Sources {
-  readonly keyRequests: Tally;
-  readonly refusals: Tally;
-  readonly durations: Durations;
+  countDropped(): number;
 }
 
 export interface MetricRow {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   /** The value, or a value for each combination of labels. */
-  readonly read: (from: Readings) => number | Promise<number> | Iterable<Counted>;
+  readonly read: (from: Sources) => number | Promise<number> | Iterable<Counted>;
   readonly labels: readonly string[];
   /** How the values of several workers become one; by default by their sum. */
   readonly aggregator?: 'min' | 'max';
-  readonly isOfPostgres?: boolean;
 }
 
 const rowOf =
@@ -54,7 +48,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   ),
   petstore_ready: gauge(
     '1 if /readyz is 200 in every worker that answers, else 0.',
-    async ({ isReady }) => Number(await isReady()),
+    async ({ app }) => Number(await isReady(app)),
     { aggregator: 'min' },
   ),
   petstore_workers: gauge('The processes that --workers asks for.', ({ workers }) => workers, {
@@ -63,78 +57,84 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_workers_answering: gauge('The processes whose metrics are in this scrape.', () => 1),
   petstore_key_requests_total: counter(
     'Requests of each key, by the id that keys list shows.',
-    ({ keyRequests }) => keyRequests.read(),
+    ({ counts }) => counts.keyRequests.read(),
     { labels: ['key_id'] },
   ),
   petstore_http_refusals_total: counter(
     'Refused requests by error code; those with status 401 or 503 also by reason.',
-    ({ refusals }) => refusals.read(),
+    ({ counts }) => counts.refusals.read(),
     { labels: ['code', 'reason'] },
   ),
   petstore_http_request_duration_seconds: histogram(
     'Requests by method, route and status, and how long their answers took.',
-    ({ durations }) => durations.read(),
+    ({ counts }) => counts.durations.read(),
     { labels: ['method', 'route', 'status'] },
   ),
   petstore_http_connections: gauge(
     'Open connections.',
-    ({ connections }) => connections().connections,
+    ({ app }) => app.readConnections().connections,
   ),
   petstore_http_requests_in_flight: gauge(
     'Requests whose answers are not sent yet.',
-    ({ connections }) => connections().requestsAtWork,
+    ({ app }) => app.readConnections().requestsAtWork,
   ),
   petstore_http_waiting_requests: gauge(
     'Requests that wait for their turn in the fair queue.',
-    ({ connections }) => connections().waitingRequests,
+    ({ app }) => app.readConnections().waitingRequests,
   ),
-  petstore_commits_total: counter('Group commits.', ({ store }) => store().commits),
+  petstore_commits_total: counter('Group commits.', ({ store }) => store.readStatistics().commits),
   petstore_committed_writes_total: counter(
     'Writes in group commits, most of them creates.',
-    ({ store }) => store().committedWrites,
+    ({ store }) => store.readStatistics().committedWrites,
   ),
   petstore_commit_seconds_total: counter(
     'The time that group commits took, with their syncs of the disk.',
-    ({ store }) => store().commitSeconds,
+    ({ store }) => store.readStatistics().commitSeconds,
   ),
   petstore_waiting_writes: gauge(
     'Writes that wait for the next group commit.',
-    ({ store }) => store().waitingWrites,
+    ({ store }) => store.readStatistics().waitingWrites,
   ),
   petstore_pet_queries_total: counter(
     'Queries of pets that clients list or get.',
-    ({ store }) => store().reads,
+    ({ store }) => store.readStatistics().reads,
   ),
   petstore_page_reads_total: counter(
     'Pages of lists, from the page cache and from the database.',
-    ({ store }) => readPages(store()),
+    ({ store }) => {
+      const { pages, readPages } = store.readStatistics();
+      return toCounted({ cache: pages - readPages, database: readPages });
+    },
     { labels: ['from'] },
   ),
   petstore_log_dropped_lines_total: counter(
     'Log lines that were dropped, because nobody read standard error.',
-    ({ droppedLogLines }) => droppedLogLines(),
+    ({ countDropped }) => countDropped(),
   ),
   petstore_database_connections: gauge(
     'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
-    ({ store }) => readConnections(store()),
-    { labels: ['state'], isOfPostgres: true },
+    ({ store }) => {
+      const { broken, ...states } = store.readStatistics().connections ?? {};
+      return toCounted(states);
+    },
+    { labels: ['state'] },
   ),
   petstore_database_broken_connections_total: counter(
     'Connections to PostgreSQL that broke or did not answer in time.',
-    ({ store }) => store().connections?.broken ?? 0,
-    { isOfPostgres: true },
+    ({ store }) => store.readStatistics().connections?.broken ?? [],
   ),
 };
 
-function readPages({ pages, readPages }: StoreStatistics): Counted[] {
-  return [
-    { labels: ['cache'], count: pages - readPages },
-    { labels: ['database'], count: readPages },
-  ];
+function toCounted(counts: Readonly<Record<string, number>>): Counted[] {
+  return Object.entries(counts).map(([label, count]) => ({ labels: [label], count }));
 }
 
-function readConnections({ connections }: StoreStatistics): Counted[] {
-  const { used = 0, idle = 0, waiting = 0 } = connections ?? {};
-  const counts = Object.entries({ used, idle, waiting });
-  return counts.map(([state, count]) => ({ labels: [state], count }));
+/** The answer of `/readyz`, in time for a scrape. */
+async function isReady(app: Sources['app']): Promise<boolean> {
+  const late = wait(LIMITS.READY_MS_MAX, false, { ref: false });
+  const checked = app.checkReady().then(
+    () => true,
+    () => false,
+  );
+  return Promise.race([checked, late]);
 }

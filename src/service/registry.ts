@@ -1,41 +1,32 @@
-/** The registry of the metrics: what counts each request, and the text for Prometheus, also of several workers. */
+/** The text of the metrics for Prometheus, also of several workers. */
 
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import { PetstoreError } from '../error.ts';
-import { SERVED_METHODS } from '../http/protocol/methods.ts';
-import type { RequestLine } from '../log.ts';
-import { Durations, Tally } from './counts.ts';
 import { LIMITS } from './limits.ts';
-import { METRICS, type MetricRow, type Readings, type Sources } from './metrics.ts';
+import { METRICS, type MetricRow, type Sources } from './metrics.ts';
 
-/** Starts to count in this process. A worker sends its metrics whenever the primary asks. */
-export function createMetrics(sources: Sources) {
+/** Reads the metrics of this process. A worker also sends them whenever the primary asks. */
+export function createMetricsReader(sources: Sources): () => Promise<string> {
   const ofProcess = new Registry();
   collectDefaultMetrics({ register: ofProcess });
-  const counts = { keyRequests: new Tally(), refusals: new Tally(), durations: new Durations() };
-  const readings = { ...sources, ...counts };
-  const isOnPostgres = sources.store().connections !== undefined;
-  const rows = Object.entries(METRICS).filter(([, row]) => isOnPostgres || !row.isOfPostgres);
-  const collectAll = () => Promise.all(rows.map(([name, row]) => collect(name, row, readings)));
+  const collectAll = () =>
+    Promise.all(Object.entries(METRICS).map(([name, row]) => collect(name, row, sources)));
   if (cluster.isWorker) {
     process.on('message', async () => {
       process.send?.([...(await ofProcess.getMetricsAsJSON()), ...(await collectAll())]);
     });
   }
-  return {
-    count: (line: RequestLine) => countRequest(readings, line),
-    async read() {
-      const own = AggregatorRegistry.aggregate([await collectAll()]);
-      return `${await ofProcess.metrics()}\n${await own.metrics()}`;
-    },
+  return async () => {
+    const own = AggregatorRegistry.aggregate([await collectAll()]);
+    return `${await ofProcess.metrics()}\n${await own.metrics()}`;
   };
 }
 
 /** A metric as `getMetricsAsJSON` of prom-client has it. The metrics of prom-client would count by themselves, and take longer. */
-async function collect(name: string, row: MetricRow, readings: Readings) {
+async function collect(name: string, row: MetricRow, sources: Sources) {
   const { kind: type, help, labels: names, aggregator = 'sum', read } = row;
-  const found = await read(readings);
+  const found = await read(sources);
   const counted = typeof found === 'number' ? [{ labels: [], count: found }] : [...found];
   const values = counted.map(({ labels, part = '', le, count }) => ({
     metricName: name + part,
@@ -46,22 +37,6 @@ async function collect(name: string, row: MetricRow, readings: Readings) {
     value: count,
   }));
   return { name, help, type, aggregator, values };
-}
-
-function countRequest({ durations, keyRequests, refusals }: Readings, line: RequestLine): void {
-  const { method = '', route = 'none', status, ms, keyId, refusal } = line;
-  // A request that the parser refused has no time.
-  if (ms !== undefined) durations.observe(toLabel(method), route, status, ms / 1_000);
-  if (keyId !== null) keyRequests.count(String(keyId));
-  if (refusal === undefined) return;
-  const { code, reason = '' } = refusal;
-  const isOfFew = code === 'unauthorized' || code === 'unavailable';
-  refusals.count(code, isOfFew ? reason : '');
-}
-
-/** Node parses 35 methods. With a series for each, any client could use up all labels. */
-function toLabel(method: string): string {
-  return SERVED_METHODS.some((served) => served === method) ? method : 'other';
 }
 
 /**

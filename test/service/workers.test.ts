@@ -12,19 +12,23 @@ import { Workers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
+const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
 const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
+const STATISTICS = new URL('../../src/statistics.ts', import.meta.url);
 /** Only the worker with the READY of 1 is ready. */
 const MEASURED = `
-  import { createMetrics } from '${REGISTRY}';
-  createMetrics({
-    connections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
-    store: () => ({
-      ...{ commits: 0, committedWrites: 0, commitSeconds: 0, waitingWrites: 0 },
-      ...{ reads: 0, pages: 0, readPages: 0 },
-    }),
-    isReady: async () => process.env.READY === '1',
+  import { RequestCounts } from '${COUNTS}';
+  import { createMetricsReader } from '${REGISTRY}';
+  import { createStatistics } from '${STATISTICS}';
+  createMetricsReader({
+    counts: new RequestCounts(),
+    app: {
+      readConnections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
+      checkReady: async () => { if (process.env.READY !== '1') throw new Error('not ready'); },
+    },
+    store: { readStatistics: createStatistics },
     workers: 3,
-    droppedLogLines: () => 0,
+    countDropped: () => 0,
   });
   process.send('started');`;
 const ENDS_WHEN_ASKED = `
