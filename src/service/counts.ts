@@ -18,6 +18,44 @@ export interface Counted {
   count: number;
 }
 
+/** What is counted of each request. */
+export class RequestCounts {
+  readonly keyRequests = new Map<string, Counted>();
+  readonly refusals = new Map<string, Counted>();
+  readonly #durations = new Map<string, ReturnType<typeof createDurations>>();
+
+  readonly count = (line: RequestLine): void => {
+    const { method = '', route = 'none', status, ms, keyId, refusal } = line;
+    // A request that the parser refused has no time.
+    if (ms !== undefined) {
+      const labels = [toLabel(method), route, String(status)];
+      observe(getOrAdd(this.#durations, labels, createDurations), ms / 1_000);
+    }
+    if (keyId !== null) getOrAdd(this.keyRequests, [String(keyId)], createCounted).count += 1;
+    if (refusal === undefined) return;
+    const { code, reason = '' } = refusal;
+    const isOfFew = code === 'unauthorized' || code === 'unavailable';
+    getOrAdd(this.refusals, [code, isOfFew ? reason : ''], createCounted).count += 1;
+  };
+
+  *readDurations(): Generator<Counted> {
+    for (const { labels, buckets, sum } of this.#durations.values()) {
+      let count = 0;
+      for (const [index, inBucket] of buckets.entries()) {
+        count += inBucket;
+        yield { labels, part: '_bucket', le: LATENCY_SECONDS[index] ?? '+Inf', count };
+      }
+      yield { labels, part: '_sum', count: sum };
+      yield { labels, part: '_count', count };
+    }
+  }
+}
+
+/** Node parses 35 methods. With a series for each, any client could use up all labels. */
+function toLabel(method: string): string {
+  return SERVED_METHODS.some((served) => served === method) ? method : 'other';
+}
+
 /** The value of these labels. If the map is full, new labels share the value of OTHERS. */
 function getOrAdd<Value>(
   map: Map<string, Value>,
@@ -33,67 +71,19 @@ function getOrAdd<Value>(
   return value;
 }
 
-class Tally {
-  readonly #counted = new Map<string, Counted>();
-
-  count(...labels: string[]): void {
-    getOrAdd(this.#counted, labels, (all) => ({ labels: all, count: 0 })).count += 1;
-  }
-
-  read(): Iterable<Counted> {
-    return this.#counted.values();
-  }
+function createCounted(labels: readonly string[]): Counted {
+  return { labels, count: 0 };
 }
 
-class Durations {
-  readonly #series = new Map<string, ReturnType<typeof createSeries>>();
-
-  observe(method: string, route: string, status: number, seconds: number): void {
-    const series = getOrAdd(this.#series, [method, route, String(status)], createSeries);
-    series.sum += seconds;
-    let bucket = 0;
-    while (seconds > (LATENCY_SECONDS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
-    series.buckets[bucket] = (series.buckets[bucket] ?? 0) + 1;
-  }
-
-  *read(): Generator<Counted> {
-    for (const { labels, buckets, sum } of this.#series.values()) {
-      let count = 0;
-      for (const [index, inBucket] of buckets.entries()) {
-        count += inBucket;
-        yield { labels, part: '_bucket', le: LATENCY_SECONDS[index] ?? '+Inf', count };
-      }
-      yield { labels, part: '_sum', count: sum };
-      yield { labels, part: '_count', count };
-    }
-  }
-}
-
-function createSeries(labels: readonly string[]) {
+function createDurations(labels: readonly string[]) {
   // Requests up to each of LATENCY_SECONDS, and above the one before; the last bucket has no end.
   const buckets: number[] = new Array(LATENCY_SECONDS.length + 1).fill(0);
   return { labels, buckets, sum: 0 };
 }
 
-/** What is counted of each request. */
-export class RequestCounts {
-  readonly keyRequests = new Tally();
-  readonly refusals = new Tally();
-  readonly durations = new Durations();
-
-  readonly count = (line: RequestLine): void => {
-    const { method = '', route = 'none', status, ms, keyId, refusal } = line;
-    // A request that the parser refused has no time.
-    if (ms !== undefined) this.durations.observe(toLabel(method), route, status, ms / 1_000);
-    if (keyId !== null) this.keyRequests.count(String(keyId));
-    if (refusal === undefined) return;
-    const { code, reason = '' } = refusal;
-    const isOfFew = code === 'unauthorized' || code === 'unavailable';
-    this.refusals.count(code, isOfFew ? reason : '');
-  };
-}
-
-/** Node parses 35 methods. With a series for each, any client could use up all labels. */
-function toLabel(method: string): string {
-  return SERVED_METHODS.some((served) => served === method) ? method : 'other';
+function observe(durations: ReturnType<typeof createDurations>, seconds: number): void {
+  durations.sum += seconds;
+  let bucket = 0;
+  while (seconds > (LATENCY_SECONDS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1;
+  durations.buckets[bucket] = (durations.buckets[bucket] ?? 0) + 1;
 }

@@ -1,6 +1,6 @@
 /** The metrics of the service: the name, kind and help of each, and how it is read. */
 
-import { setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Store } from '../store.ts';
@@ -57,17 +57,17 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_workers_answering: gauge('The processes whose metrics are in this scrape.', () => 1),
   petstore_key_requests_total: counter(
     'Requests of each key, by the id that keys list shows.',
-    ({ counts }) => counts.keyRequests.read(),
+    ({ counts }) => counts.keyRequests.values(),
     { labels: ['key_id'] },
   ),
   petstore_http_refusals_total: counter(
     'Refused requests by error code; those with status 401 or 503 also by reason.',
-    ({ counts }) => counts.refusals.read(),
+    ({ counts }) => counts.refusals.values(),
     { labels: ['code', 'reason'] },
   ),
   petstore_http_request_duration_seconds: histogram(
     'Requests by method, route and status, and how long their answers took.',
-    ({ counts }) => counts.durations.read(),
+    ({ counts }) => counts.readDurations(),
     { labels: ['method', 'route', 'status'] },
   ),
   petstore_http_connections: gauge(
@@ -131,10 +131,7 @@ function toCounted(counts: Readonly<Record<string, number>>): Counted[] {
 
 /** The answer of `/readyz`, in time for a scrape. */
 async function isReady(app: Sources['app']): Promise<boolean> {
-  const late = wait(LIMITS.READY_MS_MAX, false, { ref: false });
-  const checked = app.checkReady().then(
-    () => true,
-    () => false,
-  );
-  return Promise.race([checked, late]);
+  const late = sleep(LIMITS.READY_MS_MAX, false, { ref: false });
+  const checked = app.checkReady().then(() => true);
+  return Promise.race([checked, late]).catch(() => false);
 }
