@@ -24,10 +24,8 @@ declare module 'fastify' {
 }
 
 /** The options of `serve` that requests depend on. */
-type Served = Pick<
-  ServeOptions,
-  'environment' | 'baseUrl' | 'corsOrigin' | 'trustProxy' | 'rehearse' | 'retireGetPet'
->;
+type Served = Pick<ServeOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'> &
+  Partial<Pick<ServeOptions, 'baseUrl' | 'trustProxy'>>;
 
 export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
   readonly store: Store;

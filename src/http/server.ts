@@ -66,7 +66,7 @@ export interface HttpServerOptions {
   /** Whether the service is stopping: then each connection ends with its answer, and `/readyz` is 503. */
   readonly isStopping: () => boolean;
   /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
-  readonly trustProxy?: readonly string[];
+  readonly trustProxy?: readonly string[] | undefined;
 }
 
 export function createServer(options: HttpServerOptions): FastifyInstance {

@@ -92,13 +92,7 @@ type Value<Row> = Row extends { readonly choices: readonly (infer Choice)[] }
     ? Parsed
     : never;
 
-type Optional = {
-  [Name in keyof Rows]: Rows[Name]['default'] extends undefined ? Name : never;
-}[keyof Rows];
-
-/** The values of the options of `serve`. */
+/** The values of the options of `serve`. An option without a default may be undefined. */
 export type ServeOptions = {
-  readonly [Name in Exclude<keyof Rows, Optional>]: Value<Rows[Name]>;
-} & {
-  readonly [Name in Optional]?: Value<Rows[Name]>;
+  readonly [Name in keyof Rows]: Value<Rows[Name]> | Rows[Name]['default'];
 };
