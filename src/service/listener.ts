@@ -6,7 +6,6 @@ import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
 import { TokenBuckets } from '../http/hooks/rate-limit.ts';
-import { parseAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
@@ -18,10 +17,10 @@ import { type Service, toAuthority } from './service.ts';
 const IDLE_CHECK_MS = 50;
 
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use: choose another --port, or 0 for any free one',
-  EACCES: 'is not allowed to this user: choose a --port above 1023',
-  EADDRNOTAVAIL: 'is not an address of this machine: choose another --host',
-  ENOTFOUND: 'is not a known host: choose another --host',
+  EADDRINUSE: 'is in use: choose another port, or 0 for any free one',
+  EACCES: 'is not allowed to this user: choose a port above 1023',
+  EADDRNOTAVAIL: 'is not an address of this machine: choose another host',
+  ENOTFOUND: 'is not a known host: choose another host',
 };
 
 /** @throws PetstoreError `unavailable` when the host or the port cannot be listened on. */
@@ -33,13 +32,12 @@ export async function startListener(
   warmUpNextTick();
   const { rateLimit, rateLimitBurst, workers } = options;
   const counts = options.adminPort === undefined ? undefined : new RequestCounts();
-  const isRemote = parseAddress(options.database).kind === 'postgres';
   const app = await createApp({
     ...options,
     store,
     log,
     rateLimiter: rateLimit === undefined ? undefined : new TokenBuckets(rateLimit, rateLimitBurst),
-    databaseConnections: isRemote ? options.databaseConnections : undefined,
+    databaseConnections: store.readStatistics().connections && options.databaseConnections,
     count: counts?.count,
   });
   let readMetrics: Service['readMetrics'];
@@ -74,7 +72,7 @@ export async function startAdmin(
 ): Promise<Service> {
   const app = await createAdminApp(options);
   return {
-    port: await listen(app, { host, port }, '--admin-'),
+    port: await listen(app, { host, port }),
     async stop() {
       app.server.closeAllConnections();
       await app.close();
@@ -82,11 +80,10 @@ export async function startAdmin(
   };
 }
 
-/** Resolves to the port. @param flag how the names of its options begin. */
+/** Resolves to the port. */
 async function listen(
   app: FastifyInstance,
-  { host, port }: { readonly host: string; readonly port: number },
-  flag = '--',
+  { host, port }: Pick<ServeOptions, 'host' | 'port'>,
 ): Promise<number> {
   try {
     await app.listen({ host, port });
@@ -94,7 +91,7 @@ async function listen(
   } catch (error) {
     const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
     if (reason === undefined) throw error;
-    const message = `${toAuthority(host, port)} ${reason.replace('--', flag)}`;
+    const message = `${toAuthority(host, port)} ${reason}`;
     throw new PetstoreError('unavailable', message, { cause: error });
   }
 }

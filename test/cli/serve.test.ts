@@ -87,7 +87,7 @@ describe('serve', { concurrency: 2 }, () => {
           env: { PETSTORE_PORT: '0', [variable]: String(port) },
         }),
         1,
-        `127.0.0.1:${port} is in use: choose another ${option}, or 0 for any free one`,
+        `127.0.0.1:${port} is in use: choose another port, or 0 for any free one`,
       );
     });
   }
@@ -98,7 +98,7 @@ describe('serve', { concurrency: 2 }, () => {
   ] as const) {
     test(`serve › a host that ${what} › exits with 1 and one line`, async () => {
       const args = ['serve', '--port', '0', '--host', host, ...inMemory];
-      const line = `${host}:0 ${reason}: choose another --host`;
+      const line = `${host}:0 ${reason}: choose another host`;
       assertRefused(await runProgram(args, { cwd }), 1, line);
     });
   }
