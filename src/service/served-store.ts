@@ -52,10 +52,11 @@ export async function ensureFirstKey(
   const keys = await listKeys();
   if (keys.some((key) => getKeyState(key, now) === 'active')) return { notes: [] };
   if (environment === 'production' || keys.length > 0) {
+    const program = process.argv[1]?.endsWith('.ts') ? 'npm run -s petstore --' : 'petstore';
     const isFile = parseAddress(database).kind === 'sqlite';
     const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
     const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
-    const command = `${describeCommand()} keys create --name NAME --environment ${environment}${option}`;
+    const command = `${program} keys create --name NAME --environment ${environment}${option}`;
     return { notes: [`No ${environment} key is active. To make one${how}:\n  ${command}`] };
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
@@ -73,12 +74,7 @@ export async function ensureFirstKey(
   };
 }
 
-/** How a shell runs this program again. */
-function describeCommand(): string {
-  const [, path = ''] = process.argv;
-  return path.endsWith('.ts') ? 'npm run -s petstore --' : quote(path);
-}
-
+/** The text as an argument in a shell. */
 function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }

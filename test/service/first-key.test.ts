@@ -18,9 +18,10 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   await store.keys.add(createNewKey({ expiresAt: 1 }));
   await store.keys.add(createNewKey());
   await store.keys.revoke(2, 1);
-  t.mock.property(process, 'argv', ['node', "/opt/Ann's or Ben's/bin.js"]);
+  t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
   const { notes, secret } = await ensureFirstKey(options, 8080, store);
-  const command = String.raw`'/opt/Ann'\''s or Ben'\''s/bin.js' keys create --name NAME --environment staging --database sqlite::memory:`;
+  const command =
+    "petstore keys create --name NAME --environment staging --database 'sqlite::memory:'";
   assert.deepEqual(notes, [`No staging key is active. To make one:\n  ${command}`]);
   assert.equal(secret, undefined);
   assert.equal((await store.keys.list()).length, 2);
