@@ -58,12 +58,6 @@ function toKebabCase(name: string): string {
 /** The parser of a whole number in this range. */
 export const countParser = (min: number, max: number) => toArgParser(count(min, max).parse);
 
-export function parseAfter(text: string): bigint {
-  const id = findCanonicalInt64(text);
-  if (id === undefined) throw new InvalidArgumentError('It must be the id of a pet, such as 7.');
-  return id;
-}
-
 export function parsePetId(text: string): bigint {
   const id = findCanonicalInt64(text);
   if (id === undefined) throw createIdError('pet', text);

@@ -36,10 +36,7 @@ function listOptions({ options, commands }: Command): Option[] {
 
 /** The known name that takes the fewest edits; undefined if no name is known. */
 export function findNearest(name: string, known: Iterable<string>): string | undefined {
-  const [nearest] = [...known]
-    .map((other) => ({ other, edits: countEdits(other, name) }))
-    .sort((a, b) => a.edits - b.edits);
-  return nearest?.other;
+  return [...known].sort((a, b) => countEdits(a, name) - countEdits(b, name))[0];
 }
 
 /** The least number of characters to insert, delete or replace (Levenshtein distance). */

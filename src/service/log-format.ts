@@ -49,10 +49,10 @@ function toError(value: unknown): { message: string; code?: unknown; stack: stri
   return { message, ...('code' in value && { code: value.code }), stack };
 }
 
-/** Lines such as `20:14:01 GET /v1/pets 200 0.3 ms key 1`. */
-export function createTextLines(hasColors: boolean): LogFormat {
+/** Lines such as `20:14:01 GET /v1/pets 200 0.3 ms key 1`, in colours if standard error shows them. */
+export function createTextLines(): LogFormat {
   const paint = (color: Parameters<typeof styleText>[0], text: string) =>
-    hasColors ? styleText(color, text, { validateStream: false }) : text;
+    styleText(color, text, { stream: process.stderr });
   return {
     request(_level, { client, method = '-', route = '-', status, ms, keyId, refusal }) {
       const color = status < 400 ? 'green' : status < 500 ? 'yellow' : 'red';

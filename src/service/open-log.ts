@@ -50,7 +50,7 @@ export interface OpenLog {
 
 export function openLog(level: LogLevel): OpenLog {
   const { stderr } = process;
-  const format = stderr.isTTY ? createTextLines(stderr.hasColors()) : createJsonLines();
+  const format = stderr.isTTY ? createTextLines() : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
     format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );

@@ -106,7 +106,6 @@ for (const [flag, must, bad] of [
     ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', '90days', `${DAYS_100_YEARS + 1}d`],
   ],
   ['--overlap', '0s', ['', '24']],
-  ['--after', 'the id of a pet', ['', '-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x']],
 ] as const) {
   const option = getOption(flag);
   const { envVar } = option;
@@ -219,6 +218,13 @@ describe('petstore', { concurrency: 2 }, () => {
     ...['first', '0', '1.5', '07', '9007199254740992'].map(
       (id) =>
         [`keys revoke ${id}`, `Invalid key id '${id}': expected a number such as 7.`] as const,
+    ),
+    ...['-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x'].map(
+      (id) =>
+        [
+          `pets list --after=${id}`,
+          `Invalid pet id '${id}': expected a number such as 7.`,
+        ] as const,
     ),
     [
       'PETSTORE_ENVIROMENT=production keys list',

@@ -6,6 +6,8 @@ import type { RequestLine } from '../../src/log.ts';
 import { createTextLines, type LogFormat } from '../../src/service/log-format.ts';
 import { createLog } from '../../src/service/open-log.ts';
 
+process.env.FORCE_COLOR = '0';
+
 const DONE: RequestLine = {
   client: '127.0.0.1',
   method: 'GET',
@@ -82,7 +84,7 @@ test('log › at each level › has the lines of this level and above', () => {
 });
 
 test('text lines › without colours › are what a person reads, and act on no terminal', () => {
-  const [done, refused, failed, info, warn, error] = write('info', createTextLines(false));
+  const [done, refused, failed, info, warn, error] = write('info', createTextLines());
   assert.match(done ?? '', /^\d\d:\d\d:\d\d GET \/v1\/pets 200 0\.3 ms key 1\n$/);
   assert.match(
     refused ?? '',
@@ -95,7 +97,7 @@ test('text lines › without colours › are what a person reads, and act on no 
   assert.match(info ?? '', /^\S+ info stopping\n$/);
   assert.match(warn ?? '', /^\S+ warn not written, keyId 7\nTypeError: no\n/);
   assert.match(error ?? '', /^\S+ error worker "1" ended\n/);
-  assert.ok(!write('info', createTextLines(false)).join('').includes('\x1b'));
+  assert.ok(!write('info', createTextLines()).join('').includes('\x1b'));
 });
 
 test('text lines › with characters that a terminal acts on › show a space in the place of each, and keep the lines of a stack', () => {
@@ -104,7 +106,7 @@ test('text lines › with characters that a terminal acts on › show a space in
     const sent = `a${character}b`;
     const err = Object.assign(new Error('-'), { stack: `Error: ${sent}\n\tat c` });
     const lines: string[] = [];
-    const log = createLog('info', (line) => lines.push(line), createTextLines(false));
+    const log = createLog('info', (line) => lines.push(line), createTextLines());
     log.request({
       ...FAILED,
       client: sent,
@@ -116,8 +118,9 @@ test('text lines › with characters that a terminal acts on › show a space in
   }
 });
 
-test('text lines › with colours › colour the status', () => {
-  const [done = '', refused = '', failed = ''] = write('info', createTextLines(true));
+test('text lines › with colours › colour the status', (t) => {
+  t.mock.property(process, 'env', { FORCE_COLOR: '1' });
+  const [done = '', refused = '', failed = ''] = write('info', createTextLines());
   assert.ok(done.includes('\x1b[32m200\x1b[39m'));
   assert.ok(refused.includes('\x1b[33m400\x1b[39m'));
   assert.ok(failed.includes('\x1b[31m500\x1b[39m'));
@@ -126,6 +129,6 @@ test('text lines › with colours › colour the status', () => {
 test('text lines › of what the parser refused › need no method, route or time', () => {
   const lines: string[] = [];
   const { method, route, ms, ...rest } = REFUSED;
-  createLog('info', (line) => lines.push(line), createTextLines(false)).request(rest);
+  createLog('info', (line) => lines.push(line), createTextLines()).request(rest);
   assert.match(lines[0] ?? '', /^\S+ - - 400 from 127\.0\.0\.1: bad_request /);
 });

@@ -8,7 +8,6 @@ import {
   countParser,
   jsonOption,
   newPetOptions,
-  parseAfter,
   parsePetId,
   petChangeOptions,
   petFilterOptions,
@@ -36,7 +35,7 @@ export function addPets(program: Command): Command {
   };
   add('list', 'list pets by id', '--status sold --after 20', petFilterOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
-    .option('--after <id>', 'only pets with a greater id', parseAfter)
+    .option('--after <id>', 'only pets with a greater id', parsePetId)
     .action(withStore(listPets));
   add('get', 'print a pet', '7').argument('<id>', ID, parsePetId).action(withStore(showPet));
   add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
