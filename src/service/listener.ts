@@ -2,7 +2,6 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { PetstoreError } from '../error.ts';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
 import { TokenBuckets } from '../http/hooks/rate-limit.ts';
@@ -11,19 +10,12 @@ import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toAuthority } from './service.ts';
+import type { Service } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
 
-const LISTEN_ERRORS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use: choose another port, or 0 for any free one',
-  EACCES: 'is not allowed to this user: choose a port above 1023',
-  EADDRNOTAVAIL: 'is not an address of this machine: choose another host',
-  ENOTFOUND: 'is not a known host: choose another host',
-};
-
-/** @throws PetstoreError `unavailable` when the host or the port cannot be listened on. */
+/** @throws Error of Node, such as EADDRINUSE, which names the address that cannot be listened on. */
 export async function startListener(
   options: ServeOptions,
   store: Store,
@@ -85,13 +77,6 @@ async function listen(
   app: FastifyInstance,
   { host, port }: Pick<ServeOptions, 'host' | 'port'>,
 ): Promise<number> {
-  try {
-    await app.listen({ host, port });
-    return (app.server.address() as AddressInfo).port;
-  } catch (error) {
-    const reason = LISTEN_ERRORS[(error as NodeJS.ErrnoException).code ?? ''];
-    if (reason === undefined) throw error;
-    const message = `${toAuthority(host, port)} ${reason}`;
-    throw new PetstoreError('unavailable', message, { cause: error });
-  }
+  await app.listen({ host, port });
+  return (app.server.address() as AddressInfo).port;
 }
