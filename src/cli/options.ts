@@ -26,37 +26,32 @@ export function toVariable(option: Option): string {
  * one call, and has none: a left-over PETSTORE_NAME would name a pet.
  */
 export function toSetting(name: string, row: OptionRow): Option {
-  const { value, description, default: usual, choices, parse, isSecret } = row;
+  const { value, description, default: usual, choices, parse } = row;
   const made = new Option(`--${toKebabCase(name)} ${value}`, description);
   made.env(toVariable(made));
   if (usual !== undefined) made.default(usual, Array.isArray(usual) ? String(usual) : undefined);
   if (choices !== undefined) made.choices(choices);
-  const toSecretError = (message: string) =>
-    new UsageError(`option '${made.flags}', or ${made.envVar}: ${message}`);
-  if (parse !== undefined) made.argParser(toArgParser(parse, isSecret ? toSecretError : undefined));
-  return made;
+  return parse === undefined ? made : addParser(made, parse);
 }
 
-/** Turns the refusals of the parser into errors of the command line. */
-function toArgParser<Value>(
-  parse: (text: string) => Value,
-  toError: (message: string) => Error = (mustBe) => new InvalidArgumentError(`It ${mustBe}.`),
-): (text: string) => Value {
-  return (text) => {
+/** Makes a PetstoreError an error of the command line. It does not repeat the value, which may hold a password. */
+function addParser(option: Option, parse: (text: string) => unknown): Option {
+  return option.argParser((text) => {
     try {
       return parse(text);
     } catch (error) {
-      throw error instanceof PetstoreError ? toError(error.message) : error;
+      if (!(error instanceof PetstoreError)) throw error;
+      const variable = option.envVar === undefined ? '' : `, or ${option.envVar}`;
+      throw new UsageError(`option '${option.flags}'${variable}: ${error.message}`);
     }
-  };
+  });
 }
 
 function toKebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The parser of a whole number in this range. */
-export const countParser = (min: number, max: number) => toArgParser(count(min, max).parse);
+export const countParser = (min: number, max: number) => count(min, max).parse;
 
 export function parsePetId(text: string): bigint {
   const id = findCanonicalInt64(text);
@@ -119,10 +114,6 @@ export const petChangeOptions = () =>
 function fieldOption(field: NewPetField, words = "the pet's"): Option {
   const { name, kind, schema } = field;
   const choices = schema.enum === undefined ? '' : `: ${schema.enum.join(', ')}`;
-  const parse = toArgParser(
-    (text) => parseFieldText(field, text),
-    (message) => new InvalidArgumentError(message),
-  );
-  const flags = `--${toKebabCase(name)} <${kind}>`;
-  return new Option(flags, `${words} ${name}${choices}`).argParser(parse);
+  const made = new Option(`--${toKebabCase(name)} <${kind}>`, `${words} ${name}${choices}`);
+  return addParser(made, (text) => parseFieldText(field, text));
 }

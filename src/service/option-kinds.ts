@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { PetstoreError } from '../error.ts';
+import { InvalidArgumentError } from 'commander';
 import { parseAddress } from '../storage/address.ts';
 
 /** An option. Its flag and its variable are made from its name. */
@@ -13,10 +13,8 @@ export interface OptionRow {
   /** The name of the value. In brackets if the flag may come without a value, which means `true`. */
   readonly value: string;
   readonly choices?: readonly string[];
-  /** @throws PetstoreError `bad_request`; the message lacks the name of the option. */
+  /** @throws InvalidArgumentError, or PetstoreError if no message may repeat the value. */
   readonly parse?: (text: string) => unknown;
-  /** Whether the value may hold a password, which no message may repeat. */
-  readonly isSecret?: boolean;
 }
 
 /** A kind of option. `find` returns undefined for a text that is refused. */
@@ -24,14 +22,13 @@ const kind = <Value>(value: string, mustBe: string, find: (text: string) => Valu
   value,
   parse(text: string): Value {
     const found = find(text);
-    if (found === undefined) throw new PetstoreError('bad_request', `must be ${mustBe}`);
+    if (found === undefined) throw new InvalidArgumentError(`It must be ${mustBe}.`);
     return found;
   },
 });
 
 export const DATABASE = {
   value: '<address>',
-  isSecret: true,
   parse(text: string): string {
     parseAddress(text);
     return text;
