@@ -27,13 +27,14 @@ export class Workers {
   /**
    * Starts the workers with the arguments of this process. Resolves when all of them listen.
    *
-   * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens.
+   * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens; an error of Node if
+   *   the port cannot be listened on.
    */
   async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     // All workers listen on the same port. The second --port option overrides the first.
-    const port = wanted === 0 ? await getFreePort(host) : wanted;
+    const port = await findPort(host, wanted);
     cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
@@ -42,7 +43,7 @@ export class Workers {
         this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
       }),
     );
-    // First one worker: an error of the port is then printed only once.
+    // First one worker: if it fails, it prints why only once.
     await this.#startOne();
     await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
     const registry = adminPort === undefined ? undefined : await import('./registry.ts');
@@ -100,8 +101,9 @@ async function listening(worker: Worker): Promise<void> {
   return promise;
 }
 
-async function getFreePort(host: string): Promise<number> {
-  const server = createServer().listen(0, host);
+/** Resolves to a port that can be listened on: to `wanted`, or to any if `wanted` is 0. */
+async function findPort(host: string, wanted: number): Promise<number> {
+  const server = createServer().listen(wanted, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();
