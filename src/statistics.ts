@@ -16,5 +16,3 @@ export function createStatistics() {
     readPages: 0,
   };
 }
-
-export type Statistics = ReturnType<typeof createStatistics>;

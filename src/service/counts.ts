@@ -71,9 +71,7 @@ function getOrAdd<Value>(
   return value;
 }
 
-function createCounted(labels: readonly string[]): Counted {
-  return { labels, count: 0 };
-}
+const createCounted = (labels: readonly string[]): Counted => ({ labels, count: 0 });
 
 function createDurations(labels: readonly string[]) {
   // Requests up to each of LATENCY_SECONDS, and above the one before; the last bucket has no end.

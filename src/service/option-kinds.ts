@@ -48,7 +48,6 @@ export const HOST = kind('<host>', 'an IP address or the name of a host', (text)
   /^[\w.:-]+$/.test(text) ? text : undefined,
 );
 
-/** A whole number. */
 export const count = (min: number, max: number, value = '<count>') =>
   kind(value, `a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,16}$/.test(text) ? inRange(Number(text), min, max) : undefined,

@@ -20,7 +20,6 @@ import {
 /** Sample pets are added before the service listens. For more pets there is `pets import`. */
 const SEED_MAX = 10_000;
 
-/** A row of the table. An option without a default may be absent. */
 const option = <Kind extends Omit<OptionRow, 'description'>, const Default = undefined>(
   kind: Kind,
   description: string,

@@ -1,6 +1,7 @@
 /** Starts a service: opens its log and its store, listens, says so; stops on a signal. */
 
 import cluster from 'node:cluster';
+import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
@@ -84,7 +85,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const { log } = openedLog;
   const store = await openServedStore(options, log);
   running.store = store;
-  const samples = cluster.isPrimary ? await addSamples(store, options) : [];
+  if (options.seed !== undefined && cluster.isPrimary) await addSamples(store, options.seed, log);
   const listen = async () => {
     const { startListener } = await loadListener();
     return startListener(options, store, openedLog);
@@ -101,16 +102,14 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   }
   if (cluster.isWorker || running.isStopping) return;
   const { notes, ...key } = await ensureFirstKey(options, service.port, store);
-  const own = [describeService(options, store, service), ...samples];
+  const own = [describeService(options, store, service)];
   const { admin } = running;
   if (admin) own.push(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
   announce({ ...key, notes: [...own, ...notes] }, openedLog);
 }
 
-/** Resolves to what the start says about it. */
-async function addSamples({ pets }: Store, { seed: count }: ServeOptions): Promise<string[]> {
-  if (count === undefined) return [];
+async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {
   const added = await pets.addAll(generatePets(count), { onlyFirst: true });
-  if (added.count > 0) return [`${count} sample pets are added`];
-  return ['no sample pets are added: the store has pets, or had some'];
+  if (added.count > 0) log.info(`${count} sample pets are added`);
+  else log.info('no sample pets are added: the store has pets, or had some');
 }

@@ -11,11 +11,7 @@ import type { Store } from '../store.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Announcement, toReachableUrl } from './service.ts';
 
-/**
- * Opens the store of a service, and migrates it.
- *
- * @throws PetstoreError see {@link openStore}.
- */
+/** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
   const { database, workers } = options;
   if (workers > 1 && isMemoryAddress(database)) {

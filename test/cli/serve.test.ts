@@ -116,7 +116,7 @@ describe('serve', { concurrency: 2 }, () => {
       await using stack = new AsyncDisposableStack();
       const services = await Promise.all([start(), start()]);
       for (const service of services) stack.use(service);
-      const said = services.map((service) => readStart(service).split('\n')[1]).sort();
+      const said = services.map((service) => readStart(service).split('\n')[0]).sort();
       assert.deepEqual(said, [
         '100 sample pets are added',
         'no sample pets are added: the store has pets, or had some',
