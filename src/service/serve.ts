@@ -101,11 +101,11 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     running.admin = await startAdmin(options, { store, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
-  const { notes, ...key } = await ensureFirstKey(options, service.port, store);
-  const own = [describeService(options, store, service)];
+  const firstKeys = await ensureFirstKey(options, service.port, store, log);
+  const notes = [describeService(options, store, service)];
   const { admin } = running;
-  if (admin) own.push(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
-  announce({ ...key, notes: [...own, ...notes] }, openedLog);
+  if (admin) notes.push(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
+  announce(notes, firstKeys, openedLog);
 }
 
 async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {

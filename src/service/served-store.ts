@@ -9,7 +9,7 @@ import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Announcement, toReachableUrl } from './service.ts';
+import { toReachableUrl } from './service.ts';
 
 /** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
@@ -34,26 +34,28 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
 }
 
 /**
- * In staging the first start makes a key; otherwise the start says how to make a key. In production no key is ever
- * printed. Resolves to what the start says about keys.
+ * Resolves to the text with the new key if this is the first start in staging. If no key is active at another start,
+ * the log says how to make a key: in production no key is ever printed.
  */
 export async function ensureFirstKey(
   { environment, host, database }: ServeOptions,
   port: number,
   store: Store,
-): Promise<Announcement> {
+  log: Log,
+): Promise<string[]> {
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
   const keys = await listKeys();
-  if (keys.some((key) => getKeyState(key, now) === 'active')) return { notes: [] };
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
   if (environment === 'production' || keys.length > 0) {
     const program = process.argv[1]?.endsWith('.ts') ? 'npm run -s petstore --' : 'petstore';
     const isFile = parseAddress(database).kind === 'sqlite';
     const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
     const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
     const command = `${program} keys create --name NAME --environment ${environment}${option}`;
-    return { notes: [`No ${environment} key is active. To make one${how}:\n  ${command}`] };
+    log.warn(`no ${environment} key is active; to make one${how}: ${command}`);
+    return [];
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
@@ -61,13 +63,10 @@ export async function ensureFirstKey(
   const [first = { id }] = await listKeys().catch(() => []);
   if (first.id !== id) {
     await store.keys.revoke(id, now);
-    return { notes: [] };
+    return [];
   }
   const curl = `curl -H 'Authorization: Bearer ${text}' ${toReachableUrl(host, port)}/v1/pets`;
-  return {
-    notes: [],
-    secret: `The first key, which is shown only now, and how to use it:\n  ${curl}`,
-  };
+  return [`The first key, which is shown only now, and how to use it:\n  ${curl}`];
 }
 
 /** The text as an argument in a shell. */

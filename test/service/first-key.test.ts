@@ -4,12 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
+import { createLog } from '../../src/service/open-log.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
 import { ensureFirstKey } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 import { disposable } from '../support/disposable.ts';
 
+const SILENT = createLog('silent', () => undefined);
 const database = 'sqlite::memory:';
 const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
 
@@ -19,18 +21,19 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   await store.keys.add(createNewKey());
   await store.keys.revoke(2, 1);
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
-  const { notes, secret } = await ensureFirstKey(options, 8080, store);
+  const lines: string[] = [];
+  const log = createLog('warn', (line) => lines.push(JSON.parse(line).msg));
+  assert.deepEqual(await ensureFirstKey(options, 8080, store, log), []);
   const command =
     "petstore keys create --name NAME --environment staging --database 'sqlite::memory:'";
-  assert.deepEqual(notes, [`No staging key is active. To make one:\n  ${command}`]);
-  assert.equal(secret, undefined);
+  assert.deepEqual(lines, [`no staging key is active; to make one: ${command}`]);
   assert.equal((await store.keys.list()).length, 2);
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
   await using store = disposable(await openStore(database, { create: true }));
-  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store)));
-  const [secret = '', ...others] = printed.flatMap((announcement) => announcement.secret ?? []);
+  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store, SILENT)));
+  const [secret = '', ...others] = printed.flat();
   assert.deepEqual(others, []);
   const [text = ''] = /petstore_stag_\w+/.exec(secret) ?? [];
   const key = await store.keys.find(digestApiKey(text));
@@ -54,6 +57,6 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
     return store.keys.list();
   };
   const keys = { ...store.keys, list };
-  const { secret } = await ensureFirstKey(options, 8080, { ...store, keys });
-  assert.match(secret ?? '', /petstore_stag_/);
+  const printed = await ensureFirstKey(options, 8080, { ...store, keys }, SILENT);
+  assert.match(printed.join(), /petstore_stag_/);
 });
