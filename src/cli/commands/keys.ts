@@ -67,13 +67,6 @@ async function rotateKey(store: Store, id: number, options: RotateOptions): Prom
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
-  const state = getKeyState(old, now);
-  if (state !== 'active') {
-    throw new PetstoreError('gone', `key ${id} is ${state}: make a new key with keys create`);
-  }
-  if (old.rotatedAt !== undefined) {
-    throw new PetstoreError('gone', `key ${id} was rotated already: rotate the newer key`);
-  }
   const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
   const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
   const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
