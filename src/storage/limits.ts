@@ -23,8 +23,8 @@ export const STORE_LIMITS = {
   ),
   BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', RETRY),
   // While a step waits for a table, all later statements on the table wait behind it, with their connections.
-  TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table at a time", 'a pause of 1 s'),
-  MIGRATION_LOCK_SECONDS_MAX: limit(60, "a migration's wait in all", 'the start fails'),
+  TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table", 'a new try 0.5 s later'),
+  MIGRATION_LOCK_SECONDS_MAX: limit(60, "a wait for another process's migration", 'a new try'),
   // A service whose clock is ahead would purge keys that are live for other services.
   CLOCK_SECONDS_MAX: limit(
     60,

@@ -121,7 +121,7 @@ test('a pooler that the address does not tell of › with its defaults › is na
   await assert.rejects(openStore(pooled, { create: true }), {
     ...UNAVAILABLE,
     message:
-      'the database is refused by its pooler: see the log of the pooler, or add pgbouncer=true to the address',
+      'the database is refused by its pooler: see the log of the pooler; the address must have pgbouncer=true',
   });
 });
 

@@ -11,7 +11,9 @@ export function addMigrate(program: Command): void {
     .description('bring a store of an older release to the schema of this release, as serve does')
     .option('--dry-run', 'only say what would be done', false)
     .action(function (this: Command, { dryRun }: { dryRun: boolean }) {
-      const options = { olderSchema: dryRun ? 'keep' : 'migrate' } as const;
+      const olderSchema = dryRun ? 'keep' : 'migrate';
+      // A table may be locked, for example by a backup.
+      const options = { olderSchema, startTimeout: 60, warn: say } as const;
       return withStore(async (store) => say(describe(store, dryRun)), options).call(this);
     });
 }

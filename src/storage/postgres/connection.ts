@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Row, SqlValue } from '../engine.ts';
-import { createReadOnlyError, explain, isBroken } from './errors.ts';
+import { explain, isBroken, READ_ONLY } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
 /** Reads int8 as bigint, and every other type as the driver does. */
@@ -126,7 +126,9 @@ export class Connection extends pg.Client {
   /** @throws PetstoreError `unavailable` when the server takes no writes. */
   async checkWritable(): Promise<void> {
     const [row] = await this.run('show transaction_read_only');
-    if (row?.[0] !== 'off') throw createReadOnlyError();
+    if (row?.[0] === 'off') return;
+    const error = new pg.DatabaseError('read-only', 0, 'error');
+    throw explain(Object.assign(error, { code: READ_ONLY }));
   }
 }
 

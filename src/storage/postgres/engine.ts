@@ -1,22 +1,26 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
+import { isConflict } from './errors.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { createPools, type Pools } from './pool.ts';
-import { retryConflicts, waitWhileAway } from './retries.ts';
 import { migrate } from './schema.ts';
-import { checkService, findClockError } from './service-checks.ts';
+import { checkService, findClockError, waitWhileAway } from './start.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 
 const COMMAND_SECONDS_MAX = 5;
+
+const CONFLICT_TRIES_MAX = 5;
+const CONFLICT_PAUSE_MS_MAX = 50;
 
 /**
  * The row of the counter stays locked until the commit, so no id is visible before a smaller id. A sequence
@@ -57,10 +61,18 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
   const counted = createStatistics();
 
   const read: Engine['read'] = (sql, ...values) =>
-    retryConflicts(() => pools.reads.run((connection) => connection.run(sql, ...values)));
+    pools.reads.run((connection) => connection.run(sql, ...values));
 
-  const write: Engine['write'] = (...statements) =>
-    retryConflicts(() => pools.writes.run((connection) => writeAll(connection, statements)));
+  const write: Engine['write'] = async (...statements) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await pools.writes.run((connection) => writeAll(connection, statements));
+      } catch (error) {
+        if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
+        await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
+      }
+    }
+  };
 
   return {
     foundSchema,

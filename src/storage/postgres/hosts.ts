@@ -56,7 +56,7 @@ export function parseHosts(address: string): Hosts {
  * @throws PetstoreError `unavailable` with the error of the last host.
  */
 export async function tryHosts<T>(
-  { configs, isPooled }: Hosts,
+  { configs }: Hosts,
   connect: () => Promise<T>,
   msMax = Infinity,
 ): Promise<T> {
@@ -69,8 +69,7 @@ export async function tryHosts<T>(
       // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
       if (tries < configs.length && performance.now() <= deadline) continue;
-      // Without pgbouncer=true, startup parameters are sent that PgBouncer refuses.
-      throw explain(error, isPooled ? '' : ', or add pgbouncer=true to the address');
+      throw explain(error);
     }
   }
 }

@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { Connection } from './connection.ts';
-import { isBroken, READ_ONLY, toCode } from './errors.ts';
+import { isBroken, isSilent, READ_ONLY, toCode } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
 /** Creates need only one connection at a time, for a batch. */
@@ -19,9 +19,6 @@ const LONG_CONNECT_MS_MAX = 5_000;
  */
 const ENDED_MS_BEFORE = 100;
 
-/** The timer of the driver may be early by less. A statement that the server ends fails even earlier. */
-const EARLY_MS_MAX = 20;
-
 type PooledConnection = Connection & pg.PoolClient;
 
 /**
@@ -31,20 +28,18 @@ type PooledConnection = Connection & pg.PoolClient;
  * @param ms how long a read or a write waits for a connection, and then for each answer.
  */
 export function createPools(hosts: Hosts, count: number, ms: number) {
-  const create = (max: number) =>
-    new ConnectionPool(hosts, {
-      max,
-      connectionTimeoutMillis: ms,
-      query_timeout: ms,
-      statement_timeout: ms - ENDED_MS_BEFORE,
-      idleTimeoutMillis: POOL_IDLE_MS_MAX,
-    });
+  const limits = {
+    connectionTimeoutMillis: ms,
+    query_timeout: ms,
+    statement_timeout: ms - ENDED_MS_BEFORE,
+    idleTimeoutMillis: POOL_IDLE_MS_MAX,
+  };
   const max = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
-  const writes = create(max);
-  const reads = count > 1 ? create(count - max) : writes;
+  const writes = createPool(hosts, { ...limits, max });
+  const reads = count > 1 ? createPool(hosts, { ...limits, max: count - max }) : writes;
   // For work that may take any time, such as an import; each work has a new connection.
   const connectionTimeoutMillis = LONG_CONNECT_MS_MAX;
-  const long = new ConnectionPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis });
+  const long = createPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis });
   const all = [...new Set([reads, writes, long])];
   return {
     reads,
@@ -65,78 +60,68 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
 
 export type Pools = ReturnType<typeof createPools>;
 
-class ConnectionPool {
-  readonly #hosts: Hosts;
-  readonly #config: pg.PoolConfig;
-  #pool: pg.Pool;
-  #broken = 0;
+function createPool(hosts: Hosts, config: pg.PoolConfig) {
+  const { query_timeout: ms = Infinity } = config;
+  let broken = 0;
+  let current = open();
 
-  /** @param config its `query_timeout` is greater than its `statement_timeout`, or both are absent. */
-  constructor(hosts: Hosts, config: pg.PoolConfig) {
-    this.#hosts = hosts;
-    this.#config = config;
-    this.#pool = this.#openPool();
-  }
-
-  /** Adds the connections of this pool to the sum of all pools. */
-  addTo(sum: { used: number; idle: number; waiting: number; broken: number }): void {
-    const { totalCount, idleCount, waitingCount } = this.#pool;
-    sum.used += totalCount - idleCount;
-    sum.idle += idleCount;
-    sum.waiting += waitingCount;
-    sum.broken += this.#broken;
-  }
-
-  /** The work's result. If the work fails, the server may still have executed what was sent. */
-  async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const pool = this.#pool;
-    const { query_timeout: ms = Infinity } = this.#config;
-    const connected = await tryHosts(this.#hosts, () => pool.connect(), ms / 2);
-    const client = connected as PooledConnection;
-    const silentAt = performance.now() + ms - EARLY_MS_MAX;
-    try {
-      const result = await work(client);
-      client.release();
-      return result;
-    } catch (error) {
-      const isUseless = isBroken(error) || (this.#hosts.mustWrite && toCode(error) === READ_ONLY);
-      if (isUseless) this.#broken += 1;
-      client.release(isUseless);
-      const isSilent = isBroken(error) && performance.now() >= silentAt;
-      if (isSilent && pool === this.#pool) {
-        // The other connections are most likely silent too. Connections at work end with their work.
-        this.#pool = this.#openPool();
-        // This fails if `close` has ended the pool already.
-        pool.end().catch(() => undefined);
-      }
-      throw error;
-    }
-  }
-
-  /** Resolves when no connection is at work. */
-  async close(): Promise<void> {
-    await this.#pool.end();
-  }
-
-  #openPool(): pg.Pool {
-    const [hosts, config] = [this.#hosts, this.#config];
-    const pool = new pg.Pool({
-      ...config,
-      Client: class extends Connection {
-        constructor() {
-          super(hosts, config);
-        }
-      },
-      // An idle connection that is silent never ends; the process must end without it.
-      allowExitOnIdle: true,
-      ...(hosts.mustWrite && {
-        verify: (client, done) =>
-          (client as PooledConnection).checkWritable().then(() => done(), done),
-      }),
-    });
+  function open(): pg.Pool {
     // The pool removes an idle connection that breaks; without a listener the process would end.
-    return pool.on('error', () => {
-      this.#broken += 1;
+    return openPool(hosts, config).on('error', () => {
+      broken += 1;
     });
   }
+
+  return {
+    /** Adds the connections of this pool to the sum of all pools. */
+    addTo(sum: Record<'used' | 'idle' | 'waiting' | 'broken', number>): void {
+      const { totalCount, idleCount, waitingCount } = current;
+      sum.used += totalCount - idleCount;
+      sum.idle += idleCount;
+      sum.waiting += waitingCount;
+      sum.broken += broken;
+    },
+
+    /** The work's result. If the work fails, the server may still have executed what was sent. */
+    async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+      const pool = current;
+      const client = await tryHosts(hosts, () => pool.connect(), ms / 2);
+      try {
+        const result = await work(client as PooledConnection);
+        client.release();
+        return result;
+      } catch (error) {
+        const isUseless = isBroken(error) || (hosts.mustWrite && toCode(error) === READ_ONLY);
+        if (isUseless) broken += 1;
+        client.release(isUseless);
+        if (isSilent(error) && pool === current) {
+          // The other connections are most likely silent too. Connections at work end with their work.
+          current = open();
+          // This fails if `close` has ended the pool already.
+          pool.end().catch(() => undefined);
+        }
+        throw error;
+      }
+    },
+
+    /** Resolves when no connection is at work. */
+    close: () => current.end(),
+  };
+}
+
+function openPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
+  return new pg.Pool({
+    ...config,
+    Client: class extends Connection {
+      constructor() {
+        super(hosts, config);
+      }
+    },
+    // An idle connection that is silent never ends; the process must end without it.
+    allowExitOnIdle: true,
+    ...(hosts.mustWrite && {
+      verify: (client, done) =>
+        (client as PooledConnection).checkWritable().then(() => done(), done),
+    }),
+  });
 }

@@ -1,25 +1,22 @@
 /** Migrates a database of PostgreSQL to this program's schema; several processes may try at the same time. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { LIMITS } from '../limits.ts';
 import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
-import { INSUFFICIENT_PRIVILEGE, LOCK_NOT_AVAILABLE, toCode } from './errors.ts';
+import { INSUFFICIENT_PRIVILEGE, toCode } from './errors.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
-/** Between two tries to lock a table, requests have this time. */
-const TABLE_LOCK_PAUSE_MS = 1_000;
 
 /**
  * Executes all migrations that are missing, or none. Resolves to the schema that it found; 0 for none.
  *
  * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
- *   be migrated, or has a breaking step that this program does not know. Also when a table is locked for
- *   MIGRATION_LOCK_SECONDS_MAX, or the role may not migrate it.
+ *   be migrated, or has a breaking step that this program does not know. Also when a table is locked, or the
+ *   role may not migrate it.
  */
 export async function migrate(
   connection: Connection,
@@ -38,21 +35,15 @@ export async function migrate(
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   if (olderSchema === 'keep' || found >= migrations.length) return found;
   if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
-  const deadline = performance.now() + LIMITS.MIGRATION_LOCK_SECONDS_MAX * 1_000;
-  for (;;) {
-    try {
-      // Each statement must see what others committed while it waited for the lock.
-      return await connection.transact('read committed', () => execute(connection, migrations));
-    } catch (error) {
-      if (found > 0 && toCode(error) === INSUFFICIENT_PRIVILEGE) {
-        throw new PetstoreError(
-          'unavailable',
-          `the upgrade of the database from schema ${found} to ${migrations.length} is pending: run petstore migrate as the owner of its tables`,
-        );
-      }
-      if (toCode(error) !== LOCK_NOT_AVAILABLE || performance.now() > deadline) throw error;
-      await sleep(TABLE_LOCK_PAUSE_MS);
-    }
+  try {
+    // Each statement must see what others committed while it waited for the lock.
+    return await connection.transact('read committed', () => execute(connection, migrations));
+  } catch (error) {
+    if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+    throw new PetstoreError(
+      'unavailable',
+      `the upgrade of the database from schema ${found} to ${migrations.length} is pending: run petstore migrate as the owner of its tables`,
+    );
   }
 }
 

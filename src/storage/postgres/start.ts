@@ -1,8 +1,17 @@
-/** What a service needs from a database besides its schema: rights on the tables, and nearly the same time. */
+/** A start besides the schema: it waits for the database, and checks the rights on the tables and the time. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
+import type { OpenOptions } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import type { Connection } from './connection.ts';
+import { isAway } from './errors.ts';
+import type { Hosts } from './hosts.ts';
+
+/** Between two tries. */
+const AWAY_PAUSE_MS = 500;
+/** Between two warnings. */
+const WARNING_MS = 5_000;
 
 /** What requests and the purge do with each table. */
 const RIGHTS = {
@@ -26,6 +35,33 @@ const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privile
   where not case privilege when 'delete' then has_table_privilege(to_regclass(name), privilege)
     else has_any_column_privilege(to_regclass(name), privilege) end
   group by name order by name`;
+
+/**
+ * The work's result. While the database is away, the work is done again for `startTimeout` seconds.
+ *
+ * @throws PetstoreError what the last try threw.
+ */
+export async function waitWhileAway<T>(
+  { mustWrite }: Hosts,
+  { startTimeout = 0, warn = () => undefined }: OpenOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const deadline = performance.now() + startTimeout * 1_000;
+  let nextWarningAt = 0;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const now = performance.now();
+      if (!isAway(error, mustWrite) || now >= deadline) throw error;
+      if (now >= nextWarningAt) {
+        nextWarningAt = now + WARNING_MS;
+        warn(`${error.message}; trying again for ${Math.ceil((deadline - now) / 1_000)} s`);
+      }
+      await sleep(Math.min(AWAY_PAUSE_MS, deadline - now));
+    }
+  }
+}
 
 /** @throws PetstoreError `unavailable` when the role lacks rights, or the time differs too much. */
 export async function checkService(connection: Connection, clock: () => number): Promise<void> {
