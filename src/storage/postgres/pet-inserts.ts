@@ -4,12 +4,15 @@ import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
-import { COLUMNS } from '../pet-row.ts';
-import { recordsOf, toRecords } from './transaction.ts';
+import { COLUMNS, FIELDS } from '../pet-row.ts';
+import { toRecords } from './transaction.ts';
+
+/** Of a row of `toBatch`. */
+const BATCH_COLUMNS = ['number', ...COLUMNS, 'api_key_id', 'key_name', 'key_created_at'];
 
 /**
- * Adds a batch of pets, except pets whose idempotency key is in use. `id` of a pet is its number in the batch, and
- * `pet_id` of a key is the number of its pet. Returns the number and the id of each pet that was added.
+ * Adds a batch of pets, except pets whose idempotency key is in use. Returns the number and the id of each pet that
+ * was added.
  *
  * `batch` sees only keys that were committed when the statement began. Another process may commit the same key while
  * this statement waits for the counter. Then `reserved` lacks the key, and all pets get null as their id. `not null`
@@ -19,12 +22,11 @@ import { recordsOf, toRecords } from './transaction.ts';
  * by time, and read all keys of a day for each pet.
  */
 const INSERT = `with batch as (
-    select pet.id as number, ${COLUMNS.map((column) => `pet.${column}`)},
-      key.api_key_id, key.name as key_name, key.created_at as key_created_at
-    from ${recordsOf('pets')} as pet left join ${recordsOf('idempotency_keys')} as key
-      on key.pet_id = pet.id
-    where (select kept.created_at > key.created_at - ${IDEMPOTENCY_MS} from idempotency_keys as kept
-      where kept.api_key_id = key.api_key_id and kept.name = key.name) is not true
+    select * from json_to_recordset(?) as pet (
+      number bigint, ${FIELDS.map(({ column, type }) => `${column} ${type}`)},
+      api_key_id bigint, key_name text, key_created_at bigint)
+    where (select kept.created_at > pet.key_created_at - ${IDEMPOTENCY_MS} from idempotency_keys as kept
+      where kept.api_key_id = pet.api_key_id and kept.name = pet.key_name) is not true
   ), counted as (
     update counters set value = value + (select count(*) from batch)
     where name = 'pets' and exists (select from batch) returning value
@@ -44,7 +46,6 @@ const INSERT = `with batch as (
       ${COLUMNS} from numbered order by id
   )
   select number, id from numbered`;
-const KEY_COLUMNS = ['pet_id', 'api_key_id', 'name', 'created_at'];
 
 interface Insert {
   readonly row: Row;
@@ -57,10 +58,10 @@ export function createPetInsert(
   waitMsMax: number,
 ): Engine['insertPet'] {
   async function insertAll(inserts: readonly Insert[]): Promise<(bigint | undefined)[]> {
-    const values = toValues(inserts);
+    const values = [toRecords(BATCH_COLUMNS, toBatch(inserts))];
     const [added = []] = await write({ sql: INSERT, values });
-    const ids = new Map(added.map(([number, id]) => [Number(number), id as bigint]));
-    return inserts.map((_, index) => ids.get(index));
+    const ids = new Map(added as [bigint, bigint][]);
+    return inserts.map((_, index) => ids.get(BigInt(index)));
   }
 
   const inserts = new GroupCommit(insertAll, statistics, waitMsMax);
@@ -68,18 +69,15 @@ export function createPetInsert(
     inserts.add({ row, request }, toRowBytes([...row, request?.key ?? null]));
 }
 
-/** The pets and the keys of a batch. Of several creates with one key it has only the first; the others are replays. */
-function toValues(inserts: readonly Insert[]): string[] {
-  const pets: Row[] = [];
-  const keys = new Map<string, Row>();
-  for (const [number, { row, request }] of inserts.entries()) {
-    if (request !== undefined) {
-      const { keyId, key, at } = request;
-      const name = `${keyId} ${key}`;
-      if (keys.has(name)) continue;
-      keys.set(name, [number, keyId, key, at]);
-    }
-    pets.push([number, ...row]);
-  }
-  return [toRecords(['id', ...COLUMNS], pets), toRecords(KEY_COLUMNS, [...keys.values()])];
+/** Each create with its number. Of several creates with one key only the first; the others are replays. */
+function toBatch(inserts: readonly Insert[]): Row[] {
+  const names = new Set<string>();
+  return inserts.flatMap(({ row, request }, number) => {
+    if (!request) return [[number, ...row]];
+    const { keyId, key, at } = request;
+    const name = `${keyId} ${key}`;
+    if (names.has(name)) return [];
+    names.add(name);
+    return [[number, ...row, keyId, key, at]];
+  });
 }

@@ -11,7 +11,8 @@ export function createTransaction(connection: Connection): Transaction {
     read: (sql, ...values) => connection.run(sql, ...values),
 
     async insert(table, columns, rows) {
-      const sql = `insert into ${table} (${columns}) select ${columns} from ${recordsOf(table)}`;
+      const records = `json_populate_recordset(null::${table}, ?)`;
+      const sql = `insert into ${table} (${columns}) select ${columns} from ${records}`;
       await connection.run(sql, toRecords(columns, rows));
     },
 
@@ -63,12 +64,7 @@ export async function stageRows<T>(
   }
 }
 
-/** SQL for the rows in a value of `toRecords`. */
-export function recordsOf(table: string): string {
-  return `json_populate_recordset(null::${table}, ?)`;
-}
-
-/** The rows as JSON: the value for the `?` of `recordsOf`. */
+/** The rows as a JSON array of records. A row may be shorter than the columns. */
 export function toRecords(columns: readonly string[], rows: readonly Row[]): string {
   const records = rows.map((row) => {
     const members = row.map((value, index) => `"${columns[index]}":${toJson(value)}`);
