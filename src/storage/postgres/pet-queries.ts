@@ -3,7 +3,7 @@
 import { toPetJson } from '../../pet.ts';
 import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
-import type { Engine, PetQueries, Row } from '../engine.ts';
+import type { Engine, PetQueries } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
 import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
@@ -27,14 +27,15 @@ export function createPetQueries(read: Engine['read']): PetQueries {
     }),
 
     async list(query) {
-      const [page = { pets: [] }] = await readPages(read, findFilters(query), [query]);
+      const [page = { pets: [] }] = await readPages(read, [query]);
       return page;
     },
 
     listAsJson(query) {
-      const filters = findFilters(query);
-      const names = filters.map(({ name }) => name).join();
-      const list = batches.get(names) ?? batchLists(read, filters);
+      const names = findFilters(query)
+        .map(({ name }) => name)
+        .join();
+      const list = batches.get(names) ?? batchLists(read);
       batches.set(names, list);
       return list(query);
     },
@@ -46,15 +47,13 @@ function findFilters(query: PetQuery): Filters {
 }
 
 /** Equal queries of a batch are executed once. */
-function batchLists(read: Engine['read'], filters: Filters) {
+function batchLists(read: Engine['read']) {
   return batchReads((waiting: readonly PetQuery[]) => {
     const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
     const names = queries.map(toPageName);
     const different = new Map(names.map((name, index) => [name, queries[index] as PetQuery]));
     const order = [...different.keys()];
-    const reading = readPages(read, filters, [...different.values()]).then((pages) =>
-      pages.map(toJsonPage),
-    );
+    const reading = readPages(read, [...different.values()]).then((pages) => pages.map(toJsonPage));
     return names.map(async (name) => (await reading)[order.indexOf(name)] as JsonPage);
   });
 }
@@ -63,10 +62,10 @@ function toJsonPage({ pets, ...next }: PetPage): JsonPage {
   return { json: `[${pets.map(toPetJson)}]`, ...next };
 }
 
-/** Each row begins with the number of the query to whose page it belongs. */
+/** Each row ends with the number of the query to whose page it belongs. */
 function toListSql(filters: Filters): string {
   const types = filters.map(({ column, type }) => `${column} ${type}`);
-  return `select number, page.* from
+  return `select page.*, number from
     json_to_recordset(?) as asked (${['number int', 'after bigint', 'count bigint', ...types]}),
     lateral (${SELECT} where ${toPageSql(filters)} limit asked.count) as page
     order by number, id`;
@@ -84,12 +83,9 @@ function toPageSql([first, ...others]: Filters): string {
     order by ${column}, id`;
 }
 
-async function readPages(
-  read: Engine['read'],
-  filters: Filters,
-  queries: readonly PetQuery[],
-): Promise<PetPage[]> {
-  const pages: Row[][] = queries.map(() => []);
+/** @param queries all have the same filters. */
+async function readPages(read: Engine['read'], queries: readonly PetQuery[]): Promise<PetPage[]> {
+  const filters = findFilters(queries[0] as PetQuery);
   const columns = ['number', 'after', 'count', ...filters.map(({ column }) => column)];
   const asked = queries.map((query, number) => [
     number,
@@ -98,6 +94,6 @@ async function readPages(
     ...filters.map(({ name }) => query[name] ?? null),
   ]);
   const rows = await read(toListSql(filters), toRecords(columns, asked));
-  for (const [number, ...row] of rows) pages[Number(number)]?.push(row);
-  return pages.map((page, number) => toPage(page, queries[number]?.limit ?? 0));
+  const pages = Map.groupBy(rows, (row) => row.at(-1));
+  return queries.map(({ limit }, number) => toPage(pages.get(number) ?? [], limit));
 }
