@@ -77,7 +77,7 @@ for (const [what, signal, workers] of [
 for (const [what, from, to, line] of [
   ['a wrong password', petstore.PASSWORD, 'wrong', 'refuses this user or its password'],
   ['no password', `:${petstore.PASSWORD}`, '', 'asks for a password: add it to the address'],
-  ['a role that is not known', '//petstore', '//tom', 'refuses this user'],
+  ['a role that is not known', '//petstore', '//tom', 'refuses this user or its password'],
   ['a database that is not there', /$/, 's', 'is not there: make it with createdb'],
   [
     'a role that may not make tables',

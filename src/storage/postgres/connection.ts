@@ -6,35 +6,28 @@ import type { Row, SqlValue } from '../engine.ts';
 import { explain, isBroken, READ_ONLY } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
-/** Reads int8 as bigint, and every other type as the driver does. */
 const TYPES: pg.CustomTypesConfig = {
   getTypeParser: (type: number, format?: 'text' | 'binary') =>
     type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format),
 };
 
-/**
- * A create that waited for the counter must see its new value. With a stricter isolation the database would roll
- * the create back (40001). This overrides the defaults of the database, the role and the address.
- */
+/** A stricter default of the database would roll back (40001) each create that waited for the counter. */
 const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;
 
 /**
- * Each statement of a request has an index. A plan that was made for an empty table would read the whole table until
- * the next analyze, up to a minute later. With `enable_seqscan` off such a plan counts as so expensive that
- * PostgreSQL would also compile it, which takes 0.1 s.
+ * A plan that was made for an empty table would read the whole table until the next analyze. With `enable_seqscan` off,
+ * such a plan counts as so expensive that PostgreSQL would also compile it, which takes 0.1 s.
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
 type Isolation = 'read committed' | 'repeatable read read only';
 
-/** Connects to the current host. */
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, pg.QueryConfig>();
   /** Connections behind a pooler may share a session, so the names of their statements must differ. */
   readonly #prefix = randomUUID();
-  /** Whether each transaction may get another session; then nothing can be kept in a session. */
   readonly #isPooled: boolean;
-  /** The server ends a statement after this time; 0 for never. */
+  /** 0 for no limit. */
   readonly #statementMs: number;
   #isInTransaction = false;
 

@@ -16,16 +16,11 @@ import { checkService, findClockError, waitWhileAway } from './start.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
-
 const COMMAND_SECONDS_MAX = 5;
-
 const CONFLICT_TRIES_MAX = 5;
 const CONFLICT_PAUSE_MS_MAX = 50;
 
-/**
- * The row of the counter stays locked until the commit, so no id is visible before a smaller id. A sequence
- * would give ids in the order of the requests, not of the commits.
- */
+/** Unlike a sequence, the row of the counter stays locked until the commit, so no id is visible before a smaller id. */
 const INSERT_KEY = `with counted as (
     update counters set value = value + 1 where name = 'api_keys' returning value
   )
@@ -48,12 +43,12 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const ms = Math.round(databaseTimeout * 1_000);
   const hosts = parseHosts(address);
   const pools = createPools(hosts, databaseConnections, ms);
-  const open = () =>
+  const foundSchema = await waitWhileAway(hosts, options, () =>
     pools.long.run(async (connection) => {
       if (serviceClock) await checkService(connection, serviceClock);
       return migrate(connection, address, options);
-    });
-  const foundSchema = await waitWhileAway(hosts, options, open);
+    }),
+  );
   return createEngine(pools, foundSchema, ms);
 }
 
@@ -109,7 +104,6 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
   return statements.length === 1 ? run() : connection.transact('read committed', run);
 }
 
-/** Work that may take any time. */
 function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
   return {
     load: (batches, work) =>

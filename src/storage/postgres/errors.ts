@@ -11,15 +11,14 @@ const DEADLOCK_DETECTED = '40P01';
 /** A create fails with it when another process has just used its idempotency key (pet-inserts.ts). */
 const NOT_NULL_VIOLATION = '23502';
 
-/** By the start of a code: of an SQLSTATE, or of an error of the system or TLS. The first row counts. */
+/** By the start of a code: an SQLSTATE, or a code of the system or TLS. */
 type Reasons = readonly (readonly [start: string, reason: string])[];
 
 /** What the operator must change. */
 const LASTING: Reasons = [
   [READ_ONLY, 'is read-only'],
   ['22003', 'cannot grow: no id is left'],
-  ['28000', 'refuses this user'],
-  ['28P01', 'refuses this user or its password'],
+  ['28', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
   // All errors of PgBouncer itself. Without pgbouncer=true, it gets startup parameters that it refuses.

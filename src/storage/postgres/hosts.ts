@@ -1,4 +1,4 @@
-/** The hosts in an address of PostgreSQL, and which of them is the current host. */
+/** The hosts in an address of PostgreSQL, and the options that all share. */
 
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
@@ -6,7 +6,7 @@ import { PetstoreError } from '../../error.ts';
 import { POSTGRES } from '../address.ts';
 import { explain } from './errors.ts';
 
-/** Must be escaped: if an address has such a character, the driver escapes the `%` of every escape again. */
+/** If an address has such a character, the driver would escape the `%` of every escape again. */
 const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 
 const PORT_MAX = 65_535;
@@ -27,11 +27,7 @@ export interface Hosts {
   readonly mustWrite: boolean;
 }
 
-/**
- * The hosts of an address.
- *
- * @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats the address.
- */
+/** @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats the address. */
 export function parseHosts(address: string): Hosts {
   const parts = POSTGRES.exec(address)?.groups;
   if (parts === undefined || UNESCAPED.test(address)) throw malformed();

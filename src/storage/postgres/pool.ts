@@ -1,4 +1,4 @@
-/** The pools of connections to PostgreSQL, which find a host that works, and replace silent connections. */
+/** The pools of connections to PostgreSQL. */
 
 import pg from 'pg';
 import { Connection } from './connection.ts';
@@ -7,10 +7,7 @@ import { type Hosts, tryHosts } from './hosts.ts';
 
 /** Creates need only one connection at a time, for a batch. */
 const CONNECTIONS_PER_WRITE = 5;
-
 const POOL_IDLE_MS_MAX = 60_000;
-
-/** How long long work waits for a connection to each host. */
 const LONG_CONNECT_MS_MAX = 5_000;
 
 /**

@@ -8,10 +8,8 @@ import type { Connection } from './connection.ts';
 import { isAway } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
-/** Between two tries. */
-const AWAY_PAUSE_MS = 500;
-/** Between two warnings. */
-const WARNING_MS = 5_000;
+const TRY_PAUSE_MS = 500;
+const WARNING_PAUSE_MS = 5_000;
 
 /** What requests and the purge do with each table. */
 const RIGHTS = {
@@ -36,11 +34,7 @@ const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privile
     else has_any_column_privilege(to_regclass(name), privilege) end
   group by name order by name`;
 
-/**
- * The work's result. While the database is away, the work is done again for `startTimeout` seconds.
- *
- * @throws PetstoreError what the last try threw.
- */
+/** The work's result. While the database is away, the work is done again for `startTimeout` seconds. */
 export async function waitWhileAway<T>(
   { mustWrite }: Hosts,
   { startTimeout = 0, warn = () => undefined }: OpenOptions,
@@ -55,10 +49,10 @@ export async function waitWhileAway<T>(
       const now = performance.now();
       if (!isAway(error, mustWrite) || now >= deadline) throw error;
       if (now >= nextWarningAt) {
-        nextWarningAt = now + WARNING_MS;
+        nextWarningAt = now + WARNING_PAUSE_MS;
         warn(`${error.message}; trying again for ${Math.ceil((deadline - now) / 1_000)} s`);
       }
-      await sleep(Math.min(AWAY_PAUSE_MS, deadline - now));
+      await sleep(Math.min(TRY_PAUSE_MS, deadline - now));
     }
   }
 }
