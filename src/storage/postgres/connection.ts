@@ -24,8 +24,6 @@ type Isolation = 'read committed' | 'repeatable read read only';
 
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, pg.QueryConfig>();
-  /** Connections behind a pooler may share a session, so the names of their statements must differ. */
-  readonly #prefix = randomUUID();
   readonly #isPooled: boolean;
   /** 0 for no limit. */
   readonly #statementMs: number;
@@ -76,8 +74,8 @@ export class Connection extends pg.Client {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       const isPrepared = values.length > 0 && !this.#isPooled;
-      const name = isPrepared ? `${this.#prefix}/${this.#statements.size}` : '';
-      statement = { name, text: toText(sql) };
+      // Connections behind a pooler may share a session, so their names must differ.
+      statement = { name: isPrepared ? randomUUID() : '', text: toText(sql) };
       this.#statements.set(sql, statement);
     }
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
