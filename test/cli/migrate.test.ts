@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { SCHEMA } from '../../src/storage/migrations.ts';
 import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
+import { holdInSession } from '../support/empty-database.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -46,6 +48,23 @@ test('petstore migrate › a later schema that this release can use › has noth
   const { status, stderr } = await runCommand(['migrate'], older);
   assert.equal(status, 0);
   assert.match(stderr, new RegExp(`^The schema is ${SCHEMA + 1}: there is nothing to migrate.\n`));
+});
+
+test('petstore migrate › a table that is locked › waits, and says so', {
+  skip: NO_SESSIONS,
+}, async () => {
+  await using older = await openOlder('postgresql');
+  await using other = await holdInSession(older, 'lock table idempotency_keys');
+  const migrating = runCommand(['migrate'], older);
+  await setTimeout(1_000);
+  await other.end('rollback');
+  const { status, stderr } = await migrating;
+  assert.equal(status, 0);
+  const lines = [
+    'the database is locked by another process; trying again for 60 s',
+    `Migrated ${STEPS}.`,
+  ];
+  assert.deepEqual(stderr.split('\n').slice(0, 2), lines);
 });
 
 for (const kind of ['sqlite', 'postgresql']) {

@@ -11,12 +11,8 @@ const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 
 const PORT_MAX = 65_535;
 
-/** The values of these parameters of libpq, the default first. A store writes, so there are no standby modes. */
-const CHOICES = {
-  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'],
-  target_session_attrs: ['any', 'read-write', 'primary'],
-  pgbouncer: ['false', 'true'],
-} as const;
+/** Libpq's modes, but not `allow`; the default first. */
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 export interface Hosts {
   /** How to connect to each host; the first host is the current host. */
@@ -33,12 +29,13 @@ export function parseHosts(address: string): Hosts {
   if (parts === undefined || UNESCAPED.test(address)) throw malformed();
   const { login = '', hosts = '', database = '', query = '' } = parts;
   const options = new URLSearchParams(query);
-  if (choose(options, 'sslmode') === 'verify-ca' && !options.has('sslrootcert')) {
+  if (choose(options, 'sslmode', SSL_MODES) === 'verify-ca' && !options.has('sslrootcert')) {
     throw new PetstoreError('bad_request', 'sslmode=verify-ca needs an sslrootcert');
   }
   return {
-    isPooled: choose(options, 'pgbouncer') === 'true',
-    mustWrite: choose(options, 'target_session_attrs') !== 'any',
+    isPooled: choose(options, 'pgbouncer', ['false', 'true']) === 'true',
+    // A store writes, so there are no modes for a standby.
+    mustWrite: choose(options, 'target_session_attrs', ['any', 'read-write', 'primary']) !== 'any',
     configs: hosts
       .split(',')
       .map((host) => toConfig(`postgres://${login}${host}/${query}`, database)),
@@ -70,11 +67,10 @@ export async function tryHosts<T>(
   }
 }
 
-function choose(options: URLSearchParams, name: keyof typeof CHOICES): string {
-  const choices: readonly string[] = CHOICES[name];
-  const [otherwise = ''] = choices;
-  const value = options.get(name) ?? otherwise;
-  if (choices.includes(value)) return value;
+/** @param choices the default first. */
+function choose(options: URLSearchParams, name: string, choices: readonly string[]) {
+  const value = options.get(name) ?? choices[0];
+  if (value !== undefined && choices.includes(value)) return value;
   throw new PetstoreError('bad_request', `${name} must be one of ${choices.join(', ')}`);
 }
 
