@@ -14,8 +14,7 @@ import { until } from '../support/until.ts';
 
 const REX = { name: 'Rex', categoryId: 1n };
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
-const FORGETS =
-  'the database is behind a pooler that forgets prepared statements: add pgbouncer=true to the address';
+const FORGETS = 'the database is behind a pooler: add pgbouncer=true to the address';
 /** What the service sends at its start without the parameter. */
 const IGNORE = { ignore_startup_parameters: 'statement_timeout, options' };
 
@@ -120,8 +119,7 @@ test('a pooler that the address does not tell of › with its defaults › is na
   const { pooled } = await createPlace(t);
   await assert.rejects(openStore(pooled, { create: true }), {
     ...UNAVAILABLE,
-    message:
-      'the database is refused by its pooler: see the log of the pooler; the address must have pgbouncer=true',
+    message: 'the database is refused by its pooler: see its log; the address needs pgbouncer=true',
   });
 });
 

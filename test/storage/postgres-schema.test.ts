@@ -43,7 +43,7 @@ async function upgrade(
     const connection = new Connection(hosts, {});
     await connection.connect();
     try {
-      await migrate(connection, '', { create: true, olderSchema: 'migrate', migrations });
+      await migrate(connection, '', { create: true, olderSchema: 'migrate' }, migrations);
     } finally {
       await connection.end();
     }

@@ -133,7 +133,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
   const NOT_REACHED = '^the database cannot be reached';
   const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
   const REFUSED =
-    '^the database is refused by its pooler: see the log of the pooler; the address must have pgbouncer=true$';
+    '^the database is refused by its pooler: see its log; the address needs pgbouncer=true$';
   for (const [what, answer, message] of [
     ['is silent', '', NOT_REACHED],
     ['hangs up', undefined, NOT_REACHED],

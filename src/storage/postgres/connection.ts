@@ -6,10 +6,8 @@ import type { Row, SqlValue } from '../engine.ts';
 import { explain, isBroken, READ_ONLY } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 
-const TYPES: pg.CustomTypesConfig = {
-  getTypeParser: (type: number, format?: 'text' | 'binary') =>
-    type === pg.types.builtins.INT8 ? BigInt : pg.types.getTypeParser(type, format),
-};
+const TYPES = new pg.TypeOverrides();
+TYPES.setTypeParser(pg.types.builtins.INT8, BigInt);
 
 /** A stricter default of the database would roll back (40001) each create that waited for the counter. */
 const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;

@@ -22,14 +22,9 @@ const LASTING: Reasons = [
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
   // All errors of PgBouncer itself. Without pgbouncer=true, it gets startup parameters that it refuses.
-  [
-    '08P01',
-    'is refused by its pooler: see the log of the pooler; the address must have pgbouncer=true',
-  ],
-  [
-    '26000',
-    'is behind a pooler that forgets prepared statements: add pgbouncer=true to the address',
-  ],
+  ['08P01', 'is refused by its pooler: see its log; the address needs pgbouncer=true'],
+  // The pooler has no statement of another session.
+  ['26000', 'is behind a pooler: add pgbouncer=true to the address'],
   ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
   [
     INSUFFICIENT_PRIVILEGE,
@@ -45,10 +40,7 @@ const LASTING: Reasons = [
   ['UNABLE_TO_', 'shows a certificate that is not trusted'],
   // The driver gives these errors no code, so their text stands in the place of the code.
   ['The server does not support SSL', 'does not offer TLS, which sslmode requires'],
-  [
-    'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be',
-    'asks for a password: add it to the address',
-  ],
+  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client', 'asks for a password: add it to the address'],
 ];
 
 /** What may pass by itself. */

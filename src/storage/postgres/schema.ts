@@ -21,9 +21,10 @@ const LOCK = 0x50657473;
 export async function migrate(
   connection: Connection,
   address: string,
-  options: OpenOptions & { migrations?: typeof MIGRATIONS },
+  options: OpenOptions,
+  migrations = MIGRATIONS,
 ): Promise<number> {
-  const { create, olderSchema, migrations = MIGRATIONS } = options;
+  const { create, olderSchema } = options;
   await checkEncoding(connection);
   const found = await readVersion(connection, migrations.length);
   if (found === 0 && !create) {
