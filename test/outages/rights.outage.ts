@@ -66,15 +66,6 @@ test('rights › each documented right that is missing › ends the start with 1
   }
 });
 
-test('rights › on each column in place of the table › are enough to serve', async () => {
-  await asOwner(`revoke update on counters from petstore; revoke insert on pets from petstore;
-    grant update (value) on counters to petstore;
-    grant insert (id, name, category_id, status) on pets to petstore`);
-  const store = await openStore(address, { create: true, serviceClock: Date.now });
-  await store.pets.add({ name: 'Rex', categoryId: 1n });
-  await store.close();
-});
-
 test('rights › without usage of the schema › ends the start with 1 and where the rights are', async () => {
   await asOwner('revoke usage on schema public from public, petstore');
   const line =

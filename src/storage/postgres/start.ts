@@ -24,14 +24,10 @@ const NEEDED = Object.entries(RIGHTS).flatMap(([table, rights]) =>
   rights.map((right) => `('${table}', '${right}')`),
 );
 
-/**
- * It leaves out a missing table, which a migration makes. A right on columns counts, since the owner may have granted
- * it for each column; a delete has no right on columns.
- */
+/** It leaves out a missing table, which a migration makes. */
 const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privilege, ', ' order by privilege)
   from (values ${NEEDED}) as needed (name, privilege)
-  where not case privilege when 'delete' then has_table_privilege(to_regclass(name), privilege)
-    else has_any_column_privilege(to_regclass(name), privilege) end
+  where not has_table_privilege(to_regclass(name), privilege)
   group by name order by name`;
 
 /** The work's result. While the database is away, the work is done again for `startTimeout` seconds. */
