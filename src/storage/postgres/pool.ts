@@ -25,18 +25,20 @@ type PooledConnection = Connection & pg.PoolClient;
  * @param ms how long a read or a write waits for a connection, and then for each answer.
  */
 export function createPools(hosts: Hosts, count: number, ms: number) {
+  const counted = { broken: 0 };
   const limits = {
     connectionTimeoutMillis: ms,
     query_timeout: ms,
     statement_timeout: ms - ENDED_MS_BEFORE,
     idleTimeoutMillis: POOL_IDLE_MS_MAX,
   };
+  const create = (max: number) => createPool(hosts, { ...limits, max }, counted);
   const max = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
-  const writes = createPool(hosts, { ...limits, max });
-  const reads = count > 1 ? createPool(hosts, { ...limits, max: count - max }) : writes;
+  const writes = create(max);
+  const reads = count > 1 ? create(count - max) : writes;
   // For work that may take any time, such as an import; each work has a new connection.
   const connectionTimeoutMillis = LONG_CONNECT_MS_MAX;
-  const long = createPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis });
+  const long = createPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis }, counted);
   const all = [...new Set([reads, writes, long])];
   return {
     reads,
@@ -44,7 +46,7 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
     long,
 
     countConnections() {
-      const sum = { used: 0, idle: 0, waiting: 0, broken: 0 };
+      const sum = { used: 0, idle: 0, waiting: 0, ...counted };
       for (const pool of all) pool.addTo(sum);
       return sum;
     },
@@ -57,26 +59,14 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
 
 export type Pools = ReturnType<typeof createPools>;
 
-function createPool(hosts: Hosts, config: pg.PoolConfig) {
+function createPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: number }) {
   const { query_timeout: ms = Infinity } = config;
-  let broken = 0;
-  let current = open();
-
-  function open(): pg.Pool {
-    // The pool removes an idle connection that breaks; without a listener the process would end.
-    return openPool(hosts, config).on('error', () => {
-      broken += 1;
-    });
-  }
-
+  let current = openPool(hosts, config, counted);
   return {
-    /** Adds the connections of this pool to the sum of all pools. */
-    addTo(sum: Record<'used' | 'idle' | 'waiting' | 'broken', number>): void {
-      const { totalCount, idleCount, waitingCount } = current;
-      sum.used += totalCount - idleCount;
-      sum.idle += idleCount;
-      sum.waiting += waitingCount;
-      sum.broken += broken;
+    addTo(sum: { used: number; idle: number; waiting: number }): void {
+      sum.used += current.totalCount - current.idleCount;
+      sum.idle += current.idleCount;
+      sum.waiting += current.waitingCount;
     },
 
     /** The work's result. If the work fails, the server may still have executed what was sent. */
@@ -89,11 +79,11 @@ function createPool(hosts: Hosts, config: pg.PoolConfig) {
         return result;
       } catch (error) {
         const isUseless = isBroken(error) || (hosts.mustWrite && toCode(error) === READ_ONLY);
-        if (isUseless) broken += 1;
+        if (isUseless) counted.broken += 1;
         client.release(isUseless);
         if (isSilent(error) && pool === current) {
           // The other connections are most likely silent too. Connections at work end with their work.
-          current = open();
+          current = openPool(hosts, config, counted);
           // This fails if `close` has ended the pool already.
           pool.end().catch(() => undefined);
         }
@@ -106,8 +96,8 @@ function createPool(hosts: Hosts, config: pg.PoolConfig) {
   };
 }
 
-function openPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
-  return new pg.Pool({
+function openPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: number }): pg.Pool {
+  const pool = new pg.Pool({
     ...config,
     Client: class extends Connection {
       constructor() {
@@ -120,5 +110,9 @@ function openPool(hosts: Hosts, config: pg.PoolConfig): pg.Pool {
       verify: (client, done) =>
         (client as PooledConnection).checkWritable().then(() => done(), done),
     }),
+  });
+  // The pool removes an idle connection that breaks; without a listener the process would end.
+  return pool.on('error', () => {
+    counted.broken += 1;
   });
 }
