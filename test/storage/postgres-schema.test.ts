@@ -69,7 +69,8 @@ test('pets › each filter, each text › has an index by its column and the id,
   );
   const otherwise = await database.query(
     `select column_name from information_schema.columns
-    where table_name = 'pets' and data_type = 'text' and collation_name is distinct from 'C'`,
+    where table_schema = current_schema() and table_name = 'pets' and data_type = 'text'
+      and collation_name is distinct from 'C'`,
   );
   assert.deepEqual([missing, otherwise], [[], []]);
 });
