@@ -28,11 +28,8 @@ const INSERT_KEY = `with counted as (
   values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
 
 /**
- * Opens the database at this address.
- *
- * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the
- *   database cannot be reached, or belongs to another program, to an older petstore, or to a newer one
- *   with a breaking step.
+ * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the database cannot be
+ *   reached, or cannot be used as it is.
  */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {

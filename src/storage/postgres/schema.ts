@@ -14,9 +14,8 @@ const LOCK = 0x50657473;
 /**
  * Executes all migrations that are missing, or none. Resolves to the schema that it found; 0 for none.
  *
- * @throws PetstoreError `unavailable` when the schema is missing and not to be created, is older and not to
- *   be migrated, or has a breaking step that this program does not know. Also when a table is locked, or the
- *   role may not migrate it.
+ * @throws PetstoreError `unavailable` when it may not make or migrate the schema, when a table is locked, or when the
+ *   schema has a breaking step that this program does not know.
  */
 export async function migrate(
   connection: Connection,
@@ -77,11 +76,7 @@ async function checkEncoding(connection: Connection): Promise<void> {
   );
 }
 
-/**
- * The version of the schema; 0 when there is none.
- *
- * @param known how many steps this program knows.
- */
+/** @param known the number of steps that this program knows. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass alone uses the session's catalog cache, which may lack a table that another session has just
   // created. A query that reads a table refreshes the cache first.
