@@ -1,12 +1,10 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
-import { isConflict } from './errors.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -17,8 +15,6 @@ import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
 const CONNECTIONS_DEFAULT = 10;
 const COMMAND_SECONDS_MAX = 5;
-const CONFLICT_TRIES_MAX = 5;
-const CONFLICT_PAUSE_MS_MAX = 50;
 
 /** Unlike a sequence, the row of the counter stays locked until the commit, so no id is visible before a smaller id. */
 const INSERT_KEY = `with counted as (
@@ -55,16 +51,8 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
   const read: Engine['read'] = (sql, ...values) =>
     pools.reads.run((connection) => connection.run(sql, ...values));
 
-  const write: Engine['write'] = async (...statements) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await pools.writes.run((connection) => writeAll(connection, statements));
-      } catch (error) {
-        if (!isConflict(error) || tries === CONFLICT_TRIES_MAX) throw error;
-        await sleep(Math.random() * CONFLICT_PAUSE_MS_MAX);
-      }
-    }
-  };
+  const write: Engine['write'] = (...statements) =>
+    pools.writes.run((connection) => writeAll(connection, statements));
 
   return {
     foundSchema,

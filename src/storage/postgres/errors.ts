@@ -6,10 +6,7 @@ import { PetstoreError } from '../../error.ts';
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
-const SERIALIZATION_FAILURE = '40001';
-const DEADLOCK_DETECTED = '40P01';
-/** A create fails with it when another process has just used its idempotency key (pet-inserts.ts). */
-const NOT_NULL_VIOLATION = '23502';
+export const NOT_NULL_VIOLATION = '23502';
 
 /** By the start of a code: an SQLSTATE, or a code of the system or TLS. */
 type Reasons = readonly (readonly [start: string, reason: string])[];
@@ -52,11 +49,6 @@ const PASSING: Reasons = [
   ['ECONNREFUSED', 'cannot be reached: nothing listens there'],
   ['ENOTFOUND', 'cannot be reached: its host is not known'],
 ];
-
-/** Whether the database rolled the transaction back because of another transaction; it may be retried. */
-export function isConflict(error: unknown): boolean {
-  return [SERIALIZATION_FAILURE, DEADLOCK_DETECTED, NOT_NULL_VIOLATION].includes(toCode(error));
-}
 
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
 export function isBroken(error: unknown): boolean {

@@ -5,6 +5,7 @@ import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { COLUMNS, FIELDS } from '../pet-row.ts';
+import { NOT_NULL_VIOLATION, toCode } from './errors.ts';
 import { toRecords } from './transaction.ts';
 
 /** Of a row of `toBatch`. */
@@ -16,7 +17,7 @@ const BATCH_COLUMNS = ['number', ...COLUMNS, 'api_key_id', 'key_name', 'key_crea
  *
  * `batch` sees only keys that were committed when the statement began. Another process may commit the same key while
  * this statement waits for the counter. Then `reserved` lacks the key, and all pets get null as their id. `not null`
- * refuses them, and the batch is tried again.
+ * refuses them, and the batch is sent again.
  *
  * The time of a kept key is compared outside of `where`. In `where`, after a purge, the planner would take the index
  * by time, and read all keys of a day for each pet.
@@ -57,11 +58,20 @@ export function createPetInsert(
   statistics: Statistics,
   waitMsMax: number,
 ): Engine['insertPet'] {
-  async function insertAll(inserts: readonly Insert[]): Promise<(bigint | undefined)[]> {
+  async function insertAll(
+    inserts: readonly Insert[],
+    isAgain = false,
+  ): Promise<(bigint | undefined)[]> {
     const values = [toRecords(BATCH_COLUMNS, toBatch(inserts))];
-    const [added = []] = await write({ sql: INSERT, values });
-    const ids = new Map(added as [bigint, bigint][]);
-    return inserts.map((_, index) => ids.get(BigInt(index)));
+    try {
+      const [added = []] = await write({ sql: INSERT, values });
+      const ids = new Map(added as [bigint, bigint][]);
+      return inserts.map((_, index) => ids.get(BigInt(index)));
+    } catch (error) {
+      // Another process has just used one of the keys. The next statement sees it.
+      if (toCode(error) === NOT_NULL_VIOLATION && !isAgain) return insertAll(inserts, true);
+      throw error;
+    }
   }
 
   const inserts = new GroupCommit(insertAll, statistics, waitMsMax);
