@@ -46,26 +46,3 @@ test('TokenBuckets › any course of requests › each answer is what the key ma
     { examples: [[1, 1, [0, 600, 300].map((ms) => ({ key: 1, ms }))]] },
   );
 });
-
-test('TokenBuckets › 100,000 keys, one after the other › are forgotten when their buckets are full again', () => {
-  let now = 0;
-  const buckets = new TokenBuckets(1, 2, () => now);
-  let largest = 0;
-  for (let key = 1; key <= 100_000; key += 1) {
-    now = key;
-    const { size } = buckets;
-    buckets.take(key);
-    buckets.take(key);
-    // A key that is always in use must not keep the others.
-    buckets.take(0);
-    largest = Math.max(largest, buckets.size);
-    // Some were just forgotten, but not this one, which has a token and a half.
-    if (buckets.size < size)
-      assert.deepEqual(
-        [1, 2].map(() => buckets.take(key - 1_500)),
-        [0, -1],
-      );
-  }
-  // 2,000 buckets are not full at a time.
-  assert.ok(largest <= 2 * 2_000 + 1_000, `${largest} buckets`);
-});

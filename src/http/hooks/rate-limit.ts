@@ -16,7 +16,7 @@ export class TokenBuckets {
   readonly perSecond: number;
   readonly burst: number;
   readonly #now: () => number;
-  /** By the id of the key; the key that took its last token longest ago comes first. */
+  /** By the id of the key. A client cannot make keys, so it cannot make this larger. */
   readonly #buckets = new Map<number, { readonly tokens: number; readonly at: number }>();
 
   /** @param now the time in milliseconds, by a clock that never goes back. */
@@ -26,32 +26,14 @@ export class TokenBuckets {
     this.#now = now;
   }
 
-  get size(): number {
-    return this.#buckets.size;
-  }
-
   /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
   take(keyId: number): number {
     const now = this.#now();
-    const left = this.#countTokens(keyId, now) - 1;
-    if (left < 0) return -1;
-    this.#buckets.delete(keyId);
-    this.#buckets.set(keyId, { tokens: left, at: now });
-    this.#forgetFull(now);
-    return Math.floor(left);
-  }
-
-  /** A full bucket is like a new one. */
-  #forgetFull(now: number): void {
-    for (const keyId of this.#buckets.keys()) {
-      if (this.#countTokens(keyId, now) < this.burst) return;
-      this.#buckets.delete(keyId);
-    }
-  }
-
-  #countTokens(keyId: number, now: number): number {
     const { tokens, at } = this.#buckets.get(keyId) ?? { tokens: this.burst, at: now };
-    return Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
+    const filled = Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
+    if (filled < 1) return -1;
+    this.#buckets.set(keyId, { tokens: filled - 1, at: now });
+    return Math.floor(filled - 1);
   }
 }
 
