@@ -96,8 +96,6 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
   app.server.timeout = LIMITS.IDLE_MS_MAX;
-  // Some versions of Node drop the fields above this number: `rejectAmbiguousFraming` refuses one field too many.
-  app.server.maxHeadersCount = LIMITS.HEADER_FIELDS_MAX + 1;
   handleServerEvents(app.server, requestLog);
   for (const [name, value] of Object.entries(REQUEST_FACTS))
     app.decorateRequest<unknown>(name, value);
