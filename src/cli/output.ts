@@ -43,8 +43,7 @@ export async function toTable(rows: readonly (readonly string[])[]): Promise<str
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
 export class Progress {
   pets = 0;
-  readonly #start = performance.now();
-  #shown = this.#start;
+  #shown = performance.now();
 
   /** Counts more pets. Shows their number ten times a second. */
   add(pets: number): void {
@@ -61,12 +60,6 @@ export class Progress {
       this.add(1);
       yield pet;
     }
-  }
-
-  /** Says what was done to so many pets, such as "imported". */
-  finish(verb: string, pets = this.pets): void {
-    const seconds = ((performance.now() - this.#start) / 1_000).toFixed(1);
-    say(`${verb} ${countPets(pets)} in ${seconds} s`);
   }
 }
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Progress, withProgress } from '../../src/cli/output.ts';
+import { Progress, say, withProgress } from '../../src/cli/output.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { generatePets } from '../../src/sample.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -72,9 +72,9 @@ describe('pets', () => {
     );
     await writeFile(join(folder, 'source.ndjson'), rows.join(''));
     const imported = await run('pets', 'import', 'source.ndjson');
-    assert.match(imported.stderr, /^imported 2,500 pets in \d+\.\d s\n/);
+    assert.match(imported.stderr, /^imported 2,500 pets\n/);
     const exported = await run('pets', 'export', 'target.jsonl');
-    assert.match(exported.stderr, /^exported 2,500 pets in \d+\.\d s\n/);
+    assert.match(exported.stderr, /^exported 2,500 pets\n/);
     assert.equal(await readFile(join(folder, 'target.jsonl'), 'utf8'), rows.join(''));
   });
 
@@ -129,7 +129,7 @@ describe('pets generate', { concurrency: 2 }, () => {
       const { status, stderr } = await runProgram(['pets', 'import', '-', ...database], {
         ...{ cwd, within },
       });
-      assert.match(stderr, /^imported 100 pets in /);
+      assert.match(stderr, /^imported 100 pets$/m);
       assert.equal(status, 0);
       const exported = await runCommand(['pets', 'export', ...database], { cwd });
       assert.equal(exported.stdout, stdout);
@@ -138,20 +138,18 @@ describe('pets generate', { concurrency: 2 }, () => {
 });
 
 describe('progress', () => {
-  const isImported = /^imported 1,500 pets in \d+\.\d s\n$/;
-
   test('progress › on a terminal › rewrites its line ten times a second', async (t) => {
     const stderr = keepStandardError(t, true);
     let now = 0;
     t.mock.method(performance, 'now', () => now);
     await withProgress('imported', async (progress) => {
       for (now = 0; now < 250; now += 10) progress.add(60);
-      progress.finish('imported');
+      say('imported 1,500 pets');
     });
     const [start, ...lines] = stderr.text.split('\r\x1b[K');
     assert.equal(start, '');
     assert.deepEqual(lines.slice(0, -1), ['660 pets so far', '1,260 pets so far']);
-    assert.match(lines.at(-1) ?? '', isImported);
+    assert.equal(lines.at(-1), 'imported 1,500 pets\n');
   });
 
   test('progress › that fails on a terminal › leaves no line, and says that nothing was done', async (t) => {
@@ -166,12 +164,11 @@ describe('progress', () => {
     assert.ok(stderr.text.endsWith('\r\x1b[K'));
   });
 
-  test('progress › not on a terminal › says only its last line', async (t) => {
+  test('progress › not on a terminal › says nothing', async (t) => {
     const stderr = keepStandardError(t);
     const progress = new Progress();
     t.mock.method(performance, 'now', () => 1e9);
     progress.add(1_500);
-    progress.finish('imported');
-    assert.match(stderr.text, isImported);
+    assert.equal(stderr.text, '');
   });
 });

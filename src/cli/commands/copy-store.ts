@@ -6,7 +6,7 @@ import { DATABASE } from '../../service/option-kinds.ts';
 import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
 import { toSetting } from '../options.ts';
-import { examples, say, withProgress } from '../output.ts';
+import { countPets, examples, say, withProgress } from '../output.ts';
 import { refuseMemory } from '../with-store.ts';
 
 const FROM = { ...DATABASE, description: 'the store to copy' };
@@ -45,11 +45,8 @@ async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<v
   await withProgress('copied', async (progress) => {
     const onPets = (count: number) => progress.add(count);
     const keys = await copyStore(from, to, { environment, onPets });
-    progress.finish('copied');
+    say(`copied ${countPets(progress.pets)}`);
     say(`With ${keys} ${keys === 1 ? 'key' : 'keys'}. Each row was read back, and is the same.`);
-    if (environment !== undefined && keys === 0) {
-      say(`Make its first key with keys create --environment ${environment}.`);
-    }
     say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
   });
 }

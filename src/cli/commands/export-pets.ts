@@ -5,7 +5,7 @@ import type { Pet } from '../../pet.ts';
 import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
-import { examples, withProgress } from '../output.ts';
+import { countPets, examples, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
@@ -51,7 +51,7 @@ async function exportPets(store: Store, target: TargetFile): Promise<void> {
   if (target.file === undefined) return writePets(target, listAll(store));
   await withProgress('exported', async (progress) => {
     await writePets(target, progress.count(listAll(store)));
-    progress.finish('exported');
+    say(`exported ${countPets(progress.pets)}`);
   });
 }
 

@@ -64,7 +64,7 @@ async function importPets(options: ImportOptions): Promise<void> {
         : await store.pets.addAll(parseRows(rows, parseNew, say));
       return { ...added, line: describeStore(database, store) };
     });
-    progress.finish('imported', count);
+    say(`imported ${countPets(count)}`);
     const skipped = progress.pets - count;
     if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
     if (hasNewIds) {
