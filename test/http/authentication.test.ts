@@ -268,6 +268,11 @@ for (const [what, code, head] of [
   ['a wrong method', 'method_not_allowed', expecting('PUT /v1/pets', `Bearer ${key}`)],
   ['a path that is not there', 'not_found', expecting('POST /v1/nothing', `Bearer ${key}`)],
   ['text', 'unsupported_media_type', expecting('POST /v1/pets', `Bearer ${key}`, 'text/plain')],
+  [
+    'a body that is too long',
+    'payload_too_large',
+    expecting('POST /v1/pets', `Bearer ${key}`).replace(`${pet.length}\r\n`, '70000\r\n'),
+  ],
 ] as const) {
   test(`Expect: 100-continue › with ${what} › is answered at once and the body not asked for`, async () => {
     assertError(parseAnswer(await exchange(port, head)), code, /./);

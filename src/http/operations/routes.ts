@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { parseBody, requireJson, send100Continue } from '../protocol/body.ts';
+import { parseBody, requireJson } from '../protocol/body.ts';
 import type { Deprecation, OperationContext, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
@@ -19,7 +19,6 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
         ...(body ? [requireJson] : []),
       ],
       ...(body && {
-        preParsing: send100Continue,
         // Before the fair queue: a parsed pet takes less memory there than its body.
         preValidation(request, _reply, done) {
           request.body = body.parse(parseBody(request.body));

@@ -1,7 +1,7 @@
 /** Bodies: what is refused before it is read, how the parts are joined as they come, and the JSON value. */
 
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance, onRequestHookHandler, preParsingHookHandler } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { LIMITS } from '../limits.ts';
@@ -26,6 +26,8 @@ type OnBody = (error: Error | null, body?: Buffer) => void;
 /** A request that keeps its body as one buffer: Node makes an object of 200 bytes for each part, also for a single byte. */
 export abstract class BodyRequest extends IncomingMessage {
   abstract readonly heldBytes: HeldBytes;
+  /** Asks for the body of a client that waits with it (RFC 9110 section 10.1.1). */
+  sendContinue: (() => void) | undefined;
   #body: Buffer = EMPTY;
   #length = 0;
   #parts = 0;
@@ -51,6 +53,7 @@ export abstract class BodyRequest extends IncomingMessage {
       this.#finish(this.#refusal);
       return;
     }
+    this.sendContinue?.();
     this.once('end', () => this.#finish(null)).once('error', (error) => this.#finish(error));
     this.resume();
   }
@@ -103,14 +106,6 @@ export const requireJson: onRequestHookHandler = (request, _reply, done) => {
       'the body must not be compressed: send it without Content-Encoding',
     );
   }
-  done();
-};
-
-/** The hook that sends `100 Continue` (RFC 9110 section 10.1.1), just before the body is read. */
-export const send100Continue: preParsingHookHandler = (request, reply, _body, done) => {
-  const isWaiting = /^100-continue$/i.test(request.headers.expect ?? '');
-  // HTTP/1.0 has no 1xx responses.
-  if (isWaiting && request.raw.httpVersionMinor > 0) reply.raw.writeContinue();
   done();
 };
 

@@ -6,6 +6,7 @@ import { ERRORS, PetstoreError } from '../../error.ts';
 import { toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
+import type { BodyRequest } from './body.ts';
 import { findLastResponse, onceAnswered } from './connections.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
@@ -16,7 +17,10 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
   const asRequest = (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response);
   // By default Node sends 100 Continue before the key is checked, and 417 without a body.
-  server.on('checkContinue', asRequest);
+  server.on('checkContinue', (request, response) => {
+    (request as BodyRequest).sendContinue = () => response.writeContinue();
+    asRequest(request, response);
+  });
   server.on('checkExpectation', asRequest);
   server.on('connect', (_request, stream) => {
     const socket = stream as Socket;
