@@ -41,8 +41,8 @@ export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'cou
 
 /** The service, ready to listen or to be injected; its `close` leaves the store open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { store, log, environment, retireGetPet, rateLimiter, maxConnections } = options;
-  const { baseUrl = '/v1', now = Date.now } = options;
+  const { store, log, environment, retireGetPet, rateLimiter } = options;
+  const { baseUrl = '/v1', now = Date.now, maxConnections = Number.POSITIVE_INFINITY } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   let stopping = false;
   const isStopping = () => stopping;

@@ -108,7 +108,7 @@ describe('connections', () => {
     await using bounded = await startTestApp({ maxConnections: 1, store });
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
-    const msg = 'too many connections: those without work are closed, then new ones';
+    const msg = 'too many connections: some are closed';
     const assertLogged = (count: number) =>
       assert.deepEqual(
         bounded.log.filter(({ level }) => level === 'warn').map(({ time, pid, ...line }) => line),

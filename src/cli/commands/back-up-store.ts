@@ -19,10 +19,7 @@ export function addBackup(program: Command): void {
     'petstore backup --keep 14 /var/backups/petstore',
   )
     .description('copy the whole store to a new file, also while the service runs')
-    .argument(
-      '<file>',
-      'the new file, an SQLite database; with --keep the directory, which is made if it is missing',
-    )
+    .argument('<file>', 'the new SQLite database; with --keep its directory, made if it is missing')
     .option(
       '--keep <count>',
       'make a dated backup in the directory <file>, and keep this many of the newest backups',

@@ -19,9 +19,7 @@ const EXPORT_PAGE_LIMIT = 1_000;
 export function addExportPets(pets: Command): void {
   pets
     .command('export')
-    .description(
-      'write all pets to a file, which is replaced, or to standard output, as NDJSON by default',
-    )
+    .description('write all pets to a file, which is replaced, or as NDJSON to standard output')
     .argument('[file]', ENDINGS_HELP)
     .addOption(formatOption())
     .addOption(databaseOption())

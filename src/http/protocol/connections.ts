@@ -68,11 +68,7 @@ function isWorking(socket: Socket): boolean {
  *
  * @returns a function that reads what the connections are doing.
  */
-export function boundConnections(
-  server: Server,
-  log: Log,
-  connectionsMax = Number.POSITIVE_INFINITY,
-) {
+export function boundConnections(server: Server, log: Log, connectionsMax: number) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -84,10 +80,7 @@ export function boundConnections(
     const now = performance.now();
     if (now - loggedAt < LOG_MS) return;
     loggedAt = now;
-    log.warn(
-      { connectionsMax },
-      'too many connections: those without work are closed, then new ones',
-    );
+    log.warn({ connectionsMax }, 'too many connections: some are closed');
   }
 
   server.on('connection', (socket) => {

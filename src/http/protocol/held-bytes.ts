@@ -44,8 +44,7 @@ export class HeldBytes {
   }
 
   #makeRoom(): void {
-    let most = 0;
-    for (const bytes of this.#bytesOfAddress.values()) most = Math.max(most, bytes);
+    const most = this.#bytesOfAddress.values().reduce((left, right) => Math.max(left, right), 0);
     for (const [owner, { address, giveUp }] of this.#held) {
       if (this.#bytesOfAddress.get(address) !== most) continue;
       this.release(owner);
