@@ -39,15 +39,12 @@ export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 const ENDING_LIST = PET_FORMATS.map((name) => `.${name}`).join(', ');
 export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
-/** A file; without a format its ending names the format. */
+/** Without a format, the ending of the file names the format, or it is NDJSON if there is no file. */
 export interface PetFile {
-  /** `-` is standard input. */
-  readonly file: string;
+  /** `-` is standard input. Absent, it is standard input or output. */
+  readonly file?: string | undefined;
   readonly format?: PetFormatName | undefined;
 }
-
-/** A file to write; without a file standard output, in NDJSON by default. */
-export type TargetFile = Pick<PetFile, 'format'> & { readonly file?: string | undefined };
 
 /**
  * The rows of the file in its order, read as they are consumed.
@@ -56,7 +53,7 @@ export type TargetFile = Pick<PetFile, 'format'> & { readonly file?: string | un
  *   row can be found.
  */
 export function readRows(petFile: PetFile): AsyncIterable<PetRow> {
-  return getFormat(petFile).read(readText(petFile.file));
+  return getFormat(petFile).read(readText(petFile.file ?? STANDARD_INPUT));
 }
 
 /**
@@ -66,7 +63,7 @@ export function readRows(petFile: PetFile): AsyncIterable<PetRow> {
  * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */
 export async function writePets(
-  target: TargetFile,
+  target: PetFile,
   pets: AsyncIterable<Pet>,
   stdout: Writable = process.stdout,
 ): Promise<void> {
@@ -76,7 +73,7 @@ export async function writePets(
   else await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
 }
 
-function getFormat({ file, format }: TargetFile): PetFormat {
+function getFormat({ file, format }: PetFile): PetFormat {
   const ending = file === undefined ? '.ndjson' : extname(file).toLowerCase();
   const name = format ?? PET_FORMATS.find((one) => ending === `.${one}`);
   if (name !== undefined) return FORMATS[name];
@@ -118,12 +115,8 @@ async function* readText(file: string): AsyncGenerator<string> {
     for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
     yield decoder.decode();
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const isWrong = code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
-    const what = isWrong ? 'is not valid UTF-8' : `cannot be read: ${message}`;
-    throw new PetstoreError('bad_request', `${isFile ? file : 'standard input'} ${what}`, {
-      cause,
-    });
+    const what = `${isFile ? file : 'standard input'} cannot be read`;
+    throw new PetstoreError('bad_request', `${what}: ${(cause as Error).message}`, { cause });
   }
 }
 

@@ -98,7 +98,7 @@ describe('pets import', () => {
     ]) {
       await refuses(
         () => read('ndjson', Buffer.concat([text, Buffer.from(bytes)])),
-        `${join(folder, 'read.ndjson')} is not valid UTF-8`,
+        `${join(folder, 'read.ndjson')} cannot be read: The encoded data was not valid for encoding utf-8`,
       );
     }
   });

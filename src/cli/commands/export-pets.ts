@@ -6,7 +6,7 @@ import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type TargetFile, writePets } from '../pet-file.ts';
+import { ENDINGS_HELP, type PetFile, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
@@ -26,7 +26,7 @@ export function addExportPets(pets: Command): void {
     .addHelpText('after', SPREADSHEET_NOTE)
     .addHelpText('after', examples('petstore pets export pets.json'))
     .action(
-      withStore((store, file: string | undefined, options: TargetFile) =>
+      withStore((store, file: string | undefined, options: PetFile) =>
         exportPets(store, { ...options, file }),
       ),
     );
@@ -39,13 +39,13 @@ export function addExportPets(pets: Command): void {
       'after',
       examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
     )
-    .action(({ count, format }: TargetFile & { count: number }) =>
+    .action(({ count, format }: PetFile & { count: number }) =>
       writePets({ format }, generatePets(count)),
     );
 }
 
 /** Shows no progress if the pets go to standard output: both may be the same terminal. */
-async function exportPets(store: Store, target: TargetFile): Promise<void> {
+async function exportPets(store: Store, target: PetFile): Promise<void> {
   if (target.file === undefined) return writePets(target, listAll(store));
   await withProgress('exported', async (progress) => {
     await writePets(target, progress.count(listAll(store)));
