@@ -1,11 +1,14 @@
 /** The last hook of every answer: the log line of the request, and how its connection goes on. */
 
 import type { ServerResponse } from 'node:http';
-import type { onSendHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
+import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
+import type { BodyRequest } from '../protocol/body.ts';
 import type { HeldBytes } from '../protocol/held-bytes.ts';
-import { endUnreadBody } from '../protocol/lingering-close.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
+
+const LATE = new PetstoreError('bad_request', 'the body came after the answer');
 
 /**
  * An `onSend` hook: `onResponse` would cost as much as all other hooks together. The answers of a turn of the event
@@ -52,6 +55,19 @@ export function createFinishResponse(
     if (reply.statusCode >= 400) send();
     else if (toSend.push(send) === 1) setImmediate(sendAll);
   };
+}
+
+/**
+ * An answer may come before the end of the body. A body that is announced, and not longer than
+ * BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other body ends the connection.
+ */
+function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
+  if (raw.complete || (length === '0' && coding === undefined)) return;
+  (raw as BodyRequest).refuse(LATE);
+  if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
+    reply.header('connection', 'close');
+  }
 }
 
 /** Resets the connection when its client does not read the answer that was just written: this frees its bytes. */

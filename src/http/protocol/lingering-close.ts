@@ -1,28 +1,10 @@
 /** Lingering close: how a connection ends whose client may still be sending a body that nobody reads. */
 
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
-import type { BodyRequest } from './body.ts';
 
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
-
-const LATE = new PetstoreError('bad_request', 'the body came after the answer');
-
-/**
- * To be called when an answer may come before the end of the body. A body that is announced, and not longer than
- * BODY_BYTES_MAX, is read to its end, and the connection lives on. Any other body ends the connection.
- */
-export function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
-  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
-  if (raw.complete || (length === '0' && coding === undefined)) return;
-  (raw as BodyRequest).refuse(LATE);
-  if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
-    reply.header('connection', 'close');
-  }
-}
 
 /**
  * Ends the connection after what was written to it, and reads and drops at most the next
