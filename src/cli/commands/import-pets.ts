@@ -42,16 +42,14 @@ export function addImportPets(pets: Command): void {
         'petstore pets import - --format csv < pets.txt',
       ),
     )
-    .action((file: string, options: Omit<ImportOptions, 'file'>) =>
-      importPets({ ...options, file }),
-    );
+    .action(importPets);
 }
 
-async function importPets(options: ImportOptions): Promise<void> {
-  const { database, keepIds = false, skipExisting = false } = options;
+async function importPets(file: string, options: ImportOptions): Promise<void> {
+  const { database, format, keepIds = false, skipExisting = false } = options;
   refuseMemory(database);
   await withProgress('imported', async (progress) => {
-    const rows = progress.count(readRows(options));
+    const rows = progress.count(readRows({ file, format }));
     let hasNewIds = false;
     const parseNew = (value: unknown) => {
       const newPet = parseNewPet(value);
