@@ -14,17 +14,10 @@ export type Write = readonly Statement[];
 /** The rows of each statement of each write. */
 type Written = Row[][][];
 
-/** Why a transaction failed, as it is sent between threads: an Error would lose its `errcode`. */
-interface Failure {
-  readonly failure: string;
-  readonly errcode: number;
-}
-
 export class SqliteWriter {
   readonly #file: string;
   #thread: Worker | undefined;
 
-  /** @param file an absolute path. */
   constructor(file: string) {
     this.#file = file;
   }
@@ -44,10 +37,9 @@ export class SqliteWriter {
       // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
       throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
     });
-    const [message] = (await answer) as [Written | Failure];
-    if (!('failure' in message)) return message;
-    const { failure, errcode } = message;
-    throw Object.assign(new Error(failure), { errcode });
+    const [message] = (await answer) as [Written | Error];
+    if (message instanceof Error) throw Object.assign(message, { errcode: message.cause });
+    return message;
   }
 
   async close(): Promise<void> {
@@ -77,12 +69,11 @@ if (!isMainThread) {
   const connection = new SqliteConnection(workerData, LIMITS.BUSY_MS_MAX);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
-    let message: Written | Failure;
     try {
-      message = writeAll(connection, writes);
+      parentPort?.postMessage(writeAll(connection, writes));
     } catch (error) {
-      message = { failure: (error as Error).message, errcode: toResultCode(error) };
+      // Between threads an Error loses its `errcode`, but not its cause.
+      parentPort?.postMessage(new Error((error as Error).message, { cause: toResultCode(error) }));
     }
-    parentPort?.postMessage(message);
   });
 }
