@@ -255,7 +255,7 @@ describe('copies', () => {
       await handle.write(Buffer.alloc(PAGE_BYTES - 100, 0xff), 0, PAGE_BYTES - 100, 100);
     }
     await assert.rejects(
-      engine.copyTo(createFile()),
+      async () => engine.copyTo?.(createFile()),
       unavailable(file, 'is damaged: restore it from a backup'),
     );
   });

@@ -1,7 +1,9 @@
 /** A connection of node:sqlite: prepared statements and transactions. */
 
+import { resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Row, SqlValue, Transaction } from '../engine.ts';
+import { MEMORY_FILE } from '../address.ts';
+import type { Row, SqlValue } from '../engine.ts';
 
 /**
  * Each commit is synced to the disk. The write-ahead log is truncated to 64 MiB after a large transaction. The schema
@@ -11,6 +13,8 @@ export const SETTINGS =
   'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
 
 export class SqliteConnection extends DatabaseSync {
+  /** How messages name the database. */
+  readonly file: string;
   readonly #statements = new Map<string, StatementSync>();
   /** `data_version` leaves out the commits of its own connection. */
   #ownCommits = 0;
@@ -20,8 +24,11 @@ export class SqliteConnection extends DatabaseSync {
 
   /** @param timeout how long SQLite blocks for a lock, in milliseconds; with 0 a lock is an error at once. */
   constructor(file: string, timeout: number) {
+    // SQLite would read a relative path such as `file:x` as a URI with options.
+    const path = file === MEMORY_FILE ? file : resolve(file);
     // Defensive: no statement can write to the schema or corrupt the file.
-    super(file, { timeout, defensive: true, readBigInts: true, returnArrays: true });
+    super(path, { timeout, defensive: true, readBigInts: true, returnArrays: true });
+    this.file = file;
   }
 
   /** The rows of a statement, which is prepared at its first use. */
@@ -68,27 +75,4 @@ export class SqliteConnection extends DatabaseSync {
       throw error;
     }
   }
-}
-
-/** The statements of a copy or an import, within the transaction that is under way on the connection. */
-export function createTransaction(connection: SqliteConnection): Transaction {
-  return {
-    read: async (sql, ...values) => connection.run(sql, ...values),
-
-    async insert(table, columns, rows) {
-      const places = columns.map(() => '?');
-      const sql = `insert into ${table} (${columns}) values (${places})`;
-      for (const row of rows) connection.run(sql, ...row);
-    },
-
-    async readLastId(table) {
-      const [row] = connection.run('select seq from sqlite_sequence where name = ?', table);
-      return (row?.[0] ?? 0n) as bigint;
-    },
-
-    async writeLastId(table, id) {
-      connection.run('delete from sqlite_sequence where name = ?', table);
-      connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
-    },
-  };
 }

@@ -31,11 +31,11 @@ function createIfMissing(file: string): void {
  * A function that throws PetstoreError `unavailable` when the file or its -wal was removed or replaced. SQLite would
  * write on to the old file, and these writes can be lost. The -wal stays the same file while a connection is open.
  */
-export function createFileCheck(connection: SqliteConnection, file: string): () => void {
+export function createFileCheck(connection: SqliteConnection): () => void {
   const location = connection.location();
   if (location === null) return () => undefined;
   const files = [
-    [file, 'stop the service and put it back'],
+    [connection.file, 'stop the service and put it back'],
     // If the file is a link, SQLite has the -wal beside the database, not beside the link.
     [`${location}-wal`, 'stop the service by SIGTERM, which saves its pets, and start it again'],
   ].map(([path = '', remedy]) => ({ path, remedy, identity: findIdentity(path) }));

@@ -33,10 +33,14 @@ const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet
 
 /** @param readCommitCounter see createCache. */
 export function createPetQueries(
-  read: Engine['read'],
+  uncountedRead: Engine['read'],
   readCommitCounter: () => number,
   statistics: Statistics,
 ): PetQueries {
+  const read: Engine['read'] = (sql, ...values) => {
+    statistics.reads += 1;
+    return uncountedRead(sql, ...values);
+  };
   const pets = createCache<Pet | undefined>(
     readCommitCounter,
     (pet) => pet && toPetJson(pet).length,

@@ -16,23 +16,24 @@ const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 /** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
 export function prepare(
   connection: SqliteConnection,
-  file: string,
   options: OpenOptions,
 ): Promise<number> {
   const { olderSchema } = options;
-  return retryWhileBusy(file, () => {
+  return retryWhileBusy(connection.file, () => {
     checkVersion(connection);
     // Another process may be migrating; a transaction sees the schema before or after it.
-    const found = connection.transact('begin', () => readSchema(connection, file));
-    checkPages(connection, file);
-    if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
+    const found = connection.transact('begin', () => readSchema(connection));
+    if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(connection.file, DAMAGED);
+    if (found > 0) {
+      checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${connection.file}`, options);
+    }
     if (olderSchema === 'keep' && found < SCHEMA) return found;
     if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
-      throw createOlderError(`the database ${file}`, found);
+      throw createOlderError(`the database ${connection.file}`, found);
     }
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
-    return connection.transact('begin immediate', () => migrate(connection, file));
+    return connection.transact('begin immediate', () => migrate(connection));
   });
 }
 
@@ -51,7 +52,8 @@ function checkVersion(connection: SqliteConnection): void {
  *
  * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
  */
-function readSchema(connection: SqliteConnection, file: string): number {
+function readSchema(connection: SqliteConnection): number {
+  const { file } = connection;
   const applicationId = Number(readValue(connection, 'pragma application_id'));
   const version = Number(readValue(connection, 'pragma user_version'));
   const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
@@ -65,21 +67,11 @@ function readSchema(connection: SqliteConnection, file: string): number {
   return version;
 }
 
-/**
- * @param file the file that the message names.
- * @throws PetstoreError `unavailable` when the pages of the database are inconsistent.
- */
-export function checkPages(
-  connection: SqliteConnection,
-  file: string,
-  bytesMax = CHECKED_BYTES_MAX,
-): void {
-  const bytes =
-    Number(readValue(connection, 'pragma page_count')) *
-    Number(readValue(connection, 'pragma page_size'));
-  if (bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok') {
-    throw createError(file, DAMAGED);
-  }
+/** Whether the pages of the database are inconsistent, unless it is larger than `bytesMax`. */
+export function isInconsistent(connection: SqliteConnection, bytesMax: number): boolean {
+  const pages = Number(readValue(connection, 'pragma page_count'));
+  const bytes = pages * Number(readValue(connection, 'pragma page_size'));
+  return bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok';
 }
 
 /**
@@ -92,7 +84,7 @@ export function finishCopy(copy: string, told: string): void {
     using connection = new SqliteConnection(copy, 0);
     // In WAL mode, the copy could not be read from a folder that cannot be written.
     connection.exec('pragma journal_mode = delete');
-    checkPages(connection, told, Number.POSITIVE_INFINITY);
+    if (isInconsistent(connection, Number.POSITIVE_INFINITY)) throw createError(told, DAMAGED);
   } catch (error) {
     throw isDamage(error) ? explain(error, told) : error;
   }
@@ -103,9 +95,9 @@ export function finishCopy(copy: string, told: string): void {
  *
  * @returns the schema that it had.
  */
-export function migrate(connection: SqliteConnection, file: string): number {
+export function migrate(connection: SqliteConnection): number {
   // Another process may have migrated it since the first check.
-  const found = readSchema(connection, file);
+  const found = readSchema(connection);
   if (found === SCHEMA) return found;
   for (const { number, sqlite } of MIGRATIONS) if (number > found) connection.exec(sqlite);
   connection.exec(`pragma user_version = ${SCHEMA}`);
