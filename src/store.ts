@@ -8,7 +8,7 @@ import type { Statistics } from './statistics.ts';
  * A store of pets and API keys. A write resolves once it is on the disk. Every method may also throw PetstoreError
  * `unavailable` when the database cannot answer in time. Then a write may still have been done.
  */
-export interface Store {
+export interface Store extends AsyncDisposable {
   /** The number of the schema when the store was opened; 0 for a new store. */
   readonly foundSchema: number;
 
@@ -31,7 +31,10 @@ export interface Store {
    */
   backup(file: string): Promise<void>;
 
-  /** Waits for the writes under way and releases the database. No method may be called afterwards. */
+  /**
+   * Waits for the writes under way and releases the database, like the end of `await using`. No method may be called
+   * afterwards.
+   */
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
-import { openStore, use } from '../storage/open.ts';
+import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { databaseOption } from './options.ts';
 import { examples, say } from './output.ts';
@@ -36,10 +36,9 @@ export function withStore<Values extends unknown[]>(
   return async function (this: Command, ...values: Values): Promise<void> {
     const { database, environment } = this.opts<StoreOptions>();
     refuseMemory(database);
-    await use(await openStore(database, { ...options, environment }), async (store) => {
-      await work(store, ...values);
-      say(describeStore(database, store));
-    });
+    await using store = await openStore(database, { ...options, environment });
+    await work(store, ...values);
+    say(describeStore(database, store));
   };
 }
 

@@ -41,8 +41,11 @@ export interface OpenOptions {
 /** Each engine has queries of its own for these methods of the port. */
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-/** As of Store: a write resolves once it is on the disk, and every method may throw `unavailable`. */
-export interface Engine {
+/**
+ * As of Store: a write resolves once it is on the disk, and every method may throw `unavailable`. Its disposal waits
+ * for the writes under way and closes the database.
+ */
+export interface Engine extends AsyncDisposable {
   /** As in Store. */
   readonly foundSchema: number;
 
@@ -91,9 +94,6 @@ export interface Engine {
 
   /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */
   readonly copyTo?: (file: string) => Promise<void>;
-
-  /** Waits for the writes under way and closes the database. */
-  close(): Promise<void>;
 }
 
 export interface Transaction extends Pick<Engine, 'read'> {

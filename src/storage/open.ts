@@ -23,6 +23,10 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);
   const stopPurge = options.serviceClock && startPurge(engine, options.serviceClock, options.warn);
+  const close = async () => {
+    stopPurge?.();
+    await engine[Symbol.asyncDispose]();
+  };
   return {
     foundSchema: engine.foundSchema,
     pets,
@@ -33,10 +37,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
       await Promise.all([engine.check(), pets.find(0n), keys.find(new Uint8Array())]);
     },
     backup: (file) => writeBackup(engine, file),
-    close() {
-      stopPurge?.();
-      return engine.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -47,29 +49,24 @@ export async function openStore(address: string, options: OpenOptions): Promise<
  * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
 export function fillStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
-  return fillDatabase(address, async (at) => use(await openStore(at, { create: true }), work));
-}
-
-async function fillDatabase<T>(address: string, fill: (address: string) => Promise<T>): Promise<T> {
-  const place = parseAddress(address);
-  if (place.kind === 'postgres' || existsSync(place.file)) return fill(address);
-  return writePrivateFile(place.file, async (partial) => {
-    const result = await fill(`sqlite:${partial}`);
-    finishCopy(partial, place.file);
-    return result;
+  return fillDatabase(address, async (at) => {
+    await using store = await openStore(at, { create: true });
+    return await work(store);
   });
 }
 
-/** The result of the work on the resource, which is then closed. */
-export async function use<Resource extends { close(): Promise<void> }, T>(
-  resource: Resource,
-  work: (resource: Resource) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work(resource);
-  } finally {
-    await resource.close();
-  }
+function fillDatabase<T>(address: string, fill: (address: string) => Promise<T>): Promise<T> {
+  const place = parseAddress(address);
+  const isNewFile = place.kind === 'sqlite' && !existsSync(place.file);
+  return isNewFile ? fillFile(place.file, fill) : fill(address);
+}
+
+function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promise<T> {
+  return writePrivateFile(file, async (partial) => {
+    const result = await fill(`sqlite:${partial}`);
+    finishCopy(partial);
+    return result;
+  });
 }
 
 /**
@@ -78,21 +75,19 @@ export async function use<Resource extends { close(): Promise<void> }, T>(
  * @throws PetstoreError also as openStore does.
  */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
-  return use(await openEngine(from, {}), (source) =>
-    fillDatabase(to, async (at) =>
-      use(await openEngine(at, { create: true }), (target) =>
-        copyDatabase(source, target, options),
-      ),
-    ),
-  );
+  await using source = await openEngine(from, {});
+  return await fillDatabase(to, async (at) => {
+    await using target = await openEngine(at, { create: true });
+    return await copyDatabase(source, target, options);
+  });
 }
 
 /** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
-function writeBackup(engine: Engine, file: string): Promise<void> {
-  return writePrivateFile(file, async (partial) => {
-    if (engine.copyTo) return engine.copyTo(partial);
-    await use(await openSqlite(partial, { create: true }), (copy) => copyDatabase(engine, copy));
-    finishCopy(partial, file);
+async function writeBackup(engine: Engine, file: string): Promise<void> {
+  if (engine.copyTo) return writePrivateFile(file, engine.copyTo);
+  await fillFile(file, async (address) => {
+    await using copy = await openEngine(address, { create: true });
+    await copyDatabase(engine, copy);
   });
 }
 

@@ -7,7 +7,6 @@ import { describe, type TestContext, test } from 'node:test';
 import { backUpDated } from '../../src/cli/commands/back-up-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
-import { disposable } from '../support/disposable.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { keepStandardError } from './standard-error.ts';
 
@@ -53,7 +52,7 @@ describe('backup --keep', () => {
   async function prepare(t: TestContext, files: readonly string[]) {
     const stderr = keepStandardError(t);
     const folder = createProcessFolder();
-    const store = disposable(await openStore(`sqlite:${folder}/store.db`, { create: true }));
+    const store = await openStore(`sqlite:${folder}/store.db`, { create: true });
     const target = join(folder, 'backups');
     await mkdir(target);
     for (const file of files) await writeFile(join(target, file), 'Rex');

@@ -7,7 +7,6 @@ import { after, before, describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
-import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';
 import { assertRefused, type Finished } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -28,7 +27,7 @@ describe('copy', () => {
     url.password ||= SECRET;
     postgres = url.href;
     const address = `sqlite:${join(cwd, 'first.db')}`;
-    await using store = disposable(await openStore(address, { create: true }));
+    await using store = await openStore(address, { create: true });
     await store.pets.addAll(
       repeat(1_200, { name: 'Rex', categoryId: 2n ** 63n - 1n, status: 'sold' }),
     );

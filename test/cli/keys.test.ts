@@ -8,7 +8,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
-import { disposable } from '../support/disposable.ts';
 import { assertRefused, MAIN, startProgram } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
@@ -104,7 +103,7 @@ describe('keys', { concurrency: 2 }, () => {
   test('keys list › a key that was used › has the time of its last use, and not the key', async () => {
     await using folder = await createKeyFolder();
     const { stdout: key } = await folder.keys('create --name a_name_of_many_characters');
-    await using store = disposable(await openStore(folder.store, { create: false }));
+    await using store = await openStore(folder.store, { create: false });
     await store.keys.touch(1, Date.UTC(2026, 10, 23, 12, 34, 56));
     assert.equal((await folder.list())[0]?.lastUsed, '2026-11-23T12:34:56Z');
     const { stdout, stderr } = await folder.keys('list');

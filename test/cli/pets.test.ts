@@ -6,7 +6,6 @@ import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
-import { disposable } from '../support/disposable.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 /** A name with white space at both ends. */
@@ -17,8 +16,7 @@ const REX: NewPet = { name: 'Rex', categoryId: 3n };
 async function createPetFolder(newPets: readonly NewPet[]) {
   const folder = await createFolder();
   const cwd = folder.path;
-  const open = async () =>
-    disposable(await openStore(`sqlite:${cwd}/petstore.db`, { create: true }));
+  const open = () => openStore(`sqlite:${cwd}/petstore.db`, { create: true });
   {
     await using store = await open();
     for (const newPet of newPets) await store.pets.add(newPet);

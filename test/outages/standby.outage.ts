@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
-import { disposable } from '../support/disposable.ts';
 import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -14,7 +13,7 @@ test('standby › commands that only read › have its pets, and one that adds i
   const cwd = createProcessFolder();
   await using primary = await startCluster();
   await using standby = await primary.startStandby();
-  await using store = disposable(await openStore(primary.url(), { create: true }));
+  await using store = await openStore(primary.url(), { create: true });
   const rex = await store.pets.add({ name: 'Rex', categoryId: 1n });
   // The standby has no table at first.
   const count = () => queryOnce(standby.url(), 'select from pets').catch(() => undefined);
@@ -22,7 +21,7 @@ test('standby › commands that only read › have its pets, and one that adds i
 
   const run = (...args: string[]) => runProgram([...args, '--database', standby.url()], { cwd });
   assert.equal((await run('backup', 'backup.db')).status, 0);
-  await using backup = disposable(await openStore(`sqlite:${cwd}/backup.db`, { create: false }));
+  await using backup = await openStore(`sqlite:${cwd}/backup.db`, { create: false });
   assert.deepEqual((await backup.pets.list({ limit: 2 })).pets, [rex]);
 
   assert.equal((await run('pets', 'export', 'pets.ndjson')).status, 0);

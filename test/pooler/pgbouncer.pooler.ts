@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { startTestApp } from '../support/app.ts';
-import { disposable } from '../support/disposable.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { createTestDatabase } from '../support/postgres.ts';
@@ -31,8 +30,7 @@ async function createPlace(
   return { direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };
 }
 
-const open = async (address: string) =>
-  disposable(await openStore(address, { create: true, databaseTimeout: 0.9 }));
+const open = (address: string) => openStore(address, { create: true, databaseTimeout: 0.9 });
 
 test('pgbouncer=true › all that a store does › leaves nothing in the sessions', async (t) => {
   const { pooled } = await createPlace(t, { default_pool_size: '1' });

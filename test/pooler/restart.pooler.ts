@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
-import { disposable } from '../support/disposable.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { startCluster } from '../support/postgres-cluster.ts';
 import { until } from '../support/until.ts';
@@ -30,7 +29,7 @@ test('the documented PgBouncer › PostgreSQL restarted › is connected to it a
   await using cluster = await startCluster();
   await using pgbouncer = await startPgbouncer(cluster.url(), settings);
   const address = `${pgbouncer.url}postgres?pgbouncer=true`;
-  await using store = disposable(await openStore(address, { create: true }));
+  await using store = await openStore(address, { create: true });
   const isAnswered = () =>
     store.pets.find(1n).then(
       () => true,

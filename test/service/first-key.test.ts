@@ -9,14 +9,13 @@ import type { ServeOptions } from '../../src/service/serve-options.ts';
 import { ensureFirstKey } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
-import { disposable } from '../support/disposable.ts';
 
 const SILENT = createLog('silent', () => undefined);
 const database = 'sqlite::memory:';
 const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
 
 test('ensureFirstKey › a key has expired, the other is revoked › says how to make one, and makes none', async (t) => {
-  await using store = disposable(await openStore(database, { create: true }));
+  await using store = await openStore(database, { create: true });
   await store.keys.add(createNewKey({ expiresAt: 1 }));
   await store.keys.add(createNewKey());
   await store.keys.revoke(2, 1);
@@ -31,7 +30,7 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
-  await using store = disposable(await openStore(database, { create: true }));
+  await using store = await openStore(database, { create: true });
   const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store, SILENT)));
   const [secret = '', ...others] = printed.flat();
   assert.deepEqual(others, []);
@@ -49,7 +48,7 @@ test('ensureFirstKey › of two processes at once › prints and leaves one key'
 });
 
 test('ensureFirstKey › a store that cannot tell of other processes › prints the key', async () => {
-  await using store = disposable(await openStore(database, { create: true }));
+  await using store = await openStore(database, { create: true });
   let calls = 0;
   const list = async () => {
     calls += 1;

@@ -92,7 +92,7 @@ async function open(engine: EngineName): Promise<TestEngine> {
       await database.write({ sql, values: [] });
     },
     async [Symbol.asyncDispose]() {
-      await database.close();
+      await database[Symbol.asyncDispose]();
       await place?.[Symbol.asyncDispose]();
     },
   };

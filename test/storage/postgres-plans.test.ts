@@ -7,7 +7,6 @@ import { PET_STATUSES } from '../../src/pet.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore, FIND_ADDED } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
-import { disposable } from '../support/disposable.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 
@@ -25,9 +24,7 @@ test('plans › of an empty store, then many rows, then few keys › never read 
   await using database = await createTestDatabase();
   const { address } = database;
   const query = (sql: string) => queryOnce(address, sql);
-  await using engine = disposable(
-    await openPostgres(address, { create: true, databaseConnections: 1 }),
-  );
+  await using engine = await openPostgres(address, { create: true, databaseConnections: 1 });
   const pets = createPetStore(engine);
   const keys = createKeyStore(engine);
   // What autovacuum does to a table of few rows: the planner then expects that it stays so small.

@@ -8,7 +8,6 @@ import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { startPurge } from '../../src/storage/purge.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
-import { disposable } from '../support/disposable.ts';
 import { createEmptyDatabase } from '../support/empty-database.ts';
 import { PATIENT } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
@@ -84,7 +83,7 @@ describe("a clock that differs from PostgreSQL's", { timeout: 30_000 }, () => {
     const live = Date.now() - HOUR_MS;
     await addOnce(pets, REX, { ...REQUEST, at: live });
     await database.query(toReserve(1, live - IDEMPOTENCY_MS));
-    await using engine = disposable(await openPostgres(address, { create: false, ...PATIENT }));
+    await using engine = await openPostgres(address, { create: false, ...PATIENT });
     let aheadMs = 25 * HOUR_MS;
     const warnings: string[] = [];
     const now = () => Date.now() + aheadMs;
@@ -105,8 +104,8 @@ describe("a clock that differs from PostgreSQL's", { timeout: 30_000 }, () => {
 
 /** The purge of a database in memory by a clock of its own, whose time passes when it is told to. */
 async function purgeByClock(t: TestContext) {
-  const engine = disposable(await openSqlite(':memory:', { create: true }));
-  t.after(() => engine.close());
+  const engine = await openSqlite(':memory:', { create: true });
+  t.after(() => engine[Symbol.asyncDispose]());
   t.mock.timers.enable({ apis: ['setTimeout'] });
   // On a busy machine a commit beside reads would be followed by a pause, which is a timer too.
   const idle = { idle: 1, active: 0, utilization: 0 };

@@ -5,11 +5,10 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../../src/storage/limits.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { disposable } from '../support/disposable.ts';
 import { within } from '../support/until.ts';
 
 test('SQLite › 200 pages in one turn, each of which takes a millisecond › are read ten in a turn', async (t) => {
-  await using store = disposable(await openStore('sqlite::memory:', { create: true }));
+  await using store = await openStore('sqlite::memory:', { create: true });
   await store.pets.add({ name: 'Rex', categoryId: 1n });
   let clock = 0;
   t.mock.method(performance, 'now', () => clock++);

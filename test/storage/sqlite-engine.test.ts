@@ -12,7 +12,6 @@ import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { countPets } from '../support/count-pets.ts';
-import { disposable } from '../support/disposable.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
 import { within } from '../support/until.ts';
@@ -21,8 +20,8 @@ import { REX } from './contract/data.ts';
 const PET = ['name', 'category_id'];
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
 
-async function openNew(file = ':memory:') {
-  return disposable(await openSqlite(file, { create: true }));
+function openNew(file = ':memory:') {
+  return openSqlite(file, { create: true });
 }
 
 function addAll(engine: Engine, ...names: readonly string[]) {
@@ -100,7 +99,7 @@ describe('outcomes', () => {
 
   test('readStatistics › pages with and without a commit between, of this process and another › says which were read', async () => {
     const file = createFile();
-    await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+    await using store = await openStore(`sqlite:${file}`, { create: true });
     using other = new DatabaseSync(file);
     const assertListed = async (...counts: readonly [readPages: number, pages: number]) => {
       await setTimeout(1);
@@ -210,9 +209,10 @@ describe('locks', () => {
 describe('copies', () => {
   test('copyStore › an error of the progress › closes both, and leaves no new file', async () => {
     const [from, to] = [createFile(), createFile()];
-    await using source = await openNew(from);
-    await addAll(source, 'Rex');
-    await source.close();
+    {
+      await using source = await openNew(from);
+      await addAll(source, 'Rex');
+    }
     const copying = copyStore(`sqlite:${from}`, `sqlite:${to}`, {
       onPets() {
         throw new Error('enough');

@@ -11,7 +11,6 @@ import { APPLICATION_ID, MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
-import { disposable } from '../support/disposable.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
 import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
@@ -58,7 +57,7 @@ test('store.backup on sqlite › while another process adds between two steps �
   // More than one step of the copy, and more than SQLite keeps in memory.
   const PETS = 2_000;
   const file = await createDatabase(PETS, 4_000);
-  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using store = await openStore(`sqlite:${file}`, { create: false });
   using other = new DatabaseSync(file);
   let isCopying = true;
   const copying = store.backup(`${file}.backup`).finally(() => {
@@ -77,7 +76,7 @@ test('store.backup on sqlite › while another process adds between two steps �
 
 test('store.backup on sqlite › a database that was damaged since › fails, and leaves no file', async () => {
   const file = await createDatabase();
-  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using store = await openStore(`sqlite:${file}`, { create: false });
   // The commit makes the store read the pages again.
   alter(file, "insert into pets (name, category_id) values ('Tom', 1); pragma wal_checkpoint");
   await damage(file);
@@ -100,7 +99,7 @@ describe('opening', { concurrency: 2 }, () => {
     );
     for (const { status, stderr } of await Promise.all(runs)) assert.equal(status, 0, stderr);
     const address = `sqlite:${join(cwd, 'petstore.db')}`;
-    await using store = disposable(await openStore(address, { create: false }));
+    await using store = await openStore(address, { create: false });
     const ids = (await store.keys.list()).map(({ id }) => id);
     assert.deepEqual(ids, [1, 2, 3, 4, 5, 6, 7, 8]);
   });
@@ -108,15 +107,16 @@ describe('opening', { concurrency: 2 }, () => {
   test('openStore › an empty file › makes it a database', async () => {
     const file = createFile();
     await writeFile(file, '');
-    await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+    await using store = await openStore(`sqlite:${file}`, { create: false });
     assert.equal((await store.pets.add(REX)).id, 1n);
   });
 
   test('openStore › the schema before, with rows › keeps them, and takes what is new', async () => {
     const file = await createOlderFile();
-    await using store = disposable(
-      await openStore(`sqlite:${file}`, { create: false, olderSchema: 'migrate' }),
-    );
+    await using store = await openStore(`sqlite:${file}`, {
+      create: false,
+      olderSchema: 'migrate',
+    });
     assert.equal(store.foundSchema, OLDER_SCHEMA);
     const request = { keyId: 1, key: 'once', at: 6 };
     const rex = await addOnce(store.pets, REX, request);
@@ -217,7 +217,7 @@ describe('opening', { concurrency: 2 }, () => {
   test('openStore › a new database, and again › is new once, private, and then not written', async () => {
     const file = createFile();
     const open = async () => {
-      await using store = disposable(await openStore(`sqlite:${file}`, { create: true }));
+      await using store = await openStore(`sqlite:${file}`, { create: true });
       return store.foundSchema;
     };
     assert.equal(await open(), 0);
@@ -254,7 +254,7 @@ for (const [what, end, isLink] of [
     const link = join(createProcessFolder(), 'link.db');
     await symlink(path, link);
     const address = `sqlite:${isLink ? link : path}`;
-    await using store = disposable(await openStore(address, { create: false }));
+    await using store = await openStore(address, { create: false });
     const gone = {
       ...{ name: 'PetstoreError', code: 'unavailable' },
       message: new RegExp(`^the file ${path}${end} of the database was removed or replaced: `),
@@ -273,7 +273,7 @@ test('a file of SQLite › a -wal that is removed after a write › loses no pet
   let now = 2_000;
   t.mock.method(performance, 'now', () => now);
   {
-    await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+    await using store = await openStore(`sqlite:${path}`, { create: false });
     await store.pets.add(REX);
     await rm(`${path}-wal`);
     now += 999;
@@ -281,7 +281,7 @@ test('a file of SQLite › a -wal that is removed after a write › loses no pet
     now += 1;
     await assert.rejects(store.pets.add(REX), /-wal of the database was removed or replaced/);
   }
-  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  await using store = await openStore(`sqlite:${path}`, { create: false });
   const { pets } = await store.pets.list({ limit: 10 });
   assert.deepEqual(
     pets.map(({ id }) => id),
@@ -291,7 +291,7 @@ test('a file of SQLite › a -wal that is removed after a write › loses no pet
 
 test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async (t) => {
   const path = await createDatabase(1);
-  await using store = disposable(await openStore(`sqlite:${path}`, { create: false }));
+  await using store = await openStore(`sqlite:${path}`, { create: false });
   let now = 0;
   t.mock.method(performance, 'now', () => {
     now += 1_000;

@@ -4,14 +4,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
-import { disposable } from '../support/disposable.ts';
 import { alter, createDatabase } from '../support/sqlite.ts';
 import { REX } from './contract/data.ts';
 
 /** A store on a file that was changed by other means. */
 async function openChanged(sql: string) {
   const file = alter(await createDatabase(1), sql);
-  return disposable(await openStore(`sqlite:${file}`, { create: false }));
+  return await openStore(`sqlite:${file}`, { create: false });
 }
 
 test('openStore › a file with the tables of Litestream and an index of the operator › opens and works', async () => {

@@ -32,7 +32,7 @@ const GROUP_MAX = 500;
 
 describe('settings', () => {
   test('a database › for its reads and its writes › is synced, bounded, strict and trusts no schema', async () => {
-    await using database = disposable(await openSqlite(createFile(), { create: true }));
+    await using database = await openSqlite(createFile(), { create: true });
     const FULL = 2n;
     for (const [setting, value] of Object.entries({
       journal_mode: 'wal',
@@ -49,7 +49,7 @@ describe('settings', () => {
   });
 
   test('a database › a load that ended and one that failed › leave nothing staged', async () => {
-    await using database = disposable(await openSqlite(':memory:', { create: true }));
+    await using database = await openSqlite(':memory:', { create: true });
     const pets = createPetStore(database);
     assert.equal((await pets.addAll(repeat(1))).count, 1);
     await assert.rejects(pets.addAll(fail(2)));
@@ -57,7 +57,7 @@ describe('settings', () => {
   });
 
   test('a database › reads of one turn, one of which fails › answers the others', async () => {
-    await using database = disposable(await openSqlite(':memory:', { create: true }));
+    await using database = await openSqlite(':memory:', { create: true });
     const reads = [database.read('select 1'), database.read('select 2 from absent')];
     reads.push(database.read('select ?', 'x'));
     const settled = await Promise.allSettled(reads);
@@ -71,7 +71,7 @@ describe('settings', () => {
 describe('query plans', () => {
   /** The plan of SQLite for the queries of the work, one line for each step. */
   async function explain(work: (engine: Engine) => Promise<unknown>): Promise<string[]> {
-    await using engine = disposable(await openSqlite(await createDatabase(100), { create: false }));
+    await using engine = await openSqlite(await createDatabase(100), { create: false });
     const steps: string[] = [];
     const read: Engine['read'] = async (sql, ...values) => {
       const plan = await engine.read(`explain query plan ${sql}`, ...values);
@@ -135,7 +135,7 @@ test('store.close › while its only write waits for a lock › reads meanwhile,
 
 test('pets.add › more than one commit takes, while another holds the lock for too long › all are unavailable with the first', async () => {
   const file = await createDatabase(1);
-  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using store = await openStore(`sqlite:${file}`, { create: false });
   using other = new DatabaseSync(file);
   other.exec('begin immediate');
   const failed: string[] = [];
@@ -175,7 +175,7 @@ test('store.close › after more writes than may wait › ends once those that w
 
 test('pets.find › another process commits after a get at the end of a turn › is the pet of the commit for a request that then comes', async (t) => {
   const file = await createDatabase(1);
-  await using store = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using store = await openStore(`sqlite:${file}`, { create: false });
   const { id } = await store.pets.add(REX);
   let answer = (): void => undefined;
   const server = createServer((socket) => socket.on('data', () => answer()));
@@ -212,7 +212,7 @@ test('SqliteWriter › one that broke › fails its writes, and the next writes 
 });
 
 test('pets.add › two whose writer broke › both fail, and neither is added twice', async () => {
-  await using store = disposable(await openStore(`sqlite:${createFile()}`, { create: true }));
+  await using store = await openStore(`sqlite:${createFile()}`, { create: true });
   const starting = once(process, 'worker');
   // As a thread that has no memory left, but may have committed.
   process.once('worker', (thread) => thread.emit('error', new Error('no memory is left')));
@@ -229,7 +229,7 @@ test('pets.addAll › 50,000 pets with long names › needs memory for a few', a
   const PETS = 50_000;
   const NAME_BYTES = 4_096;
   const address = `sqlite:${createFile()}`;
-  await using store = disposable(await openStore(address, { create: true }));
+  await using store = await openStore(address, { create: true });
   let most = 0;
   async function* measured(count: number): AsyncGenerator<NewPet> {
     for (let index = 0; index < count; index += 1) {

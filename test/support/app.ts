@@ -7,7 +7,6 @@ import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
-import { disposable } from './disposable.ts';
 import { createTestDatabase, PATIENT, type TestDatabase } from './postgres.ts';
 import { createFolder } from './temporary-folder.ts';
 
@@ -28,7 +27,7 @@ export interface TestApp extends AsyncDisposable {
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   await using stack = new AsyncDisposableStack();
   const { address } = stack.use(await createPlace());
-  const openOwn = async () => disposable(await openStore(address, { create: true, ...PATIENT }));
+  const openOwn = () => openStore(address, { create: true, ...PATIENT });
   const store = options.store ?? stack.use(await openOwn());
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';

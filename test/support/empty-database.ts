@@ -4,7 +4,6 @@ import pg from 'pg';
 import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
-import { disposable } from './disposable.ts';
 import { createTestDatabase, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 
@@ -22,9 +21,7 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
     address,
     query: async (sql) => (await queryOnce(address, sql)).rows,
     async open({ query = '', ...options } = {}) {
-      return stack.use(
-        disposable(await openStore(address + query, { create: true, ...PATIENT, ...options })),
-      );
+      return stack.use(await openStore(address + query, { create: true, ...PATIENT, ...options }));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

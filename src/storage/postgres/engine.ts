@@ -71,7 +71,7 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
     get statistics() {
       return { ...counted, connections: pools.countConnections() };
     },
-    close: () => pools.close(),
+    [Symbol.asyncDispose]: () => pools.close(),
   };
 }
 

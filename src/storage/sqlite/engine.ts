@@ -76,7 +76,7 @@ function readSlice(connection: SqliteConnection, reads: readonly Statement[]) {
 function createWrites(
   connection: SqliteConnection,
   statistics: Statistics,
-): Pick<Engine, 'write' | 'insertPet' | 'check' | 'close'> {
+): Pick<Engine, 'write' | 'insertPet' | 'check'> & AsyncDisposable {
   const { file } = connection;
   const checkFiles = createFileCheck(connection);
   // The writer has a connection of its own, which would not see a database in memory.
@@ -106,7 +106,7 @@ function createWrites(
       return added?.[0]?.[0] as bigint | undefined;
     },
     check: async () => checkFiles(),
-    async close() {
+    async [Symbol.asyncDispose]() {
       await commits.drain();
       await writer?.close();
       connection.close();

@@ -79,7 +79,7 @@ export function isInconsistent(connection: SqliteConnection, bytesMax: number): 
  *
  * @param told the file that the message names when the copy is damaged.
  */
-export function finishCopy(copy: string, told: string): void {
+export function finishCopy(copy: string, told = copy): void {
   try {
     using connection = new SqliteConnection(copy, 0);
     // In WAL mode, the copy could not be read from a folder that cannot be written.

@@ -5,7 +5,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { test as nodeTest } from 'node:test';
 import { openStore } from '../../../src/storage/open.ts';
 import type { Store } from '../../../src/store.ts';
-import { disposable } from '../../support/disposable.ts';
 import { createTestDatabase, PATIENT } from '../../support/postgres.ts';
 import { queryOnce } from '../../support/postgres-cluster.ts';
 import { createFolder } from '../../support/temporary-folder.ts';
@@ -61,8 +60,7 @@ export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   stack.defer(async () => place[Symbol.asyncDispose]?.());
   const { address } = place;
   let opened = stack;
-  const openAgain = async () =>
-    opened.use(disposable(await openStore(address, { create: true, ...PATIENT })));
+  const openAgain = async () => opened.use(await openStore(address, { create: true, ...PATIENT }));
   const store = await openAgain();
   opened = stack.move();
   return {

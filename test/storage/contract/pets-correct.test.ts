@@ -6,7 +6,6 @@ import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
-import { disposable } from '../../support/disposable.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, listAll, REQUEST, REX } from './data.ts';
 import { test } from './engines.ts';
@@ -105,7 +104,7 @@ test('pets.update › its create is sent again › is the pet as it is now', asy
   assert.equal((await addOnce(pets, REX, { ...REQUEST, key: 'other' })).id, 2n);
   const file = join(place.folder, 'backup.db');
   await store.backup(file);
-  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using copy = await openStore(`sqlite:${file}`, { create: false });
   assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), tom);
   assert.equal((await listAll(store)).length, 2);
 });
@@ -138,7 +137,7 @@ test('pets.remove › the greatest id › is never used again, in a copy neither
   await pets.remove(2n);
   const file = join(place.folder, 'backup.db');
   await store.backup(file);
-  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using copy = await openStore(`sqlite:${file}`, { create: false });
   assert.equal((await copy.pets.add(REX)).id, 3n);
   assert.equal((await addOnce(pets, REX, REQUEST)).id, 3n);
   await pets.remove(3n);

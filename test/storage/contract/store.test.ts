@@ -9,7 +9,6 @@ import { mock } from 'node:test';
 import fc from 'fast-check';
 import { openStore } from '../../../src/storage/open.ts';
 import { newPet } from '../../arbitraries.ts';
-import { disposable } from '../../support/disposable.ts';
 import { PATIENT } from '../../support/postgres.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
@@ -34,7 +33,7 @@ test('store.backup › to a new file › is a store by itself with everything in
   const atBackup = { pets: await listAll(store), keys: await store.keys.list() };
   await store.pets.add(REX);
 
-  await using copy = disposable(await openStore(`sqlite:${file}`, { create: false }));
+  await using copy = await openStore(`sqlite:${file}`, { create: false });
   assert.deepEqual({ pets: await listAll(copy), keys: await copy.keys.list() }, atBackup);
   assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), once);
   assert.equal((await copy.pets.add(REX)).id, 52n);
@@ -163,9 +162,11 @@ testLasting(
 testLasting(
   'store.close › with writes under way › ends each, and keeps what was acknowledged',
   async (store, place) => {
-    await using closed = disposable(
-      await openStore(place.address, { create: false, databaseConnections: 1, ...PATIENT }),
-    );
+    const closed = await openStore(place.address, {
+      create: false,
+      databaseConnections: 1,
+      ...PATIENT,
+    });
     await closed.pets.add(REX);
     const adding = Array.from({ length: 50 }, (_, index) =>
       index % 2 === 0
