@@ -3,35 +3,27 @@
 import { PET_STATUSES, type Pet } from './pet.ts';
 
 /** By category. */
-const NAMES: readonly (readonly string[])[] = [
-  'Rex Bella Max Luna Charlie Daisy Rocky Zoë Bruno Senta Buddy Lassie'.split(' '),
-  'Whiskers Mia Simba Minka Oscar Cleo Felix Misty Tiger Nala Žofka 小白'.split(' '),
-  'Tweety Kiwi Coco Rio Polly Sunny Pepito Sky'.split(' '),
-  'Bubbles Nemo Goldie Finn Dory Coral'.split(' '),
-  'Spike Rango Iggy Sheldon Speedy'.split(' '),
-];
+const PETS = [
+  'Rex Bella Max Luna Charlie Daisy Rocky Zoë Bruno Senta Buddy Lassie',
+  'Whiskers Mia Simba Minka Oscar Cleo Felix Misty Tiger Nala Žofka 小白',
+  'Tweety Kiwi Coco Rio Polly Sunny Pepito Sky',
+  'Bubbles Nemo Goldie Finn Dory Coral',
+  'Spike Rango Iggy Sheldon Speedy',
+].flatMap((names, index) => {
+  const categoryId = BigInt(index + 1);
+  return names.split(' ').map((name) => ({ name, categoryId }));
+});
+
+/** From a pet to the next: it mixes the categories, and meets each name, because their number is a prime. */
+const STEP = 17;
 
 const STATUSES = ['available', ...PET_STATUSES, undefined] as const;
 
 /** Pets with ids from 1, made as they are consumed. */
 export async function* generatePets(count: number): AsyncGenerator<Pet> {
-  const random = createRandom(1);
-  const pick = <T>(from: readonly T[]) => from[Math.floor(random() * from.length)] as T;
   for (let id = 1; id <= count; id += 1) {
-    const names = pick(NAMES);
-    const categoryId = BigInt(NAMES.indexOf(names) + 1);
-    const status = pick(STATUSES);
-    yield { id: BigInt(id), name: pick(names), categoryId, ...(status && { status }) };
+    const pet = PETS[(STEP * id) % PETS.length] as (typeof PETS)[number];
+    const status = STATUSES[id % STATUSES.length];
+    yield { id: BigInt(id), ...pet, ...(status && { status }) };
   }
-}
-
-/** As Math.random, but its numbers depend only on the seed (the generator mulberry32). */
-export function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

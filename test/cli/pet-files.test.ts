@@ -96,14 +96,14 @@ describe('pets', () => {
 describe('pets generate', { concurrency: 2 }, () => {
   const cwd = createProcessFolder();
   const FIRST = [
-    '{"id":1,"name":"Finn","categoryId":4,"status":"available"}',
-    '{"id":2,"name":"Rango","categoryId":5}',
-    '{"id":3,"name":"Goldie","categoryId":4,"status":"sold"}',
-    '{"id":4,"name":"Iggy","categoryId":5,"status":"pending"}',
-    '{"id":5,"name":"Max","categoryId":1,"status":"pending"}',
-    '{"id":6,"name":"Rex","categoryId":1,"status":"pending"}',
-    '{"id":7,"name":"Minka","categoryId":2,"status":"sold"}',
-    '{"id":8,"name":"Daisy","categoryId":1,"status":"available"}',
+    '{"id":1,"name":"Cleo","categoryId":2,"status":"available"}',
+    '{"id":2,"name":"Goldie","categoryId":4,"status":"pending"}',
+    '{"id":3,"name":"Bruno","categoryId":1,"status":"sold"}',
+    '{"id":4,"name":"Kiwi","categoryId":3}',
+    '{"id":5,"name":"Speedy","categoryId":5,"status":"available"}',
+    '{"id":6,"name":"Oscar","categoryId":2,"status":"available"}',
+    '{"id":7,"name":"Nemo","categoryId":4,"status":"pending"}',
+    '{"id":8,"name":"Zoë","categoryId":1,"status":"sold"}',
   ];
 
   test('pets generate › without options › writes 100 pets as NDJSON, always the same ones', async () => {

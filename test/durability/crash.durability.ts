@@ -1,7 +1,7 @@
 /** kill -9 at random moments during requests: every acknowledged pet is stored once, as it was sent, and every read is right. */
 
 import { test } from 'node:test';
-import { createRandom } from '../../src/sample.ts';
+import { createRandom } from '../support/random.ts';
 import { crash } from './crash.ts';
 import { SEED } from './subject.ts';
 import { startOnPostgres } from './subject-postgres.ts';

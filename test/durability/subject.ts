@@ -1,7 +1,7 @@
 /** What the crash tests need of a service: where it is, how to kill it, and what it has stored. */
 
 import { randomInt } from 'node:crypto';
-import type { createRandom } from '../../src/sample.ts';
+import type { createRandom } from '../support/random.ts';
 import { exchange } from '../support/socket.ts';
 import { until, within } from '../support/until.ts';
 import type { StoredPet } from './history.ts';

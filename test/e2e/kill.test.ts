@@ -1,10 +1,10 @@
 /** A few kills during creates; `npm run crash` has many, of more kinds, on both engines. */
 
 import { test } from 'node:test';
-import { createRandom } from '../../src/sample.ts';
 import { crash } from '../durability/crash.ts';
 import { SEED } from '../durability/subject.ts';
 import { startOnSqlite } from '../durability/subject-sqlite.ts';
+import { createRandom } from '../support/random.ts';
 
 const KILLS = 3;
 const CREATES = 600;

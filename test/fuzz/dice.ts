@@ -1,6 +1,6 @@
 /** Random choices that are the same for the same seed, and cheap. */
 
-import { createRandom } from '../../src/sample.ts';
+import { createRandom } from '../support/random.ts';
 
 export type Dice = ReturnType<typeof createDice>;
 
