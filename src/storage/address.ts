@@ -39,12 +39,13 @@ type Address =
  * @throws PetstoreError `bad_request`; the message does not repeat the address.
  */
 export function parseAddress(text: string): Address {
-  const address = findAddress(text);
-  if (address === undefined) {
+  const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
+  if (kind === 'sqlite') return { kind, file: rest };
+  if (kind !== 'postgres' && kind !== 'postgresql') {
     throw new PetstoreError('bad_request', `the database must be ${ADDRESS_FORMS}`);
   }
-  if (address.kind === 'postgres') checkParameters(address.url);
-  return address;
+  checkParameters(text);
+  return { kind: 'postgres', url: text };
 }
 
 function checkParameters(url: string): void {
@@ -64,19 +65,14 @@ export function isMemoryAddress(text: string): boolean {
 
 /**
  * The address as it may be shown: with the absolute path of a file, or without user, password and options.
- * Of a malformed address only the kind is shown, or nothing: a password may stand anywhere in it.
+ * Of a malformed address of PostgreSQL only the kind is shown: a password may stand anywhere in it.
+ *
+ * @throws PetstoreError as parseAddress does.
  */
 export function describeAddress(text: string): string {
-  const address = findAddress(text);
-  if (address === undefined) return '';
+  const address = parseAddress(text);
   if (address.kind === 'sqlite') {
     return address.file === MEMORY_FILE ? text : `sqlite:${resolve(address.file)}`;
   }
   return `${text.slice(0, text.indexOf(':'))}://${POSTGRES.exec(text)?.groups?.place ?? ''}`;
-}
-
-function findAddress(text: string): Address | undefined {
-  const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
-  if (kind === 'sqlite') return { kind, file: rest };
-  return kind === 'postgres' || kind === 'postgresql' ? { kind: 'postgres', url: text } : undefined;
 }

@@ -74,9 +74,8 @@ describe('describeAddress', () => {
     ['postgres:///pets?host=/run/pg&password=p', 'postgres:///pets'],
     ['postgres://h/pets?user=rex&password=s@p', 'postgres://'],
     ['postgres://rex:p@s@h/pets', 'postgres://'],
-    ['mysql://rex:p@h/pets', ''],
   ] as const) {
-    test(`describeAddress › ${address} › is ${shown || 'not shown'}`, () => {
+    test(`describeAddress › ${address} › is ${shown}`, () => {
       assert.equal(describeAddress(address), shown);
     });
   }
@@ -85,12 +84,19 @@ describe('describeAddress', () => {
     const special = fc.constantFrom(...'@/?#:%&=, \n', '%40', '%2F', '//', 'é', '\u{1f436}');
     // No part of another text holds a piece of it.
     const secret = fc.array(special).map((parts) => `s3cr3t${parts.join('s3cr3t')}s3cr3t`);
+    const show = (address: string) => {
+      try {
+        return describeAddress(address);
+      } catch (error) {
+        return String(error);
+      }
+    };
     const writing = fc.constantFrom(encodeURIComponent, (text: string) => text);
     fc.assert(
       fc.property(secret, secret, secret, writing, (user, password, option, write) => {
         for (const login of [`${write(user)}:${write(password)}@`, `${write(user)}@`]) {
           const query = `?password=${write(option)}&options=${write(option)}`;
-          const shown = describeAddress(`postgres://${login}h:1,g/pets${query}`);
+          const shown = show(`postgres://${login}h:1,g/pets${query}`);
           assert.doesNotMatch(shown, /s3cr3t/);
           if (write === encodeURIComponent) assert.equal(shown, 'postgres://h:1,g/pets');
         }
