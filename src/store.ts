@@ -14,7 +14,6 @@ export interface Store extends AsyncDisposable {
 
   readonly pets: PetStore;
   readonly keys: KeyStore;
-
   readStatistics(): StoreStatistics;
 
   /**
@@ -31,22 +30,17 @@ export interface Store extends AsyncDisposable {
    */
   backup(file: string): Promise<void>;
 
-  /**
-   * Waits for the writes under way and releases the database, like the end of `await using`. No method may be called
-   * afterwards.
-   */
+  /** Waits for the writes under way and closes the database, as the end of `await using` does. */
   close(): Promise<void>;
 }
 
 export interface StoreStatistics extends Readonly<Statistics> {
-  /** Connections to PostgreSQL; absent on SQLite. */
+  /** Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time. */
   readonly connections?: {
-    /** Connections at work now, and open connections without work. */
     readonly used: number;
     readonly idle: number;
-    /** Work that waits now for a connection. */
+    /** Work that waits for a connection. */
     readonly waiting: number;
-    /** Connections that broke, or gave no answer in time. */
     readonly broken: number;
   };
 }
@@ -105,7 +99,7 @@ export interface PetStore {
 
   /**
    * A page of the pets, by id, ascending. Reading on from `next` meets every pet that was there at the start
-   * exactly once. Only a pet that is removed meanwhile, or changed in a field of a filter, may be missing.
+   * exactly once, unless the pet is removed meanwhile, or changed in a field of a filter.
    */
   list(query: PetQuery): Promise<PetPage>;
 
@@ -135,7 +129,7 @@ export interface AddedPets {
 export interface PetQuery extends PetFilters {
   /** The most pets to return; at least 1. */
   readonly limit: number;
-  /** Only pets with a greater id. */
+  /** Only pets with a greater id are returned. */
   readonly after?: bigint | undefined;
 }
 
@@ -153,13 +147,10 @@ export interface JsonPage extends Pick<PetPage, 'next'> {
 export interface KeyStore {
   add(newKey: NewApiKey): Promise<ApiKey>;
 
-  /**
-   * The key with that digest in any state, or undefined. What another process changed is seen within
-   * one second.
-   */
+  /** The key in any state. What another process changed is seen within one second. */
   find(digest: Uint8Array): Promise<ApiKey | undefined>;
 
-  /** In any state, by id. */
+  /** All keys in any state, by id. */
   list(): Promise<ApiKey[]>;
 
   /** Sets the time of last use; does nothing when there is no such key. */

@@ -31,26 +31,17 @@ export interface OpenOptions {
   readonly startTimeout?: number;
   /** Called with what the operator should know, while the store is opened and while it is open. */
   readonly warn?: (message: string) => void;
-  /**
-   * A clock makes the store that of a service: the store purges expired idempotency keys by it. On PostgreSQL the
-   * opening also checks the rights and the time.
-   */
+  /** Of a service: the store purges idempotency keys by it. On PostgreSQL the opening checks the rights and the time. */
   readonly serviceClock?: () => number;
 }
 
-/** Each engine has queries of its own for these methods of the port. */
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-/**
- * As of Store: a write resolves once it is on the disk, and every method may throw `unavailable`. Its disposal waits
- * for the writes under way and closes the database.
- */
+/** What Store promises of writes, of errors and of closing is true here too. */
 export interface Engine extends AsyncDisposable {
-  /** As in Store. */
+  /** As of Store. */
   readonly foundSchema: number;
-
   readonly petQueries: PetQueries;
-
   readonly statistics: StoreStatistics;
 
   /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
@@ -62,7 +53,7 @@ export interface Engine extends AsyncDisposable {
   /** Resolves to what is wrong with this time by the clock of the database; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
-  /** Resolves on PostgreSQL when the server takes writes; on SQLite, when the files are still the same. */
+  /** As of Store, without the statements of requests. */
   check(): Promise<void>;
 
   /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */
@@ -75,7 +66,7 @@ export interface Engine extends AsyncDisposable {
 
   /**
    * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
-   * They are staged in a temporary table with the columns of `pets`, which are PET_COLUMNS.
+   * `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS.
    */
   load<T>(
     batches: AsyncIterable<readonly Row[]>,
