@@ -34,14 +34,13 @@ export function startPurge(
   intervalMs = INTERVAL_MS,
 ) {
   let isStopped = false;
-  let timer = setTimeout(step, PAUSE_MS).unref();
 
   async function step(): Promise<void> {
+    if (isStopped) return;
     // A later step makes up for a step that failed.
     const purged = await purge(now()).catch(() => 0);
-    if (isStopped) return;
     const hasMore = purged === LIMITS.PURGED_ROWS_MAX;
-    timer = setTimeout(step, hasMore ? PAUSE_MS : intervalMs).unref();
+    setTimeout(step, hasMore ? PAUSE_MS : intervalMs).unref();
   }
 
   /** Resolves to how many keys it removed. */
@@ -55,8 +54,8 @@ export function startPurge(
     return purged.length;
   }
 
+  setTimeout(step, PAUSE_MS).unref();
   return () => {
     isStopped = true;
-    clearTimeout(timer);
   };
 }
