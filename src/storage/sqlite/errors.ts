@@ -7,10 +7,10 @@ import { LIMITS } from '../limits.ts';
 const BUSY_RETRY_MS = 5;
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
-const BUSY = 5;
+export const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
-const CORRUPT = 11;
+export const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
@@ -29,7 +29,7 @@ export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T>
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw explain(error, file);
+      if (toResultCode(error) !== BUSY || performance.now() > deadline) throw explain(error, file);
       await setTimeout(BUSY_RETRY_MS);
     }
   }
@@ -38,14 +38,6 @@ export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T>
 /** The primary result code of an error of SQLite; 0 for any other error. */
 export function toResultCode(error: unknown): number {
   return Number(Object(error).errcode) & 0xff;
-}
-
-export function isBusy(error: unknown): boolean {
-  return toResultCode(error) === BUSY;
-}
-
-export function isDamage(error: unknown): boolean {
-  return toResultCode(error) === CORRUPT;
 }
 
 /** @param what what is wrong with the database, or what it is. */

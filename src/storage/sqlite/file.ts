@@ -11,19 +11,16 @@ const INTERVAL_MS = 1_000;
 
 /** @throws PetstoreError `unavailable` when it is not there and not to be created, or is no file. */
 export function prepareFile(file: string, create: boolean): void {
-  if (create) createIfMissing(file);
-  const exists = existsSync(file);
-  // If the file is to be created, SQLite reports why it could not be created.
-  if (!exists && !create) throw new PetstoreError('unavailable', `there is no database ${file}`);
-  if (exists && !statSync(file).isFile()) throw createError(file, 'is not a file');
-}
-
-/** SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database. */
-function createIfMissing(file: string): void {
+  if (existsSync(file)) {
+    if (statSync(file).isFile()) return;
+    throw createError(file, 'is not a file');
+  }
+  if (!create) throw new PetstoreError('unavailable', `there is no database ${file}`);
   try {
+    // SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database.
     createPrivateFile(file);
   } catch {
-    // It exists, or cannot be created.
+    // Another process has made it, or SQLite reports why it cannot be created.
   }
 }
 

@@ -4,7 +4,7 @@ import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
 import { PET_COLUMNS } from '../pet-row.ts';
 import type { SqliteConnection } from './connection.ts';
-import { explain, isBusy, isDamage, retryWhileBusy } from './errors.ts';
+import { BUSY, CORRUPT, explain, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
 
 /** The table of a load; there is one load at a time. */
@@ -52,7 +52,8 @@ export function createLongWork(
         await backup(connection, copy);
         finishCopy(copy, file);
       } catch (error) {
-        throw isDamage(error) || isBusy(error) ? explain(error, file) : error;
+        // Any other error is of the copy.
+        throw [BUSY, CORRUPT].includes(toResultCode(error)) ? explain(error, file) : error;
       } finally {
         if (connection.isTransaction) connection.exec('rollback');
       }

@@ -5,7 +5,7 @@ import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { createError, DAMAGED, explain, isDamage, retryWhileBusy } from './errors.ts';
+import { CORRUPT, createError, DAMAGED, explain, retryWhileBusy, toResultCode } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -86,7 +86,7 @@ export function finishCopy(copy: string, told = copy): void {
     connection.exec('pragma journal_mode = delete');
     if (isInconsistent(connection, Number.POSITIVE_INFINITY)) throw createError(told, DAMAGED);
   } catch (error) {
-    throw isDamage(error) ? explain(error, told) : error;
+    throw toResultCode(error) === CORRUPT ? explain(error, told) : error;
   }
 }
 
