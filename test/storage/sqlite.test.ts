@@ -17,7 +17,7 @@ import { FILTERS } from '../../src/storage/pet-row.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
-import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
+import { createWriter } from '../../src/storage/sqlite/writer.ts';
 import { disposable } from '../support/disposable.ts';
 import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile } from '../support/sqlite.ts';
@@ -196,9 +196,9 @@ test('pets.find › another process commits after a get at the end of a turn ›
   assert.deepEqual(await found, { id, ...REX, name: 'Mia' });
 });
 
-test('SqliteWriter › one that broke › fails its writes, and the next writes have another', async () => {
+test('createWriter › one that broke › fails its writes, and the next writes have another', async () => {
   const cwd = join(createProcessFolder(), 'later');
-  await using writer = disposable(new SqliteWriter(join(cwd, 'store.db')));
+  await using writer = disposable(createWriter(join(cwd, 'store.db')));
   const starting = once(process, 'worker');
   // Its folder does not exist, so the thread ends at once.
   const breaking = assert.rejects(writer.commit([]), { message: 'unable to open database file' });

@@ -14,7 +14,7 @@ import { createFileCheck, prepareFile } from './file.ts';
 import { createLongWork } from './long-work.ts';
 import { createPetQueries, toInsert } from './pet-queries.ts';
 import { prepare } from './schema.ts';
-import { SqliteWriter, type Write, writeAll } from './writer.ts';
+import { createWriter, type Write, writeAll } from './writer.ts';
 
 const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
   values (${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
@@ -80,7 +80,7 @@ function createWrites(
   const { file } = connection;
   const checkFiles = createFileCheck(connection);
   // The writer has a connection of its own, which would not see a database in memory.
-  const writer = file === MEMORY_FILE ? undefined : new SqliteWriter(file);
+  const writer = file === MEMORY_FILE ? undefined : createWriter(file);
 
   const commits = new GroupCommit(async (writes: readonly Write[]) => {
     try {

@@ -14,37 +14,33 @@ export type Write = readonly Statement[];
 /** The rows of each statement of each write. */
 type Written = Row[][][];
 
-export class SqliteWriter {
-  readonly #file: string;
-  #thread: Worker | undefined;
-
-  constructor(file: string) {
-    this.#file = file;
-  }
-
-  /** Resolves to what `writeAll` returns. One call at a time. */
-  async commit(writes: readonly Write[]): Promise<Written> {
-    if (this.#thread === undefined) {
-      // The thread starts with the first write; after a failure the next write starts a new one.
-      this.#thread = new Worker(new URL(import.meta.url), { workerData: this.#file });
-      this.#thread.once('error', () => {
-        this.#thread = undefined;
+export function createWriter(file: string) {
+  let thread: Worker | undefined;
+  return {
+    /** Resolves to what `writeAll` returns. One call at a time. */
+    async commit(writes: readonly Write[]): Promise<Written> {
+      if (thread === undefined) {
+        // The thread starts with the first write; after a failure the next write starts a new one.
+        thread = new Worker(new URL(import.meta.url), { workerData: file });
+        thread.once('error', () => {
+          thread = undefined;
+        });
+      }
+      thread.postMessage(writes);
+      const answer = once(thread, 'message').catch((cause: unknown) => {
+        if (toResultCode(cause) > 0) throw cause;
+        // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
+        throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
       });
-    }
-    this.#thread.postMessage(writes);
-    const answer = once(this.#thread, 'message').catch((cause: unknown) => {
-      if (toResultCode(cause) > 0) throw cause;
-      // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
-      throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
-    });
-    const [message] = (await answer) as [Written | Error];
-    if (message instanceof Error) throw Object.assign(message, { errcode: message.cause });
-    return message;
-  }
+      const [message] = (await answer) as [Written | Error];
+      if (message instanceof Error) throw Object.assign(message, { errcode: message.cause });
+      return message;
+    },
 
-  async close(): Promise<void> {
-    await this.#thread?.terminate();
-  }
+    async close(): Promise<void> {
+      await thread?.terminate();
+    },
+  };
 }
 
 /** Executes all the writes in one transaction. */
