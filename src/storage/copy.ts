@@ -19,9 +19,6 @@ export const TABLES: Readonly<Record<string, readonly string[]>> = {
   idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'],
 };
 
-/** The tables whose ids count up. */
-const COUNTED = ['pets', 'api_keys'];
-
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */
   readonly environment?: Environment | undefined;
@@ -39,7 +36,7 @@ export interface CopyOptions {
 export async function copyDatabase(
   from: Engine,
   to: Engine,
-  { environment, onPets }: CopyOptions = {},
+  options: CopyOptions = {},
 ): Promise<number> {
   if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
     throw new PetstoreError(
@@ -50,19 +47,15 @@ export async function copyDatabase(
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
       await refuseFilled(target);
-      let keys = 0;
-      for (const table of Object.keys(TABLES)) {
-        for await (const count of copyRows(source, target, table, environment)) {
-          if (table === 'pets') onPets?.(count);
-          if (table === 'api_keys') keys += count;
-        }
-      }
-      for (const table of COUNTED) {
+      for (const table of Object.keys(TABLES)) await copyRows(source, target, table, options);
+      // Their ids count up.
+      for (const table of ['pets', 'api_keys']) {
         const lastId = await source.readLastId(table);
         await target.writeLastId(table, lastId);
         refuseDifference(await target.readLastId(table), lastId);
       }
-      return keys;
+      const [row] = await target.read('select count(*) from api_keys');
+      return Number(row?.[0]);
     }),
   );
 }
@@ -74,13 +67,13 @@ async function refuseFilled({ read }: Transaction): Promise<void> {
   throw new PetstoreError('bad_request', 'the store to copy to is not empty: name an empty one');
 }
 
-/** Copies the rows of a table page by page. Yields the number of rows of each page. */
-async function* copyRows(
+/** Copies the rows of a table page by page. */
+async function copyRows(
   source: Transaction,
   target: Transaction,
   table: string,
-  environment: Environment | undefined,
-): AsyncGenerator<number> {
+  { environment, onPets }: CopyOptions,
+): Promise<void> {
   const columns = TABLES[table] ?? [];
   const [order] = columns;
   const isPart = table === 'api_keys' && environment !== undefined;
@@ -91,7 +84,7 @@ async function* copyRows(
     const rows = await source.read(page, after, ROWS_AT_ONCE);
     await target.insert(table, columns, rows);
     refuseDifference(await target.read(page, after, ROWS_AT_ONCE), rows);
-    yield rows.length;
+    if (table === 'pets') onPets?.(rows.length);
     // On SQLite nothing else waits, so a signal could not end the copy.
     await setImmediate();
     after = rows.at(-1)?.[0];
