@@ -8,7 +8,7 @@ import {
   type JsonPage,
   type PetQuery,
 } from '../../store.ts';
-import type { Engine, PetQueries, Row, SqlValue, Statement } from '../engine.ts';
+import type { Engine, PetQueries, Row, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
 import { COLUMNS, FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
 
@@ -79,15 +79,11 @@ function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
 
 /** SQL for the filters of the query, with an `and` behind each, and their values. */
 function toCondition(query: PetQuery) {
-  let condition = '';
-  const values: SqlValue[] = [];
-  for (const { name, column } of FILTERS) {
-    const value = query[name];
-    if (value === undefined) continue;
-    condition += `${column} = ? and `;
-    values.push(value);
-  }
-  return { condition, values };
+  const filters = FILTERS.filter(({ name }) => query[name] !== undefined);
+  return {
+    condition: filters.map(({ column }) => `${column} = ? and `).join(''),
+    values: filters.map(({ name }) => query[name] ?? null),
+  };
 }
 
 /** The query has one row: the page as JSON text, its last id, and whether there is a pet after it. */
