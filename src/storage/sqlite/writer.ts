@@ -33,8 +33,8 @@ export function createWriter(file: string) {
         throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
       });
       const [message] = (await answer) as [Written | Error];
-      if (message instanceof Error) throw Object.assign(message, { errcode: message.cause });
-      return message;
+      if (!(message instanceof Error)) return message;
+      throw Object.assign(message, { errcode: message.cause, cause: undefined });
     },
 
     async close(): Promise<void> {
