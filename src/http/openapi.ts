@@ -6,7 +6,7 @@ import { KIB } from '../limit.ts';
 import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT } from '../pet.ts';
 import { COMPONENTS } from './components.ts';
 import { LIMITS } from './limits.ts';
-import { describePaths, describeSharedResponses } from './operations/document.ts';
+import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
 import { readTemplate } from './routes/page.ts';
 
 export interface OpenApiOptions {
@@ -42,7 +42,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
         },
       },
       schemas: COMPONENTS,
-      responses: describeSharedResponses(),
+      responses: SHARED_RESPONSES,
     },
     paths: describePaths(),
     servers: [

@@ -39,19 +39,13 @@ export const createPet = defineOperation({
       getPet: {
         operationId: 'getPet',
         parameters: { petId: '$response.body#/id' },
-        description: 'The pet that was added.',
+        description: 'Beta. The pet that was added.',
+        'x-stability': 'beta',
       },
     },
   },
-  errors: [
-    {
-      code: 'bad_request',
-      description: 'The body is missing required fields or has invalid values.',
-      message: 'name is required',
-    },
-    { code: 'gone', message: IDEMPOTENT_PET_REMOVED },
-    { code: 'idempotency_key_reused' },
-  ],
+  sharedResponses: { 400: { $ref: '#/components/responses/BadRequest' } },
+  errors: [{ code: 'gone', message: IDEMPOTENT_PET_REMOVED }, { code: 'idempotency_key_reused' }],
 
   async handle({ pets, base, now }, { body: newPet, idempotencyKey: key }, reply) {
     const { keyId } = reply.request;

@@ -1,6 +1,6 @@
 /** The operations as the document describes them: by path and method. */
 
-import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import { ERRORS, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
@@ -26,6 +26,19 @@ const DEPRECATION_HEADERS = {
   }),
 };
 
+/** The responses that the interface names. */
+export const SHARED_RESPONSES = {
+  Unauthorized: describeErrors(
+    'Missing or invalid API key.',
+    [{ code: 'unauthorized' }],
+    ['WWW-Authenticate', 'X-Request-Id'],
+  ),
+  BadRequest: describeErrors('The body is missing required fields or has invalid values.', [
+    { code: 'bad_request', message: 'name is required' },
+  ]),
+  NotFound: describeErrors('The requested resource could not be found.', [{ code: 'not_found' }]),
+};
+
 export function describePaths(): Readonly<Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {};
   for (const operation of OPERATIONS) {
@@ -33,31 +46,6 @@ export function describePaths(): Readonly<Record<string, object>> {
     paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(operation) };
   }
   return paths;
-}
-
-/** The responses that the interface names. An error that it declares has a description. */
-export function describeSharedResponses(): Readonly<Record<string, object>> {
-  const shared: Record<string, object> = {
-    Unauthorized: describeErrors(
-      'Missing or invalid API key.',
-      [{ code: 'unauthorized' }],
-      ['WWW-Authenticate', 'X-Request-Id'],
-    ),
-  };
-  for (const error of OPERATIONS.flatMap(({ errors }) => errors)) {
-    const { code, description } = error;
-    if (description) shared[toSharedName(code)] = describeErrors(description, [error]);
-  }
-  return shared;
-}
-
-/** Such as `NotFound` for `not_found`. */
-function toSharedName(code: ErrorCode): string {
-  return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
-}
-
-function refToShared(code: ErrorCode) {
-  return { $ref: `#/components/responses/${toSharedName(code)}` };
 }
 
 function describeOperation(operation: Operation) {
@@ -88,7 +76,6 @@ function describeParameter(parameter: Parameter<unknown>) {
 
 function describeResponses(operation: Operation) {
   const { description, status, schema, headers: own = [], links } = operation.success;
-  const declared = operation.errors.filter(({ description }) => description);
   const others = listOtherErrors(operation);
   const headers = ['Retry-After', ...COMMON_HEADERS] as const;
   return {
@@ -99,17 +86,17 @@ function describeResponses(operation: Operation) {
         ...describeHeaders([...own, ...COMMON_HEADERS]),
       },
       content: describeContent(schema),
-      links: links && describeLinks(links),
+      links,
     },
-    ...Object.fromEntries(declared.map(({ code }) => [ERRORS[code].status, refToShared(code)])),
-    401: refToShared('unauthorized'),
+    401: { $ref: '#/components/responses/Unauthorized' },
+    ...operation.sharedResponses,
     default: beta(describeErrors('Any other error; an example of each is here.', others, headers)),
   };
 }
 
 /** The errors that the interface does not declare: first by status, then the errors of all operations. */
 function listOtherErrors({ method, body, errors, deprecation }: Operation): OperationError[] {
-  const own = errors.filter(({ description }) => description === undefined);
+  const own = [...errors];
   if (method !== 'GET') own.push({ code: 'forbidden' });
   if (body) own.push({ code: 'payload_too_large' }, { code: 'unsupported_media_type' });
   if (deprecation) own.push({ code: 'gone' });
@@ -138,10 +125,6 @@ function describeErrors(
 
 function describeHeaders(names: readonly HeaderName[]): Readonly<Record<string, object>> {
   return Object.fromEntries(names.map((name) => [name, beta(EXPOSED_FIELDS[name])]));
-}
-
-function describeLinks(links: NonNullable<Operation['success']['links']>) {
-  return Object.fromEntries(Object.entries(links).map(([name, link]) => [name, beta(link)]));
 }
 
 /** Marks a part that the interface does not have: it may still change. */

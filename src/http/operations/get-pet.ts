@@ -28,7 +28,8 @@ export const getPet = defineOperation({
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
-  errors: [{ code: 'not_found', description: 'The requested resource could not be found.' }],
+  sharedResponses: { 404: { $ref: '#/components/responses/NotFound' } },
+  errors: [],
 
   async handle({ pets }, { petId }) {
     const pet = await pets.find(petId);

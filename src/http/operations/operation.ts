@@ -28,8 +28,6 @@ export interface Parameter<Value> {
 
 export interface OperationError {
   readonly code: ErrorCode;
-  /** The text of the interface; absent when it does not declare the status. */
-  readonly description?: string;
   /** The message of the example, in place of the default one. */
   readonly message?: string;
 }
@@ -57,7 +55,9 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
     readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
-  /** Besides the errors of all operations, and the errors that a body brings. */
+  /** The responses that the interface declares besides the success and 401, by their status. */
+  readonly sharedResponses?: Readonly<Record<number, { readonly $ref: string }>>;
+  /** The other errors, without the errors of all operations, and the errors that a body brings. */
   readonly errors: readonly OperationError[];
 
   /** The JSON text of the success, whose header fields it sets. */
