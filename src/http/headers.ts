@@ -52,24 +52,16 @@ export const CONSTANT_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** All fields as they are sent: some clients look up `Link` and `Location` by their case. */
-const FIELD_NAMES = [
-  ...Object.keys(EXPOSED_FIELDS),
-  ...Object.keys(CONSTANT_HEADERS),
-  'Access-Control-Allow-Headers',
-  'Access-Control-Allow-Methods',
-  'Access-Control-Allow-Origin',
-  'Access-Control-Expose-Headers',
-  'Access-Control-Max-Age',
-  'Allow',
-  'Connection',
-  'Content-Encoding',
-  'Content-Length',
-  'Content-Type',
-  'Vary',
-];
+const KNOWN_NAMES = [...Object.keys(EXPOSED_FIELDS), 'Content-Length', 'Content-Type'];
+const NAMES = new Map(KNOWN_NAMES.map((name) => [name.toLowerCase(), name]));
 
-const NAMES = new Map(FIELD_NAMES.map((name) => [name.toLowerCase(), name]));
+/**
+ * The name as it is sent: some clients look up `Link` and `Location` by their case. The map has the names that differ
+ * from the rule, and spares the answers to requests under `/v1` the rule.
+ */
+function toSentName(name: string): string {
+  return NAMES.get(name) ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+}
 
 const CONSTANT_FIELDS = Object.entries(CONSTANT_HEADERS).map(([name, value]) => {
   return { name, key: name.toLowerCase(), value };
@@ -85,7 +77,7 @@ export class CanonicalResponse<Request extends IncomingMessage> extends ServerRe
     for (const name of Object.keys(given)) {
       const value = given[name] ?? '';
       // Fastify adds a charset, but JSON has no such parameter (RFC 8259 section 11).
-      named.push(NAMES.get(name) ?? name, value === JSON_WITH_CHARSET ? 'application/json' : value);
+      named.push(toSentName(name), value === JSON_WITH_CHARSET ? 'application/json' : value);
     }
     // Some pages have their own values.
     for (const { name, key, value } of CONSTANT_FIELDS) {
