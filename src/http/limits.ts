@@ -23,11 +23,7 @@ export const HTTP_LIMITS = {
   NAME_CODE_POINTS_MAX: limit(NAME_CODE_POINTS_MAX, 'the code points of a `name`', '400'),
   PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400'),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
-  IDEMPOTENCY_MS: limit(
-    IDEMPOTENCY_MS,
-    'how long an `Idempotency-Key` is kept',
-    'it names another create',
-  ),
+  IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long an `Idempotency-Key` is kept', 'forgotten'),
   HELD_BYTES_MAX: limit(
     16 * MIB,
     'incoming bodies, unparsed requests and unread answers of all clients',
@@ -35,12 +31,7 @@ export const HTTP_LIMITS = {
   ),
   READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
   // These reads wait for the network, not for the processor.
-  READS_OF_CONNECTION_MAX: limit(
-    16,
-    'reads at work for each connection to PostgreSQL',
-    WAIT,
-    WAITING,
-  ),
+  READS_OF_CONNECTION_MAX: limit(16, 'the same for a connection to PostgreSQL', WAIT, WAITING),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
   WAITING_MAX: limit(2_000, 'waiting reads of a key, and waiting creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait for a turn', RETRY),
@@ -59,16 +50,8 @@ export const HTTP_LIMITS = {
   KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer', 'no more is read'),
   LINGER_MS_MAX: limit(2_000, 'the time to close after the last answer', 'close'),
-  REFUSALS_LOGGED_MAX: limit(
-    5,
-    'log lines of refusals in a second, for each client and code',
-    'one line a second counts the others',
-  ),
-  REFUSED_CLIENTS_MAX: limit(
-    100,
-    'clients and codes that these lines tell apart',
-    'counted as `others`',
-  ),
+  REFUSALS_LOGGED_MAX: limit(5, 'refusals logged in a second by client and code', 'only counted'),
+  REFUSED_CLIENTS_MAX: limit(100, 'clients and codes told apart there', 'counted as `others`'),
 };
 
 export const LIMITS = toValues(HTTP_LIMITS);
