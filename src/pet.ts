@@ -14,7 +14,6 @@ export const NAME_CODE_POINTS_MAX = 255;
 const ID_MAX = INT64_MAX - 1n;
 
 /** The number of pets on a page: the interface's `limit` ("Limits"). */
-export const PAGE_LIMIT_MIN = 1;
 export const PAGE_LIMIT_MAX = 100;
 export const PAGE_LIMIT_DEFAULT = 20;
 
@@ -103,9 +102,7 @@ export type PetFilters = {
   readonly [Name in keyof typeof FILTER_TABLE]?: NewPet[Name] | undefined;
 };
 
-const FILTER_NAMES = Object.keys(FILTER_TABLE) as (keyof PetFilters)[];
-
-export const PET_FILTERS = FILTER_NAMES.map((name) => ({
+export const PET_FILTERS = (Object.keys(FILTER_TABLE) as (keyof PetFilters)[]).map((name) => ({
   name,
   description: FILTER_TABLE[name],
   ...FIELD_TABLE[name],
@@ -144,9 +141,7 @@ export function parsePet(value: unknown): Pet {
   return parseFields(value, [ID, ...NEW_PET_FIELDS]) as Pet;
 }
 
-type ParsedField = Pick<NewPetField, 'optional' | 'parse'> & { readonly name: string };
-
-function parseFields(value: unknown, fields: readonly ParsedField[]): unknown {
+function parseFields(value: unknown, fields: readonly (NewPetField | typeof ID)[]): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
   const wrong: string[] = [];

@@ -10,13 +10,11 @@ export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
 /** A client with the key of this moment. */
-export function createClient(
-  hooks: Pick<PetstoreClientOptions, 'onResponse'> = {},
-): PetstoreClient {
+export function createClient(options: Partial<PetstoreClientOptions> = {}): PetstoreClient {
   return new PetstoreClient({
     // A proxy may serve the pages under a path.
     baseUrl: new URL('../v1', document.baseURI).href,
     apiKey: findKey(),
-    ...hooks,
+    ...options,
   });
 }

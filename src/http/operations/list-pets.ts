@@ -4,7 +4,6 @@ import { PetstoreError } from '../../error.ts';
 import {
   PAGE_LIMIT_DEFAULT,
   PAGE_LIMIT_MAX,
-  PAGE_LIMIT_MIN,
   PET_FILTERS,
   type PetFilter,
   type PetFilters,
@@ -18,7 +17,7 @@ import { defineOperation, type Parameter } from './operation.ts';
 const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-const LIMIT_RULE = `limit must be a whole number from ${PAGE_LIMIT_MIN} to ${PAGE_LIMIT_MAX}`;
+const LIMIT_RULE = `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`;
 
 const FILTER_PARAMETERS = Object.fromEntries(
   PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
@@ -38,7 +37,7 @@ export const listPets = defineOperation({
       description: 'Maximum number of animals to return.',
       schema: {
         type: 'integer',
-        minimum: PAGE_LIMIT_MIN,
+        minimum: 1,
         maximum: PAGE_LIMIT_MAX,
         default: PAGE_LIMIT_DEFAULT,
       },
@@ -87,8 +86,7 @@ function toParameter(filter: PetFilter): Parameter<unknown> {
 
 function parseLimit(value: string | undefined): number {
   if (value === undefined) return PAGE_LIMIT_DEFAULT;
-  const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : 0;
-  if (limit >= PAGE_LIMIT_MIN && limit <= PAGE_LIMIT_MAX) return limit;
+  if (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= PAGE_LIMIT_MAX) return Number(value);
   throw new PetstoreError('bad_request', LIMIT_RULE);
 }
 
