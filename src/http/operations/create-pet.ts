@@ -45,7 +45,13 @@ export const createPet = defineOperation({
     },
   },
   sharedResponses: { 400: { $ref: '#/components/responses/BadRequest' } },
-  errors: [{ code: 'gone', message: IDEMPOTENT_PET_REMOVED }, { code: 'idempotency_key_reused' }],
+  errors: [
+    new PetstoreError('forbidden'),
+    new PetstoreError('gone', IDEMPOTENT_PET_REMOVED),
+    new PetstoreError('payload_too_large'),
+    new PetstoreError('unsupported_media_type'),
+    new PetstoreError('idempotency_key_reused'),
+  ],
 
   async handle({ pets, base, now }, { body: newPet, idempotencyKey: key }, reply) {
     const { keyId } = reply.request;

@@ -1,21 +1,21 @@
 /** The operations as the document describes them: by path and method. */
 
-import { ERRORS, PetstoreError } from '../../error.ts';
+import { PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
-import type { Operation, OperationError, Parameter } from './operation.ts';
+import type { Operation, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
 /** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
 const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
-const COMMON_ERRORS: readonly OperationError[] = [
-  { code: 'headers_too_large' },
-  { code: 'request_timeout' },
-  { code: 'rate_limited' },
-  { code: 'internal_error' },
-  { code: 'unavailable' },
+const COMMON_ERRORS = [
+  new PetstoreError('headers_too_large'),
+  new PetstoreError('request_timeout'),
+  new PetstoreError('rate_limited'),
+  new PetstoreError('internal_error'),
+  new PetstoreError('unavailable'),
 ];
 
 const DEPRECATION_HEADERS = {
@@ -30,13 +30,15 @@ const DEPRECATION_HEADERS = {
 export const SHARED_RESPONSES = {
   Unauthorized: describeErrors(
     'Missing or invalid API key.',
-    [{ code: 'unauthorized' }],
+    [new PetstoreError('unauthorized')],
     ['WWW-Authenticate', 'X-Request-Id'],
   ),
   BadRequest: describeErrors('The body is missing required fields or has invalid values.', [
-    { code: 'bad_request', message: 'name is required' },
+    new PetstoreError('bad_request', 'name is required'),
   ]),
-  NotFound: describeErrors('The requested resource could not be found.', [{ code: 'not_found' }]),
+  NotFound: describeErrors('The requested resource could not be found.', [
+    new PetstoreError('not_found'),
+  ]),
 };
 
 export function describePaths(): Readonly<Record<string, object>> {
@@ -76,7 +78,7 @@ function describeParameter(parameter: Parameter<unknown>) {
 
 function describeResponses(operation: Operation) {
   const { description, status, schema, headers: own = [], links } = operation.success;
-  const others = listOtherErrors(operation);
+  const others = [...operation.errors, ...COMMON_ERRORS];
   const headers = ['Retry-After', ...COMMON_HEADERS] as const;
   return {
     [status]: {
@@ -94,25 +96,15 @@ function describeResponses(operation: Operation) {
   };
 }
 
-/** The errors that the interface does not declare: first by status, then the errors of all operations. */
-function listOtherErrors({ method, body, errors, deprecation }: Operation): OperationError[] {
-  const own = [...errors];
-  if (method !== 'GET') own.push({ code: 'forbidden' });
-  if (body) own.push({ code: 'payload_too_large' }, { code: 'unsupported_media_type' });
-  if (deprecation) own.push({ code: 'gone' });
-  own.sort((one, other) => ERRORS[one.code].status - ERRORS[other.code].status);
-  return [...own, ...COMMON_ERRORS];
-}
-
 /** A response of the Error shape with an example for each error. */
 function describeErrors(
   description: string,
-  errors: readonly OperationError[],
+  errors: readonly PetstoreError[],
   headers: readonly HeaderName[] = COMMON_HEADERS,
 ) {
-  const examples = errors.map(({ code, message }) => {
-    const value = toErrorBody(new PetstoreError(code, message));
-    return [code, { summary: `Status ${value.status}`, value }];
+  const examples = errors.map((error) => {
+    const value = toErrorBody(error);
+    return [error.code, { summary: `Status ${value.status}`, value }];
   });
   return {
     description,

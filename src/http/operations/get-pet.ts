@@ -29,7 +29,7 @@ export const getPet = defineOperation({
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
   sharedResponses: { 404: { $ref: '#/components/responses/NotFound' } },
-  errors: [],
+  errors: [new PetstoreError('gone')],
 
   async handle({ pets }, { petId }) {
     const pet = await pets.find(petId);

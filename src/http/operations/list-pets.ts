@@ -17,7 +17,10 @@ import { defineOperation, type Parameter } from './operation.ts';
 const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-const LIMIT_RULE = `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`;
+const WRONG_LIMIT = new PetstoreError(
+  'bad_request',
+  `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`,
+);
 
 const FILTER_PARAMETERS = Object.fromEntries(
   PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
@@ -62,7 +65,7 @@ export const listPets = defineOperation({
     schema: 'Pets',
     headers: ['Link'],
   },
-  errors: [{ code: 'bad_request', message: LIMIT_RULE }],
+  errors: [WRONG_LIMIT],
 
   async handle({ pets, base }, query, reply) {
     const { json, next } = await pets.listAsJson(query);
@@ -87,7 +90,7 @@ function toParameter(filter: PetFilter): Parameter<unknown> {
 function parseLimit(value: string | undefined): number {
   if (value === undefined) return PAGE_LIMIT_DEFAULT;
   if (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= PAGE_LIMIT_MAX) return Number(value);
-  throw new PetstoreError('bad_request', LIMIT_RULE);
+  throw WRONG_LIMIT;
 }
 
 export function createCursor(after: bigint): string {

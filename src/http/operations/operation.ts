@@ -1,7 +1,7 @@
 /** An operation: everything that its route, the document and its handler need. */
 
 import type { FastifyReply } from 'fastify';
-import type { ErrorCode } from '../../error.ts';
+import type { PetstoreError } from '../../error.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
 import type { HeaderName } from '../headers.ts';
@@ -24,12 +24,6 @@ export interface Parameter<Value> {
   readonly isBeta?: boolean;
   /** Gets the text in the request, or undefined without one. */
   readonly parse: (value: string | undefined) => Value;
-}
-
-export interface OperationError {
-  readonly code: ErrorCode;
-  /** The message of the example, in place of the default one. */
-  readonly message?: string;
 }
 
 export interface Deprecation {
@@ -57,8 +51,8 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   };
   /** The responses that the interface declares besides the success and 401, by their status. */
   readonly sharedResponses?: Readonly<Record<number, { readonly $ref: string }>>;
-  /** The other errors, without the errors of all operations, and the errors that a body brings. */
-  readonly errors: readonly OperationError[];
+  /** The other errors, by status, without the errors of all operations. */
+  readonly errors: readonly PetstoreError[];
 
   /** The JSON text of the success, whose header fields it sets. */
   handle(
