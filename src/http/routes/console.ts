@@ -6,15 +6,13 @@ import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
-import { read, readTemplate } from './page.ts';
+import { createPolicy, read, readTemplate } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const EXTENSION = extname(import.meta.url);
 const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
 
-/** The page may run only its own scripts, and send requests only to this service. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const POLICY = createPolicy("'self'", "'self'");
 
 const PARTS: Readonly<Record<string, string>> = {
   // The class aligns numbers.

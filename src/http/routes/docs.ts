@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
-import { read, readTemplate } from './page.ts';
+import { createPolicy, read, readTemplate } from './page.ts';
 
 const { dependencies } = JSON.parse(read('../package.json'));
 
@@ -16,7 +16,9 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
   const parts = { recipes: links.join(', '), script: SCRIPT_NAME };
   const docsPage = readTemplate('http/routes/docs.html', parts);
-  const policy = describePolicy(docsPage);
+  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(docsPage) ?? [];
+  const ownScript = `'sha256-${hash('sha256', script, 'base64')}'`;
+  const policy = createPolicy(`'self' ${ownScript}`, "'unsafe-inline'");
   const addPage = (url: string, html: string) =>
     app.get(url, (_request, reply) =>
       reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
@@ -46,15 +48,13 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
 /** The script is loaded and compressed at its first request. Every browser takes gzip, whatever the request says. */
 function addScript(app: FastifyInstance): void {
   let loading: Promise<Buffer> | undefined;
-
   app.get(`/docs/js/${SCRIPT_NAME}`, async (_request, reply) => {
     loading ??= loadScript();
-    const script = await loading;
     return reply
       .type('text/javascript; charset=utf-8')
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('content-encoding', 'gzip')
-      .send(script);
+      .send(await loading);
   });
 }
 
@@ -76,11 +76,4 @@ function findOrigin({ protocol, headers }: FastifyRequest): string {
   // A proxy may pass on any X-Forwarded-Proto.
   const scheme = protocol === 'https' ? 'https' : 'http';
   return URL.parse(`${scheme}://${host}`)?.origin ?? '';
-}
-
-/** A page may run only its own script and styles, and send requests only to this service. */
-function describePolicy(page: string): string {
-  const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(page) ?? [];
-  const source = `'sha256-${hash('sha256', script, 'base64')}'`;
-  return `default-src 'none'; script-src 'self' ${source}; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 }

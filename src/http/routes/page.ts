@@ -11,6 +11,11 @@ const HEAD = `<meta charset="utf-8">
 
 const PARTS = { head: HEAD, paw: PAW.replace('<svg', '<svg aria-hidden="true"') };
 
+/** A page may run only these scripts and styles, and send requests only to this service. */
+export function createPolicy(scripts: string, styles: string): string {
+  return `default-src 'none'; script-src ${scripts}; style-src ${styles}; img-src data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+}
+
 /** A text of the program. @param path from `src/`. */
 export function read(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
