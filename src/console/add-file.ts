@@ -7,8 +7,6 @@ import { getElement, say } from './elements.ts';
 import { createClient } from './session.ts';
 
 const FILE_MIB_MAX = 4;
-/** Creates that are sent at the same time: they share a sync of the disk. */
-const AT_ONCE = 4;
 
 const FNV_OFFSET = 0xcbf29ce484222325n;
 const FNV_PRIME = 0x100000001b3n;
@@ -67,8 +65,6 @@ function hash(bytes: Uint8Array): string {
 /** Sends each pet until the service takes or refuses it. Resolves to the result in words. */
 async function addPets(pets: readonly NewPet[], id: string): Promise<string> {
   const { length } = pets;
-  const failed = new AbortController();
-  const { signal } = failed;
   let added = 0;
   /** The pets that were in the store before. */
   let known = 0;
@@ -80,20 +76,14 @@ async function addPets(pets: readonly NewPet[], id: string): Promise<string> {
       else if (request.tries === 1 && headers.get('idempotency-replayed') === 'true') known += 1;
     },
   });
-  // The workers share it: each takes the next pet.
-  const entries = pets.entries();
-  const work = async () => {
-    for (const [index, pet] of entries) {
-      await client.create(pet, { idempotencyKey: `${id}-${index}`, signal, retries: Infinity });
+  show();
+  try {
+    for (const [index, pet] of pets.entries()) {
+      await client.create(pet, { idempotencyKey: `${id}-${index}`, retries: Infinity });
       added += 1;
       show();
     }
-  };
-  show();
-  try {
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
   } catch (cause) {
-    failed.abort(cause);
     const count = `${added} of ${length} added. Add the same file again to go on.`;
     throw new Error(`${(cause as Error).message}\n${count}`, { cause });
   }

@@ -178,7 +178,7 @@ describePages('console, add many', start, (test, stage) => {
       else held.push(route);
     });
     await chooseFile(page, createCsv('Stopped', 12));
-    await until(() => held.length >= 4);
+    await until(() => held.length > 0);
     await page.getByText('5 of 12').waitFor();
     assert.equal(await page.evaluate('document.querySelector("progress").value'), 5 / 12);
     await page.reload();
@@ -214,28 +214,21 @@ describePages('console, add many', start, (test, stage) => {
 
   test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async (page) => {
     let passed = 0;
-    let ended = 0;
-    // A try that takes too long would end, too.
-    await page.evaluate('AbortSignal.timeout = () => new AbortController().signal; 0');
-    page.on('requestfailed', () => {
-      ended += 1;
-    });
     const refusal = { code: 'unauthorized', message: 'the API key is not known', status: 401 };
     await page.route('**/v1/pets', async (route: Route) => {
       passed += 1;
       if (passed <= 2) await route.continue();
-      else if (passed === 3) await route.fulfill({ status: 401, json: refusal });
+      else await route.fulfill({ status: 401, json: refusal });
     });
     await chooseFile(page, createCsv('Refused', 8));
     await page
       .locator('#key-error', {
-        hasText: /^key is not accepted: .+\n\d of 8 added/,
+        hasText: /^key is not accepted: .+\n2 of 8 added/,
       })
       .waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     assert.equal(await page.locator('#work:not([hidden]), #forget:not([hidden])').count(), 0);
-    // Those that were under way have no answer.
-    await until(() => ended > 0);
+    assert.equal(passed, 3);
   });
 });
 
