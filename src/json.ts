@@ -38,9 +38,8 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
 }
 
 /**
- * The number of members of all objects: of colons outside of strings. The counts are right up to the
- * first mistake in the text, and JSON.parse stops there. A loop reads each character once; a regular
- * expression can read the rest of the text again for each quote.
+ * The number of members of all objects: of colons outside of strings. The counts are right up to the first mistake,
+ * where JSON.parse stops. A loop reads each character once; a regular expression can read the rest for each quote.
  *
  * @throws PetstoreError `bad_request` at the first value or level that is too many.
  */
@@ -85,9 +84,8 @@ const parse: typeof JSON.parse = (text, reviver) => {
 const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
 
 /**
- * The fast path for nearly all that clients send: an object whose members are not objects and whose
- * numbers are short integers. One JSON.parse without a reviver is enough for it. Undefined for any
- * other JSON text.
+ * The fast path: JSON.parse without a reviver is enough for an object whose members are not objects and whose
+ * numbers are short integers. Undefined for any other JSON text.
  */
 function findPlainObject(text: string, members: number): object | undefined {
   if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;

@@ -4,7 +4,6 @@ import { PetstoreError } from './error.ts';
 import { findInt64, INT64_MAX, INT64_MIN } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
-/** The values of the interface's PetStatus, in its order. */
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
 
@@ -17,7 +16,7 @@ const ID_MAX = INT64_MAX - 1n;
 export const PAGE_LIMIT_MAX = 100;
 export const PAGE_LIMIT_DEFAULT = 20;
 
-/** A pet as a client sends it (the interface's NewPet). */
+/** A pet as a client sends it. */
 export interface NewPet {
   readonly name: string;
   readonly categoryId: bigint;
@@ -25,7 +24,6 @@ export interface NewPet {
   readonly status?: PetStatus;
 }
 
-/** A pet of the store (the interface's Pet). */
 export interface Pet extends NewPet {
   /** An int64 that counts up from 1, assigned by the store and never used twice. */
   readonly id: bigint;
@@ -125,8 +123,7 @@ export function parseFieldText({ kind, parse }: NewPetField, text: string): unkn
 }
 
 /**
- * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing
- * is trimmed or normalised.
+ * The pet that a value of {@link parseJson} describes. Other members are ignored, `id` too; nothing is trimmed.
  *
  * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
  */

@@ -29,7 +29,7 @@ export class PetAdder {
   }
 }
 
-/** @throws PetstoreError that names each field that is wrong, as the service does. */
+/** @throws PetstoreError that names each wrong field. */
 function readNewPet(form: HTMLFormElement): NewPet {
   const texts = readTexts(form);
   const members = NEW_PET_FIELDS.map(({ name, kind }) => {

@@ -41,10 +41,7 @@ export function createElement(tag: string, text: string, className = ''): HTMLEl
   return element;
 }
 
-/**
- * Shows the message beside the field that its first word names, else at the end of the form. An
- * empty message removes the message before.
- */
+/** Shows the message beside the field that its first word names, else at the end of the form, in place of the last one. */
 export function showMessage(form: HTMLFormElement, message: string): void {
   const fields = [...form.querySelectorAll<HTMLInputElement>('[aria-describedby]')];
   const [name] = message.split(' ', 1);

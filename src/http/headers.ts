@@ -55,10 +55,7 @@ export const CONSTANT_HEADERS = {
 const KNOWN_NAMES = [...Object.keys(EXPOSED_FIELDS), 'Content-Length', 'Content-Type'];
 const NAMES = new Map(KNOWN_NAMES.map((name) => [name.toLowerCase(), name]));
 
-/**
- * The name as it is sent: some clients look up `Link` and `Location` by their case. The map has the names that differ
- * from the rule, and spares the answers to requests under `/v1` the rule.
- */
+/** Some clients look up `Link` by its case. The map has what differs from the rule, and is faster than the rule. */
 function toSentName(name: string): string {
   return NAMES.get(name) ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -71,7 +71,7 @@ for (const [query, ids] of [
 const LIMIT = /^limit must be a whole number from 1 to 100$/;
 const STATUS = /^status must be one of available, pending, sold$/;
 const TWICE = /^(?:limit|status|cursor) must be given only once$/;
-const CURSOR = /^cursor must be the unchanged cursor of a Link of this service$/;
+const CURSOR = /^cursor must be the unchanged cursor of a Link$/;
 
 for (const [queries, message] of [
   [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit&limit'], TWICE],

@@ -17,10 +17,8 @@ import { defineOperation, type Parameter } from './operation.ts';
 const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-const WRONG_LIMIT = new PetstoreError(
-  'bad_request',
-  `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`,
-);
+const LIMIT_RULE = `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`;
+const WRONG_LIMIT = new PetstoreError('bad_request', LIMIT_RULE);
 
 const FILTER_PARAMETERS = Object.fromEntries(
   PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
@@ -102,8 +100,5 @@ export function createCursor(after: bigint): string {
 function parseCursor(value: string | undefined): bigint | undefined {
   if (value === undefined) return undefined;
   if (CURSOR.test(value)) return Buffer.from(value, 'base64url').readBigInt64BE();
-  throw new PetstoreError(
-    'bad_request',
-    'cursor must be the unchanged cursor of a Link of this service',
-  );
+  throw new PetstoreError('bad_request', 'cursor must be the unchanged cursor of a Link');
 }
