@@ -6,9 +6,9 @@ import { OPERATIONS } from '../operations/operations.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
-const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.values(parameters));
-const IN_HEADERS = PARAMETERS.filter(({ place }) => place === 'header');
-const FIELDS = new Set(IN_HEADERS.map(({ name }) => name));
+const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.entries(parameters));
+const IN_HEADERS = PARAMETERS.filter(([, { place }]) => place === 'header');
+const FIELDS = new Set(IN_HEADERS.map(([name]) => name));
 const ALLOWED_HEADERS = ['Authorization', 'Content-Type', ...FIELDS, 'Prefer', 'X-Request-Id'];
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;

@@ -15,9 +15,8 @@ export const createPet = defineOperation({
   summary: 'Add an animal',
   description: 'Adds a pet. It is on the disk before the answer is sent.',
   parameters: {
-    idempotencyKey: {
+    'Idempotency-Key': {
       place: 'header',
-      name: 'Idempotency-Key',
       description: `Names this create, so that sending it again adds nothing: the same key with the same pet has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another pet it is a 422. Each API key has names of its own.`,
       isBeta: true,
       schema: {
@@ -53,7 +52,7 @@ export const createPet = defineOperation({
     new PetstoreError('idempotency_key_reused'),
   ],
 
-  async handle({ pets, base, now }, { body: newPet, idempotencyKey: key }, reply) {
+  async handle({ pets, base, now }, { body: newPet, 'Idempotency-Key': key }, reply) {
     const { keyId } = reply.request;
     const { pet, isReplay } =
       key === undefined || keyId === null

@@ -58,7 +58,7 @@ function describeOperation(operation: Operation) {
     tags: ['animals'],
     description,
     requestBody: body && { required: true, content: describeContent(body.schema) },
-    parameters: Object.values(parameters).map(describeParameter),
+    parameters: Object.entries(parameters).map(describeParameter),
     deprecated: deprecation && true,
     'x-deprecated-sunset': deprecation?.sunset.toISOString().slice(0, 10),
     responses: describeResponses(operation),
@@ -69,8 +69,8 @@ function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
   return { 'application/json': { schema: refTo(name), example: COMPONENTS[name].examples[0] } };
 }
 
-function describeParameter(parameter: Parameter<unknown>) {
-  const { place, name, description, schema, example, isBeta } = parameter;
+function describeParameter([name, parameter]: [string, Parameter<unknown>]) {
+  const { place, description, schema, example, isBeta } = parameter;
   const required = place === 'path';
   const described = { schema, example, in: place, name, required, description };
   return isBeta ? beta(described) : described;

@@ -20,7 +20,6 @@ export const getPet = defineOperation({
   parameters: {
     petId: {
       place: 'path',
-      name: 'petId',
       description: 'Identifier of the animal to retrieve.',
       schema: { type: 'integer', format: 'int64', minimum: 1, maximum: INT64_MAX },
       example: 1,

@@ -34,7 +34,6 @@ export const listPets = defineOperation({
   parameters: {
     limit: {
       place: 'query',
-      name: 'limit',
       description: 'Maximum number of animals to return.',
       schema: {
         type: 'integer',
@@ -45,9 +44,8 @@ export const listPets = defineOperation({
       parse: parseLimit,
     },
     ...FILTER_PARAMETERS,
-    after: {
+    cursor: {
       place: 'query',
-      name: 'cursor',
       description:
         'Continues after the last pet of an earlier page. Opaque: take it from the `Link` with `rel="next"`.',
       isBeta: true,
@@ -65,8 +63,8 @@ export const listPets = defineOperation({
   },
   errors: [WRONG_LIMIT],
 
-  async handle({ pets, base }, query, reply) {
-    const { json, next } = await pets.listAsJson(query);
+  async handle({ pets, base }, { cursor, ...query }, reply) {
+    const { json, next } = await pets.listAsJson({ ...query, after: cursor });
     if (next !== undefined) {
       const asked = `limit=${query.limit}${toFilterQuery(query)}&cursor=${createCursor(next)}`;
       reply.header('link', `<${base}/v1/pets?${asked}>; rel="next"`);
@@ -78,7 +76,6 @@ export const listPets = defineOperation({
 function toParameter(filter: PetFilter): Parameter<unknown> {
   return {
     place: 'query',
-    name: filter.name,
     description: filter.description,
     schema: toSchema(filter),
     parse: (value) => (value === undefined ? undefined : parseFieldText(filter, value)),

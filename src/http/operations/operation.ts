@@ -17,7 +17,6 @@ export interface OperationContext {
 
 export interface Parameter<Value> {
   readonly place: 'path' | 'query' | 'header';
-  readonly name: string;
   readonly description: string;
   readonly schema: Schema;
   readonly example?: unknown;
@@ -40,6 +39,7 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly summary: string;
   readonly description: string;
   readonly deprecation?: Deprecation;
+  /** By their names in the request. */
   readonly parameters: { readonly [Name in keyof Input]: Parameter<Input[Name]> };
   readonly body?: { readonly schema: 'NewPet'; readonly parse: (value: unknown) => Body };
   readonly success: {

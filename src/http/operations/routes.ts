@@ -62,18 +62,18 @@ const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
 /** Parses the parameters in their order, and refuses the first wrong one. */
 function readInput(
-  parameters: readonly [member: string, Parameter<unknown>][],
+  parameters: readonly [name: string, Parameter<unknown>][],
   request: FastifyRequest,
 ) {
   const input: Record<string, unknown> & { body: unknown } = { body: request.body };
-  for (const [member, { place, name, parse }] of parameters) {
+  for (const [name, { place, parse }] of parameters) {
     const values = request[PARTS[place]] as Values;
     // Node has the names of header fields in lower case.
     const value = values[place === 'header' ? name.toLowerCase() : name];
     if (Array.isArray(value)) {
       throw new PetstoreError('bad_request', `${name} must be given only once`);
     }
-    input[member] = parse(value);
+    input[name] = parse(value);
   }
   return input;
 }
