@@ -40,8 +40,8 @@ export function createLog(
 
 export interface OpenLog {
   readonly log: Log;
-  /** Whether programs read info lines of the log. */
-  readonly hasJsonInfo: boolean;
+  /** Tells what the start did: in the log if programs read it, else on standard output. */
+  say(text: string): void;
   /** The lines that were dropped so far, because nobody read them. */
   countDropped(): number;
   /** Writes the last lines. Resolves to false if they cannot be written in time. */
@@ -49,15 +49,17 @@ export interface OpenLog {
 }
 
 export function openLog(level: LogLevel): OpenLog {
-  const { stderr } = process;
+  const { stdout, stderr } = process;
   const format = stderr.isTTY ? createTextLines() : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
     format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
   );
   process.on('exit', () => writer.flushSync());
+  const log = createLog(level, (line) => writer.write(line), format);
+  const isLogged = !stdout.isTTY && !stderr.isTTY && toLevels(level).has('info');
   return {
-    log: createLog(level, (line) => writer.write(line), format),
-    hasJsonInfo: !stderr.isTTY && toLevels(level).has('info'),
+    log,
+    say: isLogged ? log.info : (text) => stdout.write(`${text}\n`),
     countDropped: () => writer.dropped,
     close: () => Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]),
   };

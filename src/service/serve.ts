@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore } from './served-store.ts';
-import { announce, describeService, type Service, toAuthority } from './service.ts';
+import { describeService, type Service, toAuthority } from './service.ts';
 import { Workers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
@@ -101,11 +101,14 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     running.admin = await startAdmin(options, { store, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
-  const firstKeys = await ensureFirstKey(options, service.port, store, log);
-  const notes = [describeService(options, store, service)];
+  const firstKey = await ensureFirstKey(options, service.port, store, log);
+  openedLog.say(describeService(options, store, service));
   const { admin } = running;
-  if (admin) notes.push(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
-  announce(notes, firstKeys, openedLog);
+  if (admin) {
+    openedLog.say(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
+  }
+  // Not by `say`: the log must have no key.
+  if (firstKey !== undefined) process.stdout.write(firstKey);
 }
 
 async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {

@@ -42,12 +42,12 @@ export async function ensureFirstKey(
   port: number,
   store: Store,
   log: Log,
-): Promise<string[]> {
+): Promise<string | undefined> {
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
   const keys = await listKeys();
-  if (keys.some((key) => getKeyState(key, now) === 'active')) return [];
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return;
   if (environment === 'production' || keys.length > 0) {
     const program = process.argv[1]?.endsWith('.ts') ? 'npm run -s petstore --' : 'petstore';
     const isFile = parseAddress(database).kind === 'sqlite';
@@ -55,7 +55,7 @@ export async function ensureFirstKey(
     const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
     const command = `${program} keys create --name NAME --environment ${environment}${option}`;
     log.warn(`no ${environment} key is active; to make one${how}: ${command}`);
-    return [];
+    return;
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
@@ -63,10 +63,10 @@ export async function ensureFirstKey(
   const [first = { id }] = await listKeys().catch(() => []);
   if (first.id !== id) {
     await store.keys.revoke(id, now);
-    return [];
+    return;
   }
   const curl = `curl -H 'Authorization: Bearer ${text}' ${toReachableUrl(host, port)}/v1/pets`;
-  return [`The first key, which is shown only now, and how to use it:\n  ${curl}`];
+  return `The first key, which is shown only now, and how to use it:\n  ${curl}\n`;
 }
 
 /** The text as an argument in a shell. */

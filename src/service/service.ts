@@ -3,7 +3,6 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { describeAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
-import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A service that listens, in this process or in workers. */
@@ -35,20 +34,4 @@ export function describeService(
   const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
   const page = `${toReachableUrl(host, port)}/console`;
   return `${where} (${what}), console at ${page}, documentation at /docs`;
-}
-
-/**
- * Writes to standard output. If programs read the log, the notes are lines of the log instead.
- *
- * @param secrets texts with a key: the log must not have them.
- */
-export function announce(
-  notes: readonly string[],
-  secrets: readonly string[],
-  { log, hasJsonInfo }: OpenLog,
-): void {
-  const isLogged = hasJsonInfo && !process.stdout.isTTY;
-  const texts = isLogged ? secrets : [...notes, ...secrets];
-  if (texts.length > 0) process.stdout.write(`${texts.join('\n')}\n`);
-  if (isLogged) for (const note of notes) log.info(note);
 }

@@ -22,7 +22,7 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
   const lines: string[] = [];
   const log = createLog('warn', (line) => lines.push(JSON.parse(line).msg));
-  assert.deepEqual(await ensureFirstKey(options, 8080, store, log), []);
+  assert.equal(await ensureFirstKey(options, 8080, store, log), undefined);
   const command =
     "petstore keys create --name NAME --environment staging --database 'sqlite::memory:'";
   assert.deepEqual(lines, [`no staging key is active; to make one: ${command}`]);
@@ -32,7 +32,7 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
   await using store = await openStore(database, { create: true });
   const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store, SILENT)));
-  const [secret = '', ...others] = printed.flat();
+  const [secret = '', ...others] = printed.filter((text) => text !== undefined);
   assert.deepEqual(others, []);
   const [text = ''] = /petstore_stag_\w+/.exec(secret) ?? [];
   const key = await store.keys.find(digestApiKey(text));
@@ -57,5 +57,5 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
   };
   const keys = { ...store.keys, list };
   const printed = await ensureFirstKey(options, 8080, { ...store, keys }, SILENT);
-  assert.match(printed.join(), /petstore_stag_/);
+  assert.match(printed ?? '', /petstore_stag_/);
 });

@@ -33,7 +33,7 @@ test('listener › stopped between an answer and its sending › closes that con
     ...Object.fromEntries(defaults),
     ...{ database: 'sqlite::memory:', port: 0 },
   };
-  const openedLog = { log, hasJsonInfo: true, countDropped: () => 0, close: async () => true };
+  const openedLog = { log, say: log.info, countDropped: () => 0, close: async () => true };
   service = await startListener(options, store, openedLog);
 
   // Without its end the service waits for 10 s, and closes all connections then.
