@@ -10,8 +10,8 @@ import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { Service } from './service.ts';
 
-/** The least time between two starts: a worker that always fails must not take the processor. */
-const LIFETIME_MS_MIN = 1_000;
+/** The pause before a worker is replaced: a worker that always fails must not take the processor. */
+const REPLACE_MS = 1_000;
 
 /** A signal to all processes, such as Ctrl-C, may reach the primary so long after a worker. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
@@ -25,10 +25,10 @@ export class Workers {
   }
 
   /**
-   * Starts the workers with the arguments of this process. Resolves when all of them listen.
+   * Starts the workers with the arguments of this process. Resolves when the first of them listens.
    *
-   * @throws PetstoreError `unavailable` if a worker, which then prints why, ends before it listens; an error of Node if
-   *   the port cannot be listened on.
+   * @throws PetstoreError `unavailable` if the first worker, which then prints why, ends before it listens; an error of
+   *   Node if the port cannot be listened on.
    */
   async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
@@ -38,14 +38,20 @@ export class Workers {
     cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
-      worker.on('error', (err) => {
-        if (this.#isStopping) return;
-        this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached');
-      }),
+      worker.on('error', (err) =>
+        this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached'),
+      ),
     );
-    // First one worker: if it fails, it prints why only once.
-    await this.#startOne();
-    await Promise.all(Array.from({ length: count - 1 }, () => this.#startOne()));
+    // First one worker: if it fails, the start fails.
+    await listening(cluster.fork());
+    cluster.on('exit', async (worker, status, signal) => {
+      if (this.#isStopping) return;
+      const fields = { worker: worker.process.pid, status, signal };
+      this.#log.error(fields, 'a worker ended and is replaced');
+      await wait(REPLACE_MS);
+      this.#fork();
+    });
+    for (let started = 1; started < count; started += 1) this.#fork();
     const registry = adminPort === undefined ? undefined : await import('./registry.ts');
     return { port, stop: () => this.stop(), readMetrics: registry?.readWorkers };
   }
@@ -66,22 +72,8 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  async #startOne(): Promise<void> {
-    if (this.#isStopping) return;
-    const worker = cluster.fork();
-    await listening(worker);
-    this.#replaceOnExit(worker);
-  }
-
-  #replaceOnExit(worker: Worker): void {
-    const startedAt = performance.now();
-    worker.once('exit', async (status, signal) => {
-      if (this.#isStopping) return;
-      const fields = { worker: worker.process.pid, status, signal };
-      this.#log.error(fields, 'a worker ended and is replaced');
-      await wait(Math.max(0, startedAt + LIFETIME_MS_MIN - performance.now()));
-      if (!this.#isStopping) this.#replaceOnExit(cluster.fork());
-    });
+  #fork(): void {
+    if (!this.#isStopping) cluster.fork();
   }
 }
 
