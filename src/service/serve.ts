@@ -54,25 +54,22 @@ export async function serve(options: ServeOptions): Promise<void> {
 }
 
 /**
- * The first SIGTERM or SIGINT stops the service in order, a later one at once.
+ * The first SIGTERM or SIGINT stops the service in order, a later one ends it at once.
  *
  * @param stop resolves to false if the process cannot exit by itself.
  */
 function stopOnSignal(stop: () => Promise<boolean>): void {
-  // `process.exit` would wait for a write to a pipe that nobody reads.
-  const kill = () => process.kill(process.pid, 'SIGKILL');
-  let stoppingAt: number | undefined;
+  let isStopping = false;
   const onSignal = async () => {
-    if (stoppingAt !== undefined) {
-      if (performance.now() - stoppingAt > SAME_SIGNAL_MS) kill();
-      return;
-    }
-    stoppingAt = performance.now();
+    if (isStopping) return;
+    isStopping = true;
+    const restoreDefault = () => process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
+    setTimeout(restoreDefault, SAME_SIGNAL_MS);
     if (await stop()) process.exit(0);
-    kill();
+    // `process.exit` would wait for a write to a pipe that nobody reads.
+    process.kill(process.pid, 'SIGKILL');
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
 }
 
 async function stopAll(running: Running): Promise<void> {

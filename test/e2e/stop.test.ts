@@ -170,7 +170,7 @@ describe('stop', { concurrency: 3 }, () => {
     const { exitCode, signalCode } = service.process;
     assert.deepEqual({ exitCode, signalCode }, { exitCode: null, signalCode: null });
     service.process.kill('SIGINT');
-    assert.deepEqual(await finish(service), { status: null, signal: 'SIGKILL' });
+    assert.deepEqual(await finish(service), { status: null, signal: 'SIGINT' });
     assert.ok(performance.now() - began < CUT_MS);
   });
 
