@@ -34,10 +34,7 @@ export interface RequestLine {
 /** What a line tells beside its message; `err` is what was thrown. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-interface Write {
-  (message: string): void;
-  (fields: Fields, message: string): void;
-}
+type Write = (message: string, fields?: Fields) => void;
 
 export interface Log {
   readonly error: Write;

@@ -38,7 +38,7 @@ export class RequestLog {
       const [client, code] = name.split(' ') as [string, ErrorCode];
       const leftOut = count - LIMITS.REFUSALS_LOGGED_MAX;
       const level = ERRORS[code].status < 500 ? 'info' : 'error';
-      if (leftOut > 0) this.#log[level]({ client, code, leftOut }, 'more refusals, only counted');
+      if (leftOut > 0) this.#log[level]('more refusals, only counted', { client, code, leftOut });
     }
     this.#refused.clear();
   }

@@ -8,7 +8,7 @@ const { pid } = process;
 /** Each function returns one line with its line end. The text of an error may add lines. */
 export interface LogFormat {
   request(level: LogLevel, line: RequestLine): string;
-  event(level: LogLevel, fields: Fields, message: string): string;
+  event(level: LogLevel, message: string, fields: Fields): string;
 }
 
 export function createJsonLines(): LogFormat {
@@ -31,7 +31,7 @@ export function createJsonLines(): LogFormat {
       const why = refusal === undefined ? '' : `,${toMembers({ ...refusal })}`;
       return `${startLine(level)},"client":"${client}"${what}${where},"status":${status}${time},"requestId":"${requestId}","keyId":${keyId}${trace}${why}}\n`;
     },
-    event: (level, fields, message) =>
+    event: (level, message, fields) =>
       `${startLine(level)},${toMembers({ ...fields, msg: message })}}\n`,
   };
 }
@@ -65,7 +65,7 @@ export function createTextLines(): LogFormat {
       parts.push(toPrintable(`from ${client}: ${code} ${reason}`).trimEnd());
       return `${parts.join(' ')}\n${toStack(err)}`;
     },
-    event(level, { err, ...fields }, message) {
+    event(level, message, { err, ...fields }) {
       const color = level === 'info' ? 'gray' : level === 'warn' ? 'yellow' : 'red';
       const rest = Object.entries(fields).map(([name, value]) => `${name} ${value}`);
       const text = toPrintable([message, ...rest].join(', '));

@@ -22,10 +22,8 @@ export function createLog(
   const levels = toLevels(level);
   const at =
     (other: LogLevel) =>
-    (first: Fields | string, message = '') => {
-      if (!levels.has(other)) return;
-      const [fields, text] = typeof first === 'string' ? [{}, first] : [first, message];
-      write(format.event(other, fields, text));
+    (message: string, fields: Fields = {}) => {
+      if (levels.has(other)) write(format.event(other, message, fields));
     };
   return {
     error: at('error'),
@@ -52,7 +50,7 @@ export function openLog(level: LogLevel): OpenLog {
   const { stdout, stderr } = process;
   const format = stderr.isTTY ? createTextLines() : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
-    format.event('warn', { dropped }, 'nobody read the log, so lines were dropped'),
+    format.event('warn', 'nobody read the log, so lines were dropped', { dropped }),
   );
   process.on('exit', () => writer.flushSync());
   const log = createLog(level, (line) => writer.write(line), format);

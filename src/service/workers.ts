@@ -39,7 +39,7 @@ export class Workers {
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) =>
-        this.#log.error({ err, worker: worker.process.pid }, 'a worker cannot be reached'),
+        this.#log.error('a worker cannot be reached', { err, worker: worker.process.pid }),
       ),
     );
     // First one worker: if it fails, the start fails.
@@ -47,7 +47,7 @@ export class Workers {
     cluster.on('exit', async (worker, status, signal) => {
       if (this.#isStopping) return;
       const fields = { worker: worker.process.pid, status, signal };
-      this.#log.error(fields, 'a worker ended and is replaced');
+      this.#log.error('a worker ended and is replaced', fields);
       await wait(REPLACE_MS);
       this.#fork();
     });

@@ -39,8 +39,8 @@ function write(level: 'info' | 'warn' | 'error' | 'silent', format?: LogFormat):
   log.request(REFUSED);
   log.request(FAILED);
   log.info('stopping');
-  log.warn({ err: LOADED, keyId: 7 }, 'not written');
-  log.error({ err: 'a text' }, 'worker "1" ended');
+  log.warn('not written', { err: LOADED, keyId: 7 });
+  log.error('worker "1" ended', { err: 'a text' });
   return lines;
 }
 
@@ -112,7 +112,7 @@ test('text lines › with characters that a terminal acts on › show a space in
       client: sent,
       refusal: { code: 'internal_error', reason: sent, err },
     });
-    log.warn({ signal: sent, err }, `a\n${sent}`);
+    log.warn(`a\n${sent}`, { signal: sent, err });
     assert.match(lines[0] ?? '', /^\S+ GET .* from a b: internal_error a b\nError: a b\n at c\n$/);
     assert.match(lines[1] ?? '', /^\S+ warn a a b, signal a b\nError: a b\n at c\n$/);
   }

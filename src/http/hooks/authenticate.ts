@@ -55,7 +55,7 @@ function createTouch(keys: KeyStore, now: () => number, log: Log) {
     if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
     touchedAt.set(id, at);
     keys.touch(id, at).catch((err: unknown) => {
-      log.warn({ err, keyId: id }, 'time of last use not written');
+      log.warn('time of last use not written', { err, keyId: id });
     });
   };
 }

@@ -80,7 +80,7 @@ export function boundConnections(server: Server, log: Log, connectionsMax: numbe
     const now = performance.now();
     if (now - loggedAt < LOG_MS) return;
     loggedAt = now;
-    log.warn({ connectionsMax }, 'too many connections: some are closed');
+    log.warn('too many connections: some are closed', { connectionsMax });
   }
 
   server.on('connection', (socket) => {
