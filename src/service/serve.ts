@@ -99,6 +99,8 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   }
   if (cluster.isWorker || running.isStopping) return;
   const firstKey = await ensureFirstKey(options, service.port, store, log);
+  // All lines are written together: a script that waits for the first line also reads the key.
+  process.stdout.cork();
   openedLog.say(describeService(options, store, service));
   const { admin } = running;
   if (admin) {
@@ -106,6 +108,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   }
   // Not by `say`: the log must have no key.
   if (firstKey !== undefined) process.stdout.write(firstKey);
+  process.stdout.uncork();
 }
 
 async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {
