@@ -14,10 +14,7 @@ const VERSION_MIN = '3.51.3';
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
-export function prepare(
-  connection: SqliteConnection,
-  options: OpenOptions,
-): Promise<number> {
+export function prepare(connection: SqliteConnection, options: OpenOptions): Promise<number> {
   const { olderSchema } = options;
   return retryWhileBusy(connection.file, () => {
     checkVersion(connection);
