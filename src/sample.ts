@@ -14,7 +14,7 @@ const PETS = [
   return names.split(' ').map((name) => ({ name, categoryId }));
 });
 
-/** From a pet to the next: it mixes the categories, and meets each name, because their number is a prime. */
+/** From a pet to the next. The number of names is a prime, so each name comes once in a round. */
 const STEP = 17;
 
 const STATUSES = ['available', ...PET_STATUSES, undefined] as const;

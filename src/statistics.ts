@@ -12,7 +12,7 @@ export function createStatistics() {
     reads: 0,
     /** Pages of lists; without a page cache none is counted. */
     pages: 0,
-    /** Those of them that were not in the page cache. */
+    /** Pages of lists that the page cache did not have. */
     readPages: 0,
   };
 }

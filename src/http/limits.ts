@@ -31,7 +31,7 @@ export const HTTP_LIMITS = {
   ),
   READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
   // These reads wait for the network, not for the processor.
-  READS_OF_CONNECTION_MAX: limit(16, 'the same for a connection to PostgreSQL', WAIT, WAITING),
+  READS_OF_CONNECTION_MAX: limit(16, 'reads at work for each PostgreSQL connection', WAIT, WAITING),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
   WAITING_MAX: limit(2_000, 'waiting reads of a key, and waiting creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait for a turn', RETRY),
@@ -50,8 +50,12 @@ export const HTTP_LIMITS = {
   KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer', 'no more is read'),
   LINGER_MS_MAX: limit(2_000, 'the time to close after the last answer', 'close'),
-  REFUSALS_LOGGED_MAX: limit(5, 'refusals logged in a second by client and code', 'only counted'),
-  REFUSED_CLIENTS_MAX: limit(100, 'clients and codes told apart there', 'counted as `others`'),
+  REFUSALS_LOGGED_MAX: limit(5, 'refusals of a client and code logged in a second', 'counted'),
+  REFUSED_CLIENTS_MAX: limit(
+    100,
+    'clients and codes that the log tells apart',
+    'counted as `others`',
+  ),
 };
 
 export const LIMITS = toValues(HTTP_LIMITS);

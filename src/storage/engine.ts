@@ -37,9 +37,9 @@ export interface OpenOptions {
 
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-/** What Store promises of writes, of errors and of closing is true here too. */
+/** Writes, errors and closing are as in Store. */
 export interface Engine extends AsyncDisposable {
-  /** As of Store. */
+  /** As in Store. */
   readonly foundSchema: number;
   readonly petQueries: PetQueries;
   readonly statistics: StoreStatistics;
@@ -53,7 +53,7 @@ export interface Engine extends AsyncDisposable {
   /** Resolves to what is wrong with this time by the clock of the database; absent on SQLite. */
   readonly findClockError?: (now: number) => Promise<string | undefined>;
 
-  /** As of Store, without the statements of requests. */
+  /** As in Store, but executes no statement of a request. */
   check(): Promise<void>;
 
   /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */

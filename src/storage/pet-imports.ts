@@ -8,7 +8,7 @@ import { COLUMNS, toRow } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** A message names so many ids. */
+/** The most ids that a message names. */
 const NAMED_IDS_MAX = 10;
 
 const IS_SAME = COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`);

@@ -9,7 +9,7 @@ import { createPolicy, read, readTemplate } from './page.ts';
 
 const { dependencies } = JSON.parse(read('../package.json'));
 
-/** Known before the script is loaded, and another one with another script. */
+/** The name of the script, which changes with its version. The page needs it before the script is loaded. */
 export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
 
 export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {

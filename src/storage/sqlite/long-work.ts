@@ -52,7 +52,7 @@ export function createLongWork(
         await backup(connection, copy);
         finishCopy(copy, file);
       } catch (error) {
-        // Any other error is of the copy.
+        // Any other error comes from the copy.
         throw [BUSY, CORRUPT].includes(toResultCode(error)) ? explain(error, file) : error;
       } finally {
         if (connection.isTransaction) connection.exec('rollback');
