@@ -40,7 +40,7 @@ describe('pets import', () => {
 
   const NOT_KEPT = 'the ids in the file were not kept';
   for (const [what, text, line] of [
-    ['a row', `${HEAD}7,Rex,1,\n`, `1 pet added with new ids 2 to 2; ${NOT_KEPT}`],
+    ['a row', `${HEAD}7,Rex,1,\n`, `1 pet added with the new id 2; ${NOT_KEPT}`],
     [
       'some rows',
       `${HEAD},Rex,1,\nx,Tom,1,\n,Mia,1,\n`,

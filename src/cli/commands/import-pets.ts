@@ -66,8 +66,9 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     const skipped = progress.pets - count;
     if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
     if (hasNewIds) {
-      const ids = `${lastId - BigInt(count) + 1n} to ${lastId}`;
-      say(`${countPets(count)} added with new ids ${ids}; the ids in the file were not kept`);
+      const firstId = lastId - BigInt(count) + 1n;
+      const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
+      say(`${countPets(count)} added with ${ids}; the ids in the file were not kept`);
     }
     say(line);
   });
