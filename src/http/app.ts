@@ -6,7 +6,6 @@ import type { ServeOptions } from '../service/serve-options.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
-import { createFairQueues } from './hooks/fair-queue.ts';
 import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
@@ -27,14 +26,14 @@ declare module 'fastify' {
 type Served = Pick<ServeOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'> &
   Partial<Pick<ServeOptions, 'baseUrl' | 'trustProxy'>>;
 
-export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
+export interface AppOptions
+  extends Served,
+    Pick<HttpServerOptions, 'log' | 'count' | 'databaseConnections'> {
   readonly store: Store;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: TokenBuckets | undefined;
   /** The most open connections; without it any number. */
   readonly maxConnections?: number;
-  /** The most connections to PostgreSQL; absent on SQLite. */
-  readonly databaseConnections?: number | undefined;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -47,11 +46,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   let stopping = false;
   const isStopping = () => stopping;
   const app = createServer({ ...options, isStopping });
-  const queues = createFairQueues(options.databaseConnections);
   const readConnections = boundConnections(app.server, log, maxConnections);
   app.decorate('readConnections', () => ({
     ...readConnections(),
-    waitingRequests: queues.countWaiting(),
+    waitingRequests: app.queue.waiting,
   }));
   app.addHook('preClose', async () => {
     stopping = true;
@@ -66,11 +64,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       v1.addHook('onRequest', authenticate);
       if (rateLimiter !== undefined) v1.addHook('onRequest', createRateLimit(rateLimiter));
       if (options.rehearse) {
-        v1.addHook('preHandler', createRehearse());
+        // Before the fair queue: a request that is delayed takes no place there.
+        v1.addHook('preValidation', createRehearse());
         v1.addHook('onSend', loseAnswer);
       }
-      // `preHandler` follows the body: a slow body takes no place in the queue.
-      v1.addHook('preHandler', queues.enter);
       v1.addHook('preHandler', authenticate);
       addOperations(v1, { pets: store.pets, base, retireGetPet, now });
       addFallbackRoutes(v1, routes);

@@ -19,7 +19,7 @@ export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): Error
 /** What a message quotes from a body: the log must not have it. */
 const QUOTED = /".*"/s;
 
-const BROKEN_OFF = new PetstoreError('bad_request', 'the body broke off');
+export const BROKEN_OFF = new PetstoreError('bad_request', 'the request broke off');
 
 /** Fastify's error handler: answers every error. */
 export function answerError(
@@ -27,8 +27,7 @@ export function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  // The client closed the connection, or the parser refused the rest of the body. Nobody reads this
-  // answer, but the log has its status.
+  // The client reset the connection. Nobody reads this answer, but the log has its status.
   const known = error === request.raw.errored ? BROKEN_OFF : error;
   const code = known instanceof PetstoreError ? known.code : 'internal_error';
   // Other messages may name a file or a host: only the log has them.

@@ -13,7 +13,6 @@ const RETRY = '503 with `Retry-After`';
 
 export const HTTP_LIMITS = {
   BODY_BYTES_MAX: limit(64 * KIB, 'a body', '413, close'),
-  BODY_PARTS_MAX: limit(1_000, 'the parts of a body, such as chunks', '413, close'),
   HEADER_BYTES_MAX: limit(16 * KIB, 'the request line and headers', '431, close'),
   HEADER_FIELDS_MAX: limit(100, 'the header fields of a request', '431, close'),
   HEADER_SECONDS_MAX: limit(10, 'the time for the headers to arrive', '408, close'),
@@ -24,12 +23,8 @@ export const HTTP_LIMITS = {
   PAGE_LIMIT_MAX: limit(PAGE_LIMIT_MAX, 'the pets on a page', '400'),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
   IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long an `Idempotency-Key` is kept', 'forgotten'),
-  HELD_BYTES_MAX: limit(
-    16 * MIB,
-    'incoming bodies, unparsed requests and unread answers of all clients',
-    'the address with the most loses its oldest: a body is 503, waiting requests get no answer, an unread answer is cut off',
-  ),
-  READS_AT_WORK_MAX: limit(32, 'reads at work under `/v1` on SQLite', WAIT, WAITING),
+  // Node accepts one connection in a turn: if a turn takes long, new clients wait.
+  STARTED_MAX: limit(16, 'requests that start in a turn of the event loop', WAIT, WAITING),
   // These reads wait for the network, not for the processor.
   READS_OF_CONNECTION_MAX: limit(16, 'reads at work for each PostgreSQL connection', WAIT, WAITING),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
@@ -39,6 +34,7 @@ export const HTTP_LIMITS = {
   // Below IDLE_MS_MAX, and the usual limit of a proxy.
   DELAY_SECONDS_MAX: limit(30, 'the delay by `Prefer: delay`', '400'),
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
+  READY_AGE_MS_MAX: limit(3_000, 'the age of the check that `/readyz` answers from', 'a new check'),
   CACHED_KEYS_MAX: limit(1_000, 'cached API keys', 'the cache is emptied'),
   // A revocation must hold within 1 s.
   CACHED_KEY_MS_MAX: limit(500, 'how long an API key is cached', 'it is read again'),

@@ -24,9 +24,7 @@ export class RequestLog {
     this.#count(line);
     const code = line.refusal?.code;
     const isLogged =
-      code === undefined ||
-      code === 'internal_error' ||
-      this.#countRefused(line.client, code) <= LIMITS.REFUSALS_LOGGED_MAX;
+      code === undefined || this.#countRefused(line.client, code) <= LIMITS.REFUSALS_LOGGED_MAX;
     if (isLogged) this.#log.request(line);
   }
 

@@ -5,15 +5,14 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
 import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
-import type { FairQueue } from './hooks/fair-queue.ts';
+import { FairQueue, type Place } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { rejectAmbiguousFraming } from './hooks/framing.ts';
 import { LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
-import { HeldBytes } from './protocol/held-bytes.ts';
 import { escapeTarget } from './protocol/methods.ts';
+import { createOneRequestServer } from './protocol/one-request.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
-import { createPipeliningServer } from './protocol/pipelining.ts';
 import { RequestLog } from './request-log.ts';
 
 /** What the hooks tell each other of a request. */
@@ -26,8 +25,8 @@ const REQUEST_FACTS = {
   isReadOnly: false,
   /** When that key was accepted, by `performance.now`. */
   acceptedAt: Number.NEGATIVE_INFINITY,
-  /** The queue in which it has a place, until its answer is made. */
-  queue: null as FairQueue | null,
+  /** Its place in the fair queue, until its answer is made. */
+  place: null as Place | null,
   /** For the log; null while it is not refused. */
   refusal: null as Refusal | null,
   /** Whether its connection is closed in place of the answer. */
@@ -38,6 +37,9 @@ type RequestFacts = typeof REQUEST_FACTS;
 
 declare module 'fastify' {
   interface FastifyRequest extends RequestFacts {}
+  interface FastifyInstance {
+    readonly queue: FairQueue;
+  }
 }
 
 const CHECK_MS = 500;
@@ -67,23 +69,17 @@ export interface HttpServerOptions {
   readonly isStopping: () => boolean;
   /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy?: readonly string[] | undefined;
+  /** The most connections to PostgreSQL; absent on SQLite. */
+  readonly databaseConnections?: number | undefined;
 }
 
 export function createServer(options: HttpServerOptions): FastifyInstance {
   const { log, count, isStopping, trustProxy = [] } = options;
   const requestLog = new RequestLog(log, count);
-  const heldBytes = new HeldBytes();
-  class OwnRequest extends BodyRequest {
-    override readonly heldBytes = heldBytes;
-  }
-  const serverOptions = { ...HTTP_OPTIONS, IncomingMessage: OwnRequest };
+  const queue = new FairQueue(options.databaseConnections);
   const app = fastify({
     serverFactory: (handle) =>
-      createPipeliningServer(serverOptions, heldBytes, (request, response) => {
-        // Node also parses the method of HTTP/2, which Fastify cannot route. Its version is refused.
-        if (request.method === 'PRI') request.method = 'GET';
-        handle(request, response);
-      }),
+      createOneRequestServer({ ...HTTP_OPTIONS, IncomingMessage: BodyRequest }, handle),
     clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
     genReqId: createRequestId,
     return503OnClosing: false,
@@ -107,10 +103,13 @@ export function createServer(options: HttpServerOptions): FastifyInstance {
     request.client = isIP(ip) === 0 ? remoteAddress : ip;
     done();
   });
+  app.decorate('queue', queue);
   app.setErrorHandler(answerError);
   addBytesParser(app);
   app.addHook('onRequest', rejectAmbiguousFraming);
-  app.addHook('onSend', createFinishResponse(requestLog, heldBytes, isStopping));
+  // `preHandler` follows the body: a slow body takes no place in the queue.
+  app.addHook('preHandler', (request, _reply, done) => queue.enter(request, done));
+  app.addHook('onSend', createFinishResponse(requestLog, queue, isStopping));
   app.addHook('onClose', async () => requestLog.flush());
   return app;
 }

@@ -1,11 +1,10 @@
 /** The fair queue: how many requests are at work, which one is next, and which ones are refused. */
 
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { createFairQueues } from '../../src/http/hooks/fair-queue.ts';
+import { FairQueue } from '../../src/http/hooks/fair-queue.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
@@ -18,6 +17,8 @@ after(() => real[Symbol.asyncDispose]());
 const { pets } = real.store;
 const mine = real.authorization;
 const others = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
+const CONNECTIONS = 2;
+const READS_MAX = CONNECTIONS * LIMITS.READS_OF_CONNECTION_MAX;
 const BODY = '{"name":"Rex","categoryId":1}';
 
 /** What the store was asked for and has not answered: the ids of pets, and the names of new ones. */
@@ -64,28 +65,63 @@ async function answerAll(sent: readonly Promise<Answer>[]): Promise<number[]> {
   return (await all).map(({ status }) => status);
 }
 
-test('fair queue › a request that comes just before the next one is started › does not overtake it', async () => {
-  const queues = createFairQueues(2);
+/** Asks the queue for a place; the name is in `started` when it has one. */
+function createQueue(databaseConnections?: number) {
+  const queue = new FairQueue(databaseConnections);
   const started: string[] = [];
-  const enter = (name: string): FastifyRequest => {
-    const sent = { method: 'GET', keyId: 1, socket: { destroyed: false }, queue: null };
+  const enter = (name: string, keyId: number | null, method = 'GET') => {
+    const sent = { method, keyId, socket: { destroyed: false }, place: null };
     const request = sent as unknown as FastifyRequest;
-    queues.enter(request, undefined, () => started.push(name));
+    queue.enter(request, () => started.push(name));
     return request;
   };
-  const atWork = Array.from({ length: 2 * LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first'));
-  enter('waiting');
+  return { queue, started, enter };
+}
+
+test('fair queue › a request that comes just before the next one is started › does not overtake it', async () => {
+  const { queue, started, enter } = createQueue(1);
+  const atWork = Array.from({ length: LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first', 1));
+  enter('waiting', 1);
+  await setImmediate();
   assert.equal(started.length, atWork.length);
-  for (const request of atWork.slice(0, 1)) request.queue?.leave(request);
-  enter('overtaking');
+  for (const request of atWork.slice(0, 1)) queue.leave(request);
+  enter('overtaking', 1);
   await setImmediate();
   assert.equal(started.at(-1), 'waiting');
+});
+
+test('fair queue › more requests than a turn starts › start in the next turns, and the lines take turns', async () => {
+  const { started, enter } = createQueue();
+  const count = 3 * LIMITS.STARTED_MAX;
+  for (let number = 0; number < count; number += 1) enter('without a key', null);
+  for (const name of ['first of 1', 'second of 1']) enter(name, 1);
+  for (const method of ['GET', 'POST']) enter(`${method} of 2`, 2, method);
+  assert.equal(started.length, LIMITS.STARTED_MAX);
+  await setImmediate();
+  assert.equal(started.length, 2 * LIMITS.STARTED_MAX);
+  assert.deepEqual(started.slice(LIMITS.STARTED_MAX, LIMITS.STARTED_MAX + 6), [
+    ...['without a key', 'first of 1', 'GET of 2', 'POST of 2', 'without a key', 'second of 1'],
+  ]);
+  await setImmediate();
+  await setImmediate();
+  assert.equal(started.length, count + 4);
+});
+
+test('fair queue › a place that is left twice › is free once', async () => {
+  const { queue, started, enter } = createQueue(1);
+  const atWork = Array.from({ length: LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first', 1));
+  await setImmediate();
+  for (const name of ['next', 'last']) enter(name, 1);
+  for (const request of [...atWork.slice(0, 1), ...atWork.slice(0, 1)]) queue.leave(request);
+  await setImmediate();
+  assert.deepEqual(started.slice(atWork.length), ['next']);
 });
 
 describe('fair queue', () => {
   beforeEach(async () => {
     asked = [];
     service = await startTestApp({
+      databaseConnections: CONNECTIONS,
       store: {
         ...real.store,
         pets: {
@@ -100,17 +136,17 @@ describe('fair queue', () => {
   afterEach(() => service[Symbol.asyncDispose]());
 
   test('fair queue › more reads than may be at work › wait, and are all answered', async () => {
-    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 5, (index) => get(1_000 + index));
-    assert.deepEqual(await answerAll(sent), new Array(LIMITS.READS_AT_WORK_MAX + 5).fill(404));
+    const sent = await fill(READS_MAX, 5, (index) => get(1_000 + index));
+    assert.deepEqual(await answerAll(sent), new Array(READS_MAX + 5).fill(404));
     assert.equal(countWaiting(), 0);
   });
 
   test('fair queue › a key with one request behind a key with many › is next but one', async () => {
-    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 5, () => get(1));
+    const sent = await fill(READS_MAX, 5, () => get(1));
     const other = get(9_000, others);
     await until(() => countWaiting() === 6);
     for (const { answer } of asked.splice(0, 3)) answer();
-    await until(() => asked.length === LIMITS.READS_AT_WORK_MAX);
+    await until(() => asked.length === READS_MAX);
     assert.deepEqual(
       asked.slice(-3).map(({ what }) => what),
       [1n, 9_000n, 1n],
@@ -119,7 +155,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › creates while reads wait › are at work', async () => {
-    const reads = await fill(LIMITS.READS_AT_WORK_MAX, 1, (index) => get(index));
+    const reads = await fill(READS_MAX, 1, (index) => get(index));
     const added = create('Rex');
     await until(() => asked.at(-1)?.what === 'Rex');
     await answerAll([...reads, added]);
@@ -150,7 +186,7 @@ describe('fair queue', () => {
 
   test('fair queue › one more than may wait › is refused at once, and other keys wait', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const sent = await fill(LIMITS.READS_AT_WORK_MAX, LIMITS.WAITING_MAX, (index) => get(index));
+    const sent = await fill(READS_MAX, LIMITS.WAITING_MAX, (index) => get(index));
     const refused = await get(1);
     assertError(refused, 'unavailable', /try again/);
     assert.equal(refused.headers['retry-after'], '1');
@@ -162,7 +198,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › a request that waits for too long › is refused, and not executed', async () => {
-    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 0, (index) => get(index));
+    const sent = await fill(READS_MAX, 0, (index) => get(index));
     const sentAt = performance.now();
     const late = await get(9_000);
     assertError(late, 'unavailable', /try again/);
@@ -173,14 +209,14 @@ describe('fair queue', () => {
     await answerAll(sent);
   });
 
-  test('fair queue › a client that goes away while its create waits › has added nothing', async () => {
+  test('fair queue › a client that resets while its create waits › has added nothing', async () => {
     const sent = await fill(LIMITS.CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
     const gone = openConnection(port);
     gone.socket.write(
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,
     );
     await until(() => countWaiting() === 1);
-    gone[Symbol.dispose]();
+    gone.socket.resetAndDestroy();
     await until(() => service.app.readConnections().connections === sent.length);
     const last = create('last');
     await until(() => countWaiting() === 2);
@@ -192,7 +228,7 @@ describe('fair queue', () => {
 
   test('fair queue › a key that is revoked while its request waits › is refused', async () => {
     const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
-    const sent = await fill(LIMITS.READS_AT_WORK_MAX, 0, (index) => get(index));
+    const sent = await fill(READS_MAX, 0, (index) => get(index));
     const waiting = get(9_000, { authorization: `Bearer ${key}` });
     await until(() => countWaiting() === 1);
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -200,28 +236,31 @@ describe('fair queue', () => {
     assertError(await waiting, 'unauthorized', /API key/);
   });
 
-  test('fair queue › clients that do not read their answers › take no place', async () => {
-    await real.store.pets.addAll(
-      (async function* () {
-        for (let id = 1; id <= 100; id += 1) {
-          yield { name: '\u0001'.repeat(253), categoryId: 1n, status: 'sold' as const };
-        }
-      })(),
-    );
-    const list = `GET /v1/pets?limit=100&status=sold HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`;
-    const accepted = new Set<Socket>();
-    service.app.server.on('connection', (socket) => accepted.add(socket));
-    const slow = Array.from({ length: 2 * LIMITS.READS_AT_WORK_MAX }, () => openConnection(port));
-    for (const { socket } of slow) {
-      socket.pause();
-      // More than the kernel keeps.
-      socket.write(list.repeat(100));
-    }
-    const countUnread = () =>
-      [...accepted].filter(({ writableLength }) => writableLength > 0).length;
-    await until(() => countUnread() === slow.length);
-    assertJson(await send(port, { path: '/v1/pets?limit=1', headers: mine }), 200);
-    assert.equal(countUnread(), slow.length);
-    for (const connection of slow) connection[Symbol.dispose]();
+  test('fair queue › requests that fail, or whose clients reset › leave their places', async () => {
+    const failing = await startTestApp({
+      databaseConnections: CONNECTIONS,
+      store: {
+        ...real.store,
+        pets: {
+          ...pets,
+          find: (id: bigint) => wait(id).then(() => Promise.reject(new Error('x'))),
+        },
+      },
+    });
+    ({ port } = failing);
+    const sent = Array.from({ length: READS_MAX }, () => get(1));
+    await until(() => asked.length === READS_MAX);
+    assert.deepEqual(await answerAll(sent), new Array(READS_MAX).fill(500));
+    const { connections } = failing.app.readConnections();
+    const reset = Array.from({ length: READS_MAX }, () => openConnection(port));
+    const head = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`;
+    for (const { socket } of reset) socket.write(head);
+    await until(() => asked.length === READS_MAX);
+    for (const { socket } of reset) socket.resetAndDestroy();
+    await until(() => failing.app.readConnections().connections === connections);
+    for (const { answer } of asked.splice(0)) answer();
+    assertJson(await send(port, { path: '/v1/pets', headers: mine }), 200);
+    assert.equal(failing.app.readConnections().waitingRequests, 0);
+    await failing[Symbol.asyncDispose]();
   });
 });

@@ -7,7 +7,6 @@ import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
-import { until } from '../support/until.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -149,25 +148,4 @@ test('lingering close › a body that is refused, and has no chunks › does not
     );
     assert.equal(answer.status, 401);
   }
-});
-
-test('a body without end › behind a request that is at work › is not read on', async () => {
-  const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
-  await using slow = await startTestApp({
-    store: { ...service.store, check: () => check },
-  });
-  const connected = once(slow.app.server, 'connection');
-  using connection = openConnection(slow.port);
-  const { socket } = connection;
-  const [server] = (await connected) as [Socket];
-  const create = `${POST}Authorization: Bearer ${slow.key}\r\n${CHUNKED}\r\n`;
-  const requested = once(slow.app.server, 'request');
-  socket.write(`GET /readyz HTTP/1.1\r\n${HOST}\r\n${create}`);
-  writeWithoutEnd(socket, CHUNK);
-  await requested;
-  await sleep(200);
-  // The first read, and as much as a socket buffers.
-  assert.ok(server.bytesRead <= 3 * 64 * 1024, `${server.bytesRead} bytes`);
-  answerCheck();
-  await until(() => /HTTP\/1\.1 200 .*HTTP\/1\.1 413 /s.test(connection.received));
 });

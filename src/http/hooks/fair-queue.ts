@@ -1,6 +1,9 @@
-/** The fair queue: a few requests are at work at a time. The others wait in one line for each key, and the keys take turns. */
+/**
+ * The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait in a line for
+ * each key, and the lines take turns. Requests without a valid key share one line.
+ */
 
-import type { HookHandlerDoneFunction as Done, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -8,92 +11,145 @@ import { LIMITS } from '../limits.ts';
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
+/** The pause between two looks for requests that waited for too long. */
+const CHECK_MS = 100;
+
+/** Requests that are bounded together. */
+class Group {
+  readonly name: string;
+  readonly atWorkMax: number;
+  atWork = 0;
+  waiting = 0;
+
+  constructor(name: string, atWorkMax: number) {
+    this.name = name;
+    this.atWorkMax = atWorkMax;
+  }
+}
+
+/** What a request has from its start to its answer. */
+export type Place = Group;
+
 interface Waiting {
   readonly request: FastifyRequest;
-  readonly done: Done;
-  readonly timer: NodeJS.Timeout;
+  readonly since: number;
+  /** Goes on with the request, or refuses it with the error. */
+  readonly start: (error?: PetstoreError) => void;
+}
+
+interface Line {
+  readonly group: Group;
+  readonly waiting: Waiting[];
 }
 
 export class FairQueue {
-  /** The requests that wait, by the id of their key. The key whose turn is next comes first. */
-  readonly #lines = new Map<number, Waiting[]>();
-  readonly #atWorkMax: number;
-  #atWork = 0;
+  readonly #reads: Group;
+  readonly #creates = new Group('creates', LIMITS.CREATES_AT_WORK_MAX);
+  /** What asks nothing of the store: pages, the health, refusals. */
+  readonly #others = new Group('others', Number.POSITIVE_INFINITY);
+  /** By group and key. The line whose turn is next comes first. */
+  readonly #lines = new Map<string, Line>();
+  /** How many requests have started in this turn of the event loop. */
+  #started = 0;
+  #turn: NodeJS.Immediate | undefined;
+  #check: NodeJS.Timeout | undefined;
 
-  constructor(atWorkMax: number) {
-    this.#atWorkMax = atWorkMax;
+  /** @param databaseConnections the connections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
+  constructor(databaseConnections = Number.POSITIVE_INFINITY) {
+    const readsMax = LIMITS.READS_OF_CONNECTION_MAX * databaseConnections;
+    this.#reads = new Group('reads', readsMax);
   }
 
   get waiting(): number {
-    return this.#lines.values().reduce((sum, line) => sum + line.length, 0);
+    return this.#reads.waiting + this.#creates.waiting + this.#others.waiting;
   }
 
-  /** Calls `done` when it is the turn of the request. Calls it with an error if too many of its key wait, or if it waits too long. */
-  enter(request: FastifyRequest, done: Done): void {
-    if (this.#lines.size === 0 && this.#atWork < this.#atWorkMax) {
-      this.#start(request, done);
-      return;
-    }
-    const keyId = request.keyId ?? 0;
-    const line = this.#lines.get(keyId) ?? [];
-    if (line.length >= LIMITS.WAITING_MAX) {
-      done(TOO_MANY);
-      return;
-    }
-    // The first one of a line waits longest, so its timer ends first.
-    const timer = setTimeout(() => this.#takeFirst(keyId)?.done(TOO_LATE), LIMITS.WAIT_MS_MAX);
-    line.push({ request, done, timer });
-    this.#lines.set(keyId, line);
+  /** Starts a request that asks the store when its turn comes, or refuses it if too many of its key wait, or it waits too long. */
+  enter(request: FastifyRequest, start: (error?: PetstoreError) => void): void {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const ofKey = isRead ? this.#reads : this.#creates;
+    this.#enter(request, request.keyId === null ? this.#others : ofKey, start);
+  }
+
+  /** Sends the answer to a request that did not enter, a refusal for example, when its turn comes. */
+  enterLate(request: FastifyRequest, send: () => void): void {
+    this.#enter(request, this.#others, send);
   }
 
   /** To be called when the answer to a request is made. */
   leave(request: FastifyRequest): void {
-    request.queue = null;
-    this.#atWork -= 1;
-    // In a later turn of the event loop: otherwise one turn would answer all that wait, and everything else would wait.
-    // If more places are free, a start is already scheduled.
-    if (this.#atWork === this.#atWorkMax - 1) setImmediate(() => this.#startNext());
+    const { place } = request;
+    if (place === null) return;
+    request.place = null;
+    place.atWork -= 1;
+    if (place.waiting > 0) this.#scheduleTurn();
   }
 
-  #start(request: FastifyRequest, done: Done): void {
-    this.#atWork += 1;
-    request.queue = this;
-    done();
+  #enter(request: FastifyRequest, group: Group, start: Waiting['start']): void {
+    const mayStart = this.#started < LIMITS.STARTED_MAX && group.atWork < group.atWorkMax;
+    if (mayStart && group.waiting === 0) {
+      this.#start(request, group, start);
+      return;
+    }
+    const name = `${group.name} ${request.keyId}`;
+    const line = this.#lines.get(name) ?? { group, waiting: [] };
+    if (line.waiting.length >= LIMITS.WAITING_MAX) {
+      this.#start(request, this.#others, start, TOO_MANY);
+      return;
+    }
+    line.waiting.push({ request, since: performance.now(), start });
+    group.waiting += 1;
+    this.#lines.set(name, line);
+    this.#check ??= setTimeout(() => this.#refuseLate(), CHECK_MS);
+  }
+
+  #start(request: FastifyRequest, group: Group, start: Waiting['start'], error?: PetstoreError) {
+    group.atWork += 1;
+    this.#started += 1;
+    request.place = group;
+    this.#scheduleTurn();
+    start(error);
+  }
+
+  #scheduleTurn(): void {
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      this.#started = 0;
+      this.#startNext();
+    });
   }
 
   #startNext(): void {
-    for (const [keyId, line] of this.#lines) {
-      if (this.#atWork >= this.#atWorkMax) return;
-      const first = this.#takeFirst(keyId);
-      // Behind the lines of the other keys.
-      if (this.#lines.delete(keyId)) this.#lines.set(keyId, line);
-      // If the client has closed its connection, nobody waits for the answer.
-      if (first?.request.socket.destroyed === false) this.#start(first.request, first.done);
+    // A line that still waits is put behind the others, where this loop meets it again.
+    for (const [name, line] of this.#lines) {
+      const { group } = line;
+      if (this.#started >= LIMITS.STARTED_MAX) return;
+      if (group.atWork >= group.atWorkMax) continue;
+      const { request, start } = this.#takeFirst(name, line);
+      if (this.#lines.delete(name)) this.#lines.set(name, line);
+      // If the client has reset its connection, nobody waits for the pet.
+      const isGone = request.socket.destroyed && group !== this.#others;
+      if (!isGone) this.#start(request, group, start);
     }
   }
 
-  #takeFirst(keyId: number): Waiting | undefined {
-    const line = this.#lines.get(keyId);
-    const first = line?.shift();
-    clearTimeout(first?.timer);
-    if (line?.length === 0) this.#lines.delete(keyId);
+  #refuseLate(): void {
+    const latest = performance.now() - LIMITS.WAIT_MS_MAX;
+    for (const [name, line] of this.#lines) {
+      while ((line.waiting[0]?.since ?? Number.POSITIVE_INFINITY) <= latest) {
+        const { request, start } = this.#takeFirst(name, line);
+        this.#start(request, this.#others, start, TOO_LATE);
+      }
+    }
+    this.#check =
+      this.#lines.size === 0 ? undefined : setTimeout(() => this.#refuseLate(), CHECK_MS);
+  }
+
+  /** The first one of a line, which is never empty. An empty line is removed. */
+  #takeFirst(name: string, { group, waiting }: Line): Waiting {
+    const first = waiting.shift() as Waiting;
+    group.waiting -= 1;
+    if (waiting.length === 0) this.#lines.delete(name);
     return first;
   }
-}
-
-/** A queue of reads, which share the connections to PostgreSQL if there are any, and a queue of creates. */
-export function createFairQueues(databaseConnections: number | undefined) {
-  const reads = new FairQueue(
-    databaseConnections === undefined
-      ? LIMITS.READS_AT_WORK_MAX
-      : LIMITS.READS_OF_CONNECTION_MAX * databaseConnections,
-  );
-  const creates = new FairQueue(LIMITS.CREATES_AT_WORK_MAX);
-  return {
-    enter(request: FastifyRequest, _reply: unknown, done: Done): void {
-      const isRead = request.method === 'GET' || request.method === 'HEAD';
-      (isRead ? reads : creates).enter(request, done);
-    },
-    countWaiting: () => reads.waiting + creates.waiting,
-  };
 }

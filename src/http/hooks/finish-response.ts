@@ -1,12 +1,12 @@
-/** The last hook of every answer: the log line of the request, and how its connection goes on. */
+/** The last hook of every answer: its turn, the log line of the request, and how its connection goes on. */
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 import type { BodyRequest } from '../protocol/body.ts';
-import type { HeldBytes } from '../protocol/held-bytes.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
+import type { FairQueue } from './fair-queue.ts';
 
 const LATE = new PetstoreError('bad_request', 'the body came after the answer');
 
@@ -19,7 +19,7 @@ const LATE = new PetstoreError('bad_request', 'the body came after the answer');
  */
 export function createFinishResponse(
   requestLog: RequestLog,
-  heldBytes: HeldBytes,
+  queue: FairQueue,
   isStopping: () => boolean,
 ): onSendHookHandler {
   const toSend: (() => void)[] = [];
@@ -27,10 +27,12 @@ export function createFinishResponse(
     for (const send of toSend.splice(0)) send();
   };
 
-  return (request, reply, _payload, done) => {
+  const finish = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     reply.header('x-request-id', request.id);
     endUnreadBody(request, reply);
-    if (isStopping()) reply.header('connection', 'close');
+    // Node's parser drops what comes behind an upgrade in the same packet.
+    const isUpgrade = 'upgrade' in request.headers;
+    if (isUpgrade || isStopping()) reply.header('connection', 'close');
     requestLog.write({
       client: request.client,
       method: request.method,
@@ -43,17 +45,24 @@ export function createFinishResponse(
       refusal: request.refusal ?? undefined,
     });
     const send = () => {
-      request.queue?.leave(request);
+      queue.leave(request);
       try {
         done();
       } catch (error) {
+        // Fastify sends the answer in this call. In a later turn nobody else would catch its error.
         done(error as Error);
       }
-      boundUnreadAnswer(reply.raw, heldBytes);
+      boundUnreadAnswer(reply.raw);
     };
     // An error is sent at once: later in this turn the parser may refuse the rest of the request.
     if (reply.statusCode >= 400) send();
     else if (toSend.push(send) === 1) setImmediate(sendAll);
+  };
+
+  return (request, reply, _payload, done) => {
+    const next = () => finish(request, reply, done);
+    if (request.place === null) queue.enterLate(request, next);
+    else next();
   };
 }
 
@@ -71,15 +80,10 @@ function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): v
 }
 
 /** Resets the connection when its client does not read the answer that was just written: this frees its bytes. */
-function boundUnreadAnswer(response: ServerResponse, heldBytes: HeldBytes): void {
+function boundUnreadAnswer(response: ServerResponse): void {
   const { socket } = response;
   // Nearly every answer fits into the buffers of the kernel.
   if (socket === null || socket.writableLength === 0) return;
-  const cut = () => socket.resetAndDestroy();
-  heldBytes.hold(response, socket.writableLength, socket, cut);
-  const timer = setTimeout(cut, LIMITS.UNREAD_MS_MAX);
-  response.once('close', () => {
-    clearTimeout(timer);
-    heldBytes.release(response);
-  });
+  const timer = setTimeout(() => socket.resetAndDestroy(), LIMITS.UNREAD_MS_MAX);
+  response.once('close', () => clearTimeout(timer));
 }

@@ -3,12 +3,10 @@
 import type { onRequestHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
+import { isTarget } from '../protocol/methods.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
-
-/** origin-form or absolute-form (RFC 9112 section 3.2). */
-const TARGET = /^(?:\/|https?:\/\/)/i;
 
 /**
  * The hook that refuses what Node's parser accepts and RFC 9112 sections 3.2 (Host) and 6.1
@@ -19,13 +17,14 @@ export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, don
     reply.header('connection', 'close');
     throw new PetstoreError(code, message);
   };
-  const { method, url = '', httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
+  const { method, originalUrl } = request;
+  const { httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
   // Each field has a name and a value.
   if (rawHeaders.length > 2 * LIMITS.HEADER_FIELDS_MAX) {
     refuse(ERRORS.headers_too_large.message, 'headers_too_large');
   }
   if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');
-  if (!TARGET.test(url) && !(url === '*' && method === 'OPTIONS')) {
+  if (!isTarget(originalUrl) && !(originalUrl === '*' && method === 'OPTIONS')) {
     refuse('the request target must be a path');
   }
   const { host, 'transfer-encoding': coding } = request.headers;

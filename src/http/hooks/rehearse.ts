@@ -1,7 +1,7 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { onSendHookHandler, preHandlerAsyncHookHandler } from 'fastify';
+import type { onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
@@ -36,8 +36,8 @@ function parsePrefer(prefer: string): ReadonlyMap<string, string> {
   return new Map(preferences.reverse());
 }
 
-/** The hook before the fair queue: a request that is delayed takes no place there. */
-export function createRehearse(): preHandlerAsyncHookHandler {
+/** The hook that fails or delays a request. */
+export function createRehearse(): preValidationAsyncHookHandler {
   let delayed = 0;
 
   async function waitFor(delay: string): Promise<void> {

@@ -5,8 +5,7 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { parseJson } from '../../json.ts';
 import { LIMITS } from '../limits.ts';
-import type { HeldBytes } from './held-bytes.ts';
-import { IncomingMessage } from './node-http.ts';
+import { StoppableRequest } from './one-request.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
 
@@ -15,22 +14,15 @@ const UTF_8 = new TextDecoder();
 
 const EMPTY = Buffer.alloc(0);
 const TOO_LONG = new PetstoreError('payload_too_large');
-const TOO_MANY_PARTS = new PetstoreError(
-  'payload_too_large',
-  `the body must come in at most ${LIMITS.BODY_PARTS_MAX} parts`,
-);
-const GIVEN_UP = new PetstoreError('unavailable', 'too many bodies are coming in');
 
 type OnBody = (error: Error | null, body?: Buffer) => void;
 
 /** A request that keeps its body as one buffer: Node makes an object of 200 bytes for each part, also for a single byte. */
-export abstract class BodyRequest extends IncomingMessage {
-  abstract readonly heldBytes: HeldBytes;
+export class BodyRequest extends StoppableRequest {
   /** Asks for the body of a client that waits with it (RFC 9110 section 10.1.1). */
   sendContinue: (() => void) | undefined;
   #body: Buffer = EMPTY;
   #length = 0;
-  #parts = 0;
   #refusal: PetstoreError | undefined;
   #onBody: OnBody | undefined;
 
@@ -38,9 +30,7 @@ export abstract class BodyRequest extends IncomingMessage {
   override push(part: Buffer | null): boolean {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
-    this.#parts += 1;
     if (this.#length + part.length > LIMITS.BODY_BYTES_MAX) this.refuse(TOO_LONG);
-    else if (this.#parts > LIMITS.BODY_PARTS_MAX) this.refuse(TOO_MANY_PARTS);
     else this.#join(part);
     return this.#refusal === undefined;
   }
@@ -67,14 +57,12 @@ export abstract class BodyRequest extends IncomingMessage {
   #finish(error: Error | null): void {
     const onBody = this.#onBody;
     const body = this.#body.subarray(0, this.#length);
-    this.heldBytes.release(this);
     this.#onBody = undefined;
     this.#body = EMPTY;
     onBody?.(error, body);
   }
 
   #join(part: Buffer): void {
-    if (this.#parts === 1) this.once('close', () => this.heldBytes.release(this));
     const length = this.#length + part.length;
     if (length > this.#body.length) {
       const joined = Buffer.allocUnsafe(Math.min(2 * length, LIMITS.BODY_BYTES_MAX));
@@ -83,8 +71,6 @@ export abstract class BodyRequest extends IncomingMessage {
     }
     part.copy(this.#body, this.#length);
     this.#length = length;
-    // This comes last: it may give up this same body.
-    this.heldBytes.hold(this, part.length, this.socket, () => this.refuse(GIVEN_UP));
   }
 }
 

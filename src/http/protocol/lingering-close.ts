@@ -1,20 +1,49 @@
-/** Lingering close: how a connection ends whose client may still be sending a body that nobody reads. */
+/** How a connection ends: its client gets the whole last answer, and what the client still sends is dropped. */
 
+// node:http closes a connection as soon as the last answer is written. If bytes of the client are unread then, the
+// kernel resets the connection, and the client may lose the answer. No option and no event of node:http changes
+// this. So this file, and no other one, replaces methods of sockets and servers, and takes a socket from its parser.
+
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
 
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
 
+/** Makes node:http end the connections of a server by a lingering close. */
+export function useLingeringClose(
+  server: Server,
+  closeIdle: () => void,
+  closeAll: () => void,
+): void {
+  // Otherwise a client that ends its side after its request would get no answer (RFC 9112 section 9.6).
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', (socket) => {
+    // Node calls this after an answer with `Connection: close`.
+    socket.destroySoon = () => closeLingering(socket);
+  });
+  // Node's own methods would cut off an answer that the kernel has not taken yet.
+  Object.assign(server, { closeIdleConnections: closeIdle, closeAllConnections: closeAll });
+}
+
+/** Reads and parses nothing more of what the client sends. */
+export function stopReading(socket: Socket): void {
+  // Node may have paused the socket, and its parser continues at this event, as long as it reads the socket directly:
+  // until somebody listens for `data`.
+  socket.emit('resume');
+  socket.on('data', () => undefined);
+  socket.removeAllListeners('data');
+  socket.pause();
+}
+
 /**
- * Ends the connection after what was written to it, and reads and drops at most the next
- * LINGER_BYTES_MAX of what the client sends. A socket that is closed while bytes arrive is reset, and
- * a client that sees the reset may lose the answer before it.
+ * Ends the connection after what was written to it, and reads and drops at most the next LINGER_BYTES_MAX of what the
+ * client sends.
  */
 export function closeLingering(socket: Socket): void {
-  // Reading may be paused, which Node ends by this event as long as its parser takes the bytes.
-  socket.emit('resume');
-  socket.removeAllListeners('data');
+  if (!socket.writable) return;
+  stopReading(socket);
   let bytes = 0;
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

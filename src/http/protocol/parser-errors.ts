@@ -1,16 +1,16 @@
-/** Errors of Node's HTTP parser, and CONNECT: Fastify never sees them. They are answered on the socket, in the Error shape. */
+/** What Fastify never sees: errors of Node's HTTP parser, and methods that cannot be routed. They are answered on the socket, in the Error shape. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ERRORS, PetstoreError } from '../../error.ts';
-import { toErrorBody } from '../errors.ts';
+import { BROKEN_OFF, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
-import { findLastResponse, onceAnswered } from './connections.ts';
 import { closeLingering } from './lingering-close.ts';
 import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
+import { endAfterAnswer, findLastResponse, isAnswered } from './one-request.ts';
 
 /** Routes the events that bypass Fastify to it, or answers them in the Error shape. */
 export function handleServerEvents(server: Server, log: RequestLog): void {
@@ -22,25 +22,30 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
     asRequest(request, response);
   });
   server.on('checkExpectation', asRequest);
-  server.on('connect', (_request, stream) => {
-    const socket = stream as Socket;
-    const error = new PetstoreError('method_not_allowed', 'CONNECT is not served');
-    onceAnswered(socket, () => sendError(socket, error, log));
-  });
+  const refuse = ({ socket, method }: IncomingMessage) => {
+    // The connection is ending: Node has just stopped the reading, which must go on.
+    if (!socket.writable) socket.resume();
+    else if (!isAnswered(socket)) endAfterAnswer(socket);
+    else sendError(socket, new PetstoreError('method_not_allowed', `${method} is not served`), log);
+  };
+  server.on('upgrade', refuse).on('connect', refuse);
 }
 
-/** Answers an error of the parser, after the answer to the request in front of it. */
+/** Answers an error of the parser. It stops the reading at once, whatever is at work. */
 export function answerParserError(
   parserError: NodeJS.ErrnoException,
   socket: Socket,
   log: RequestLog,
 ): void {
-  const send = () => sendError(socket, toError(parserError), log);
-  const response = findLastResponse(socket);
-  if (response === undefined || response.req.complete) onceAnswered(socket, send);
-  // The body broke off after its answer was begun: a second answer would be wrong.
-  else if (response.headersSent) closeLingering(socket);
-  else send();
+  const error = toError(parserError);
+  const request = findLastResponse(socket)?.req as BodyRequest | undefined;
+  if (request === undefined || (request.complete && isAnswered(socket))) {
+    sendError(socket, error, log);
+    return;
+  }
+  // The error is the answer to a request whose body breaks off. A whole request gets its own answer.
+  if (!request.complete) request.refuse(error);
+  endAfterAnswer(socket);
 }
 
 function toError(parserError: NodeJS.ErrnoException): PetstoreError {
@@ -49,6 +54,8 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
       return new PetstoreError('headers_too_large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new PetstoreError('request_timeout');
+    case 'HPE_INVALID_EOF_STATE':
+      return BROKEN_OFF;
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
   }

@@ -3,6 +3,10 @@
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import type { Store } from '../../store.ts';
+import { LIMITS } from '../limits.ts';
+
+/** The least time between the starts of two checks. */
+const CHECK_MS = 1_000;
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -17,10 +21,38 @@ export function addHealthRoutes(
   store: Store,
   isStopping: () => boolean,
 ): void {
+  const checkStore = createCheck(() => store.check());
   app.decorate('checkReady', async () => {
     if (isStopping()) throw new PetstoreError('unavailable', 'the service is stopping');
-    await store.check();
+    await checkStore();
   });
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', () => app.checkReady().then(() => ({ status: 'ok' })));
+}
+
+/**
+ * Checks the store at most once in CHECK_MS, however many ask. Who asks gets the outcome of the last check, or waits for
+ * the running check if that outcome is too old.
+ */
+function createCheck(check: () => Promise<void>): () => Promise<void> {
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let isRunning = false;
+  let running = Promise.resolve();
+  let last = { outcome: running, at: Number.NEGATIVE_INFINITY };
+
+  return () => {
+    const now = performance.now();
+    if (!isRunning && now - startedAt >= CHECK_MS) {
+      startedAt = now;
+      isRunning = true;
+      const outcome = check();
+      const end = () => {
+        isRunning = false;
+        last = { outcome, at: performance.now() };
+      };
+      outcome.then(end, end);
+      running = outcome;
+    }
+    return now - last.at < LIMITS.READY_AGE_MS_MAX ? last.outcome : running;
+  };
 }

@@ -1,0 +1,175 @@
+/** One request of a connection is at work: what comes behind it is dropped, and the connection ends after its answer. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, type ServerResponse, request as sendByNode } from 'node:http';
+import type { Socket } from 'node:net';
+import { after, test } from 'node:test';
+import { BodyRequest } from '../../src/http/protocol/body.ts';
+import { createOneRequestServer } from '../../src/http/protocol/one-request.ts';
+import { handleServerEvents } from '../../src/http/protocol/parser-errors.ts';
+import { RequestLog } from '../../src/http/request-log.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
+import { createLog } from '../../src/service/open-log.ts';
+import { startTestApp } from '../support/app.ts';
+import { countPets } from '../support/count-pets.ts';
+import { assertError, assertJson } from '../support/request.ts';
+import { exchange, listen, openConnection, parseAnswer } from '../support/socket.ts';
+import { until } from '../support/until.ts';
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, key, store } = service;
+
+const FIELDS = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+const get = (path: string, fields = '') => `GET ${path} HTTP/1.1\r\n${FIELDS}${fields}\r\n`;
+const BODY = '{"name":"Rex","categoryId":1}';
+const post = (fields = '') =>
+  `POST /v1/pets HTTP/1.1\r\n${FIELDS}${fields}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
+const LIST = get('/v1/pets');
+const CHUNKED = `POST /v1/pets HTTP/1.1\r\n${FIELDS}Transfer-Encoding: chunked\r\n\r\n1d\r\n${BODY}\r\n0\r\n\r\n`;
+const UPGRADE = 'Connection: upgrade\r\nUpgrade: h2c\r\n';
+/** The path of the longest answer, which is longer than what the kernel keeps of it. */
+const SCRIPT = `/docs/js/${SCRIPT_NAME}`;
+/** What the kernel and Node may have read before the reading stops. */
+const READ_BYTES_MAX = 1024 * 1024 + 4 * 64 * 1024;
+
+const countAnswers = (text: string) => text.match(/HTTP\/1\.1 \d{3} /g)?.length;
+
+for (const [first, request, status] of [
+  ['a list', LIST, 200],
+  ['a create', post(), 201],
+  ['a create in chunks', CHUNKED, 201],
+] as const) {
+  for (const [what, behind] of [
+    ['a list', LIST],
+    ['a create', post()],
+    ['a body without an end', post().slice(0, -1)],
+    ['garbage', '\x01'.repeat(1_000)],
+    ['CONNECT', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a method of RTSP', 'DESCRIBE / RTSP/1.1\r\n\r\n'],
+    ['an upgrade', get('/v1/pets', UPGRADE)],
+    ['1 MB of requests', LIST.repeat(8_000)],
+  ] as const) {
+    test(`one request › ${what} behind ${first} at work › is dropped, and the connection ends`, async () => {
+      const before = await countPets(store.pets);
+      const text = await exchange(port, request + behind);
+      const answer = parseAnswer(text);
+      assertJson(answer, status);
+      assert.equal(answer.headers.connection, 'close');
+      assert.equal(countAnswers(text), 1);
+      assert.equal(await countPets(store.pets), before + Number(status === 201));
+    });
+  }
+}
+
+test('one request › a request that comes while the answer before it is sent › is dropped, and the answer is whole', async () => {
+  const answers: ServerResponse[] = [];
+  const server = createOneRequestServer({ IncomingMessage: BodyRequest }, (_request, response) => {
+    answers.push(response);
+    response.write('first part, ');
+  });
+  handleServerEvents(server, new RequestLog(createLog('silent', () => undefined)));
+  const serverPort = await listen(server);
+  using connection = openConnection(serverPort);
+  connection.socket.write(LIST);
+  await once(connection.socket, 'data');
+  const upgraded = once(server, 'upgrade');
+  connection.socket.write(LIST);
+  await upgraded;
+  answers[0]?.end('last part');
+  assert.match(await connection.readToEnd(), /first part, .*last part/s);
+  assert.equal(answers.length, 1);
+  server.close();
+});
+
+test('one request › requests that each come after the whole answer › are all answered on one connection', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const ports = new Set<number | undefined>();
+  const headers = { authorization: `Bearer ${key}` };
+  for (const path of [...Array(300).fill('/v1/pets'), ...Array(10).fill(SCRIPT)]) {
+    const sent = sendByNode({ host: '127.0.0.1', port, path, agent, headers }).end();
+    const [response] = await once(sent, 'response');
+    response.resume();
+    await once(response, 'end');
+    assert.equal(response.statusCode, 200);
+    ports.add(sent.socket?.localPort);
+  }
+  agent.destroy();
+  assert.equal(ports.size, 1);
+});
+
+for (const what of ['garbage', 'requests'] as const) {
+  test(`one request › ${what} without end, behind an answer that nobody reads › are not read`, async () => {
+    const accepted = once(service.app.server, 'connection');
+    using connection = openConnection(port);
+    const [accepting] = (await accepted) as [Socket];
+    connection.socket.pause();
+    connection.socket.write(get(SCRIPT) + get(SCRIPT));
+    const part = Buffer.from(what === 'garbage' ? '\x01'.repeat(65_536) : LIST.repeat(500));
+    const writeMore = () => {
+      while (!connection.socket.destroyed && connection.socket.write(part));
+    };
+    connection.socket.on('drain', writeMore);
+    writeMore();
+    await once(accepting, 'close');
+    assert.ok(accepting.bytesRead < READ_BYTES_MAX, `${accepting.bytesRead} bytes`);
+  });
+}
+
+test('one request › an upgrade that is not served › is answered, and ends its connection', async () => {
+  const text = await exchange(port, get('/v1/pets', UPGRADE) + get('/v1/pets'));
+  assertJson(parseAnswer(text), 200);
+  assert.equal(parseAnswer(text).headers.connection, 'close');
+  assert.equal(countAnswers(text), 1);
+});
+
+for (const [method, version] of [
+  ...['DESCRIBE', 'ANNOUNCE', 'SETUP', 'PLAY', 'TEARDOWN', 'RECORD'].map((name) => [
+    name,
+    'RTSP/1.1',
+  ]),
+  ['CONNECT', 'HTTP/1.1'],
+] as const) {
+  test(`a method that cannot be routed › ${method} › is 405 under each path, and a line of the log`, async () => {
+    await using own = await startTestApp();
+    for (const target of method === 'CONNECT' ? ['x:80'] : ['/', '/v1/pets']) {
+      const text = await exchange(own.port, `${method} ${target} ${version}\r\nHost: x\r\n\r\n`);
+      const refusal = new RegExp(`^${method} is not served$`);
+      assertError(parseAnswer(text), 'method_not_allowed', refusal);
+      const { status, level, code } = own.log.at(-1) ?? {};
+      assert.deepEqual([status, level, code], [405, 'info', 'method_not_allowed']);
+    }
+  });
+}
+
+for (const [what, request, expected] of [
+  ['a list', LIST, 200],
+  ['HEAD', LIST.replace('GET', 'HEAD'), 200],
+  ['a create', post(), 201],
+  ['a create in chunks', CHUNKED, 201],
+  ['a request without a key', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n', 401],
+  ['a long answer', get(SCRIPT), 200],
+  ['an upgrade', get('/v1/pets', UPGRADE), 200],
+  ['HTTP/1.0', LIST.replace('HTTP/1.1', 'HTTP/1.0'), 200],
+  ['a body without its end', post().slice(0, -1), 400],
+  ['a head without its end', LIST.slice(0, -2), 400],
+] as const) {
+  test(`half-closed › a client that ends its side after ${what} › gets its answer, and the end`, async () => {
+    using connection = openConnection(port, { allowHalfOpen: true });
+    connection.socket.end(request);
+    const received = await connection.readToEnd(20_000);
+    assert.equal(parseAnswer(received).status, expected);
+    assert.equal(countAnswers(received), 1);
+    await until(() => service.app.readConnections().connections === 0);
+  });
+}
+
+test('half-closed › a client that ends its side between two requests › gets the end', async () => {
+  using connection = openConnection(port, { allowHalfOpen: true });
+  connection.socket.write(LIST);
+  await once(connection.socket, 'data');
+  connection.socket.end();
+  assert.equal(countAnswers(await connection.readToEnd()), 1);
+  await until(() => service.app.readConnections().connections === 0);
+});
