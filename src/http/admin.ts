@@ -2,11 +2,13 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../store.ts';
-import { LIMITS } from './limits.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { createServer, type HttpServerOptions } from './server.ts';
+
+/** Each scrape needs one. */
+export const ADMIN_CONNECTIONS_MAX = 100;
 
 const PROMETHEUS_TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -20,7 +22,7 @@ export interface AdminOptions extends HttpServerOptions {
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
   const app = createServer(options);
-  boundConnections(app.server, log, LIMITS.ADMIN_CONNECTIONS_MAX);
+  boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
   const routes = collectRoutes(app);
   addHealthRoutes(app, store, isStopping);
   app.get('/metrics', async (_request, reply) =>

@@ -3,7 +3,12 @@
 import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
 import { KIB } from '../limit.ts';
-import { NEW_PET_FIELDS, PAGE_LIMIT_DEFAULT } from '../pet.ts';
+import {
+  NAME_CODE_POINTS_MAX,
+  NEW_PET_FIELDS,
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+} from '../pet.ts';
 import { COMPONENTS } from './components.ts';
 import { LIMITS } from './limits.ts';
 import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
@@ -66,6 +71,8 @@ function describeService(): string {
   const integers = NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name);
   return readTemplate('http/description.md', {
     ...LIMITS,
+    NAME_CODE_POINTS_MAX,
+    PAGE_LIMIT_MAX,
     PAGE_LIMIT_DEFAULT,
     recipes: recipes.join('\n'),
     errors: errors.join('\n'),

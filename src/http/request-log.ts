@@ -5,6 +5,8 @@ import type { Log, RequestLine } from '../log.ts';
 import { LIMITS } from './limits.ts';
 
 const WINDOW_MS = 1_000;
+/** The most clients and codes that are counted each by itself. */
+const REFUSED_CLIENTS_MAX = 100;
 
 export class RequestLog {
   readonly #log: Log;
@@ -45,7 +47,7 @@ export class RequestLog {
   #countRefused(client: string, code: ErrorCode): number {
     this.#timer ??= setTimeout(() => this.flush(), WINDOW_MS).unref();
     const own = `${client} ${code}`;
-    const isCounted = this.#refused.has(own) || this.#refused.size < LIMITS.REFUSED_CLIENTS_MAX;
+    const isCounted = this.#refused.has(own) || this.#refused.size < REFUSED_CLIENTS_MAX;
     const name = isCounted ? own : `others ${code}`;
     const count = (this.#refused.get(name) ?? 0) + 1;
     this.#refused.set(name, count);

@@ -45,7 +45,7 @@ export const SERVE_OPTIONS = {
   adminPort: option(PORT, 'the port of /metrics, /livez and /readyz for the operator'),
   adminHost: option(HOST, 'the address of the admin port', '127.0.0.1'),
   workers: option(WORKERS, 'the number of processes; auto is one for each core', 1),
-  maxConnections: option(count(1, 1_000_000), 'the most open connections of each process', 4096),
+  maxConnections: option(count(1, 1_000_000), 'the most open connections of each process', 1024),
   environment: option(
     { value: '<name>', choices: ENVIRONMENTS },
     'the environment whose keys are accepted',

@@ -11,8 +11,6 @@ export const STORE_LIMITS = {
   WAITING_WRITE_BYTES_MAX: limit(8 * MIB, 'the bytes of these writes', RETRY, WAITING),
   // A commit locks out the commits of other processes while it lasts.
   GROUP_MAX: limit(500, 'the creates of a commit', 'the rest in the next commits', WAITING),
-  // The last read of a turn may end later.
-  SLICE_MS_MAX: limit(10, 'the time of reads in a turn on SQLite', 'the rest in the next turn'),
   // One turn parses all their rows, at most 5,000.
   LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the rest in the next turn'),
   CACHED_UNITS_MAX: limit(

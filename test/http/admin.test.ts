@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
-import { createAdminApp } from '../../src/http/admin.ts';
-import { LIMITS } from '../../src/http/limits.ts';
+import { ADMIN_CONNECTIONS_MAX, createAdminApp } from '../../src/http/admin.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -65,7 +64,7 @@ test('admin listener › a request of another kind › is refused as by the serv
 
 test('admin listener › one connection more than the bound › closes the one that is idle for longest', async () => {
   const connections: RawConnection[] = [];
-  for (let count = 0; count <= LIMITS.ADMIN_CONNECTIONS_MAX; count += 1) {
+  for (let count = 0; count <= ADMIN_CONNECTIONS_MAX; count += 1) {
     const connection = openConnection(port);
     connections.push(connection);
     await once(connection.socket, 'connect');

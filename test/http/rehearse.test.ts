@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { after, describe, test } from 'node:test';
-import { LIMITS } from '../../src/http/limits.ts';
+import { DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
@@ -122,11 +122,11 @@ test('rehearse › more delayed requests than a process takes › are 503, and o
   await using app = await startTestApp({ rehearse: true });
   // A delay that is over leaves its place.
   const short = { path: '/v1/pets', headers: { ...app.authorization, prefer: 'delay=0' } };
-  for (let count = 0; count < LIMITS.DELAYED_MAX; count += 1) await send(app.port, short);
+  for (let count = 0; count < DELAYED_MAX; count += 1) await send(app.port, short);
   assertJson(await send(app.port, short), 200);
   const delayed = { ...app.authorization, prefer: 'delay=30' };
   const waiting = new AbortController();
-  const sent = Array.from({ length: LIMITS.DELAYED_MAX + 1 }, () =>
+  const sent = Array.from({ length: DELAYED_MAX + 1 }, () =>
     send(app.port, { path: '/v1/pets', headers: delayed, signal: waiting.signal }),
   );
   const ended = Promise.allSettled(sent);

@@ -12,7 +12,11 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
-import { LIMITS } from '../limits.ts';
+
+/** The cache is emptied when it is full. */
+const CACHED_KEYS_MAX = 1_000;
+/** A revocation must hold within 1 s. */
+const CACHED_KEY_MS_MAX = 500;
 
 /** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
@@ -33,14 +37,14 @@ function createFindKey(keys: KeyStore, environment: Environment) {
   async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
     const key = await keys.find(digestApiKey(token));
     if (key?.environment !== environment) return key;
-    if (cache.size >= LIMITS.CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
+    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
     cache.set(token, { key, at });
     return key;
   }
 
   return (token: string, at: number): ApiKey | undefined | Promise<ApiKey | undefined> => {
     const entry = cache.get(token);
-    if (entry && at - entry.at < LIMITS.CACHED_KEY_MS_MAX) return entry.key;
+    if (entry && at - entry.at < CACHED_KEY_MS_MAX) return entry.key;
     return isApiKeyOf(environment, token) ? readKey(token, at) : undefined;
   };
 }
@@ -83,7 +87,7 @@ export function createAuthenticate(
 
   return (request, reply, done) => {
     const at = performance.now();
-    if (at - request.acceptedAt < LIMITS.CACHED_KEY_MS_MAX) {
+    if (at - request.acceptedAt < CACHED_KEY_MS_MAX) {
       done();
       return;
     }

@@ -1,7 +1,6 @@
-/**
- * The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait in a line for
- * each key, and the lines take turns. Requests without a valid key share one line.
- */
+/** The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait. */
+
+// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line.
 
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
@@ -94,7 +93,7 @@ export class FairQueue {
     const name = `${group.name} ${request.keyId}`;
     const line = this.#lines.get(name) ?? { group, waiting: [] };
     if (line.waiting.length >= LIMITS.WAITING_MAX) {
-      this.#start(request, this.#others, start, TOO_MANY);
+      this.#refuse(request, group, start, TOO_MANY);
       return;
     }
     line.waiting.push({ request, since: performance.now(), start });
@@ -109,6 +108,11 @@ export class FairQueue {
     request.place = group;
     this.#scheduleTurn();
     start(error);
+  }
+
+  /** What asks nothing of the store is answered in any case. */
+  #refuse(request: FastifyRequest, group: Group, start: Waiting['start'], error: PetstoreError) {
+    this.#start(request, this.#others, start, group === this.#others ? undefined : error);
   }
 
   #scheduleTurn(): void {
@@ -138,7 +142,7 @@ export class FairQueue {
     for (const [name, line] of this.#lines) {
       while ((line.waiting[0]?.since ?? Number.POSITIVE_INFINITY) <= latest) {
         const { request, start } = this.#takeFirst(name, line);
-        this.#start(request, this.#others, start, TOO_LATE);
+        this.#refuse(request, line.group, start, TOO_LATE);
       }
     }
     this.#check =

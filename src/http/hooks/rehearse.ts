@@ -3,7 +3,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 import { INVALID_TOKEN } from './authenticate.ts';
 import { toRateLimit } from './rate-limit.ts';
@@ -13,6 +12,11 @@ const CODES: ReadonlyMap<string, ErrorCode> = new Map(
 );
 
 const DELAY = /^\d{1,2}(?:\.\d{1,3})?$/;
+
+/** The most requests that are delayed at a time. */
+export const DELAYED_MAX = 100;
+/** Below IDLE_MS_MAX, and the usual limit of a proxy. */
+const DELAY_SECONDS_MAX = 30;
 
 const CLOSE = { connection: 'close' };
 
@@ -41,11 +45,11 @@ export function createRehearse(): preValidationAsyncHookHandler {
   let delayed = 0;
 
   async function waitFor(delay: string): Promise<void> {
-    if (!DELAY.test(delay) || Number(delay) > LIMITS.DELAY_SECONDS_MAX) {
-      const rule = `delay must be a number of seconds from 0 to ${LIMITS.DELAY_SECONDS_MAX}`;
+    if (!DELAY.test(delay) || Number(delay) > DELAY_SECONDS_MAX) {
+      const rule = `delay must be a number of seconds from 0 to ${DELAY_SECONDS_MAX}`;
       throw new PetstoreError('bad_request', `Prefer: ${rule}`);
     }
-    if (delayed >= LIMITS.DELAYED_MAX) {
+    if (delayed >= DELAYED_MAX) {
       throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
     }
     delayed += 1;

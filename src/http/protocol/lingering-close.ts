@@ -8,6 +8,8 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../limits.ts';
 
+/** The time to read the answer; docs/limits.md has it too. */
+const LINGER_MS_MAX = 2_000;
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
 
@@ -53,6 +55,6 @@ export function closeLingering(socket: Socket): void {
   socket.resume();
   socket.end();
   // A socket that is not read from would let the process end.
-  const timer = setTimeout(() => socket.destroy(), LIMITS.LINGER_MS_MAX);
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS_MAX);
   socket.once('close', () => clearTimeout(timer));
 }

@@ -1,12 +1,10 @@
-/** The engine on node:sqlite: opening, batch reads, and group commits by the writer. */
+/** The engine on node:sqlite: opening, reads, and group commits by the writer. */
 
 import { createStatistics, type Statistics } from '../../statistics.ts';
 import { MEMORY_FILE } from '../address.ts';
-import { batchReads } from '../batch-reads.ts';
-import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
+import type { Engine, OpenOptions } from '../engine.ts';
 import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
-import { LIMITS } from '../limits.ts';
 import { toPurge } from '../purge.ts';
 import { SqliteConnection } from './connection.ts';
 import { explain, retryWhileBusy } from './errors.ts';
@@ -39,8 +37,8 @@ export async function openSqlite(file: string, options: OpenOptions): Promise<En
 
 function createEngine(connection: SqliteConnection, foundSchema: number): Engine {
   const statistics = createStatistics();
-  const batchedRead = batchReads((reads: readonly Statement[]) => readSlice(connection, reads));
-  const read: Engine['read'] = (sql, ...values) => batchedRead({ sql, values });
+  const read: Engine['read'] = async (sql, ...values) =>
+    retryWhileBusy(connection.file, () => connection.run(sql, ...values));
   return {
     foundSchema,
     statistics,
@@ -52,25 +50,6 @@ function createEngine(connection: SqliteConnection, foundSchema: number): Engine
     ...createWrites(connection, statistics),
     ...createLongWork(connection),
   };
-}
-
-/** The first reads, for SLICE_MS_MAX, in one transaction; docs/performance.md has what it saves. */
-function readSlice(connection: SqliteConnection, reads: readonly Statement[]) {
-  const read = ({ sql, values }: Statement) => connection.run(sql, ...values);
-  const end = performance.now() + LIMITS.SLICE_MS_MAX;
-  try {
-    return connection.transact('begin', () => {
-      const results: Row[][] = [];
-      for (const one of reads) {
-        results.push(read(one));
-        if (performance.now() >= end) break;
-      }
-      return results;
-    });
-  } catch {
-    // A read failed, or the database is busy: each read is executed alone, and has its own outcome.
-    return reads.map((one) => retryWhileBusy(connection.file, () => read(one)));
-  }
 }
 
 function createWrites(
