@@ -1,7 +1,8 @@
-/** Clients that pipeline, with and without reading the answers. */
+/** Clients that send on before they have their answers: requests, garbage, methods that nobody routes. */
 
 import type { Socket } from 'node:net';
 import { createCursor } from '../../src/http/operations/list-pets.ts';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { addLargePets, testAttack, writeForEver } from './attack.ts';
 
 const FIELDS = 'Host: x\r\nAuthorization: Bearer KEY\r\n';
@@ -11,6 +12,10 @@ const list = (number: number) =>
 const lists = Array.from({ length: 99 }, (_, index) => list(index)).join('');
 const body = JSON.stringify({ name: 'Rex', categoryId: 1 });
 const create = `POST /v1/pets HTTP/1.1\r\n${FIELDS}Content-Length: ${body.length}\r\n\r\n${body}`;
+
+const upgrade =
+  'POST /livez HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\nContent-Length: 9\r\n\r\n';
+let busy = 0;
 
 const small = 'GET / HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(2_500);
 const keyless = 'GET /v1/pets HTTP/1.1\r\nHost:x\r\n\r\n'.repeat(50);
@@ -31,3 +36,28 @@ for (const [what, connections, reads, part] of [
   };
   testAttack(`pipeline ${what}`, connections, attack, { prepare: addLargePets });
 }
+
+const script = `GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`;
+
+for (const [what, connections, first, then] of [
+  ['garbage behind answers that they do not read', 1, script + script, '\x01'.repeat(65_536)],
+  ['garbage behind answers that they do not read', 200, script + script, '\x01'.repeat(65_536)],
+  ['requests with Upgrade and bodies without end', 200, '', `${upgrade}x`],
+  ['requests of RTSP', 200, '', 'DESCRIBE / RTSP/1.1\r\n\r\n'.repeat(100)],
+] as const) {
+  const attack = (socket: Socket) => {
+    socket.pause();
+    socket.write(first);
+    writeForEver(socket, then);
+  };
+  testAttack(`send ${what}`, connections, attack);
+}
+
+const missing = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n';
+
+testAttack('send 404s, 300 on one connection and 600 on a new one each', 900, (socket) => {
+  busy += 1;
+  const isBusy = busy <= 300;
+  socket.on('data', () => (isBusy ? socket.write(missing) : socket.destroy()));
+  socket.write(missing);
+});

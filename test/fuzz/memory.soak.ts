@@ -45,6 +45,5 @@ function createConversation(number: number): Conversation {
   const fields = `Idempotency-Key: ${number}\r\n`;
   const keyed = frame('POST', '/v1/pets', { id: 'keyed', key, body, fields }, [201]);
   const requests = [...usual, keyed, ...refused, keyed];
-  const parts = [Buffer.concat(requests.map(({ bytes }) => bytes))];
-  return { parts, requests, isBroken: false };
+  return { requests };
 }

@@ -6,6 +6,8 @@ import type { Dice } from './dice.ts';
 /** A request that is framed as it should be, so that it has exactly one answer. */
 export interface Framed {
   readonly bytes: Buffer;
+  /** The same bytes; each part is written by itself. */
+  readonly parts: readonly Buffer[];
   readonly method: string;
   /** The X-Request-Id of its answer. */
   readonly id: string;
@@ -14,15 +16,23 @@ export interface Framed {
 }
 
 /** What one connection sends. */
-export interface Conversation {
+export type Conversation =
+  /** Each request is sent when the one before it has its answer. */
+  | { readonly requests: readonly Framed[]; readonly broken?: undefined }
+  /** Bytes of which nobody knows where a request ends. */
+  | { readonly requests: readonly Framed[]; readonly broken: Broken };
+
+export interface Broken {
   /** Each is written by itself. */
   readonly parts: readonly Buffer[];
-  /** The requests in it that are framed; with `isBroken`, none is known to be. */
-  readonly requests: readonly Framed[];
-  readonly isBroken: boolean;
+  /** The pause behind each part, in milliseconds. */
+  readonly pauseMs: number;
+  /** Whether the client resets the connection at the end. Otherwise it ends its side. */
+  readonly isReset: boolean;
 }
 
-const PIPELINED_MAX = 32;
+const REQUESTS_MAX = 32;
+const PAUSES_MS = [0, 0, 0, 1, 5];
 const PARTS_MAX = 5;
 const MUTATIONS_MAX = 6;
 
@@ -82,7 +92,8 @@ const WIRE_TOKENS = [
   ...['Transfer-Encoding: gzip, chunked\r\n', 'Host: a, b\r\n'],
   ...['Connection: upgrade\r\nUpgrade: x\r\n', 'ffffffffffffffff\r\n', '5;a=b\r\n', ' folded\r\n'],
   ...['Expect: 100-continue\r\n', 'X: '.padEnd(17_000, 'x'), '\x16\x03\x01\x02\x00'],
-  ...['PRI * HTTP/2.0'],
+  ...['PRI * HTTP/2.0', 'DESCRIBE / RTSP/1.1\r\n\r\n', 'GET https:// HTTP/1.1\r\n'],
+  ...['\x01'.repeat(2_000)],
 ];
 
 const LIST = [200, 400, 431];
@@ -94,10 +105,15 @@ const ANY = [200, 201, 204, 400, 401, 404, 405, 413, 415, 422, 431];
 /** What a connection sends; the same for the same dice. */
 export function createConversation(dice: Dice, key: string, name: string): Conversation {
   const isBroken = !dice.onceIn(3);
-  const length = isBroken ? dice.below(4) : 1 + dice.below(PIPELINED_MAX);
-  const requests = Array.from({ length }, (_, at) => dice.pick(KINDS)(dice, key, `${name}.${at}`));
-  const bytes = Buffer.concat(requests.map((request) => request.bytes));
-  return { parts: split(dice, isBroken ? mutate(dice, bytes) : bytes), requests, isBroken };
+  const length = isBroken ? dice.below(4) : 1 + dice.below(REQUESTS_MAX);
+  const requests = Array.from({ length }, (_, at) => {
+    const request = dice.pick(KINDS)(dice, key, `${name}.${at}`);
+    return { ...request, parts: split(dice, request.bytes) };
+  });
+  if (!isBroken) return { requests };
+  const bytes = mutate(dice, Buffer.concat(requests.map((request) => request.bytes)));
+  const parts = split(dice, bytes);
+  return { requests, broken: { parts, pauseMs: dice.pick(PAUSES_MS), isReset: dice.onceIn(4) } };
 }
 
 type Create = (dice: Dice, key: string, id: string) => Framed;
@@ -205,8 +221,10 @@ export function frame(
   if (coding !== undefined) head += 'Transfer-Encoding: chunked\r\n';
   else if (body !== undefined) head += `Content-Length: ${body.length}\r\n`;
   const content = coding ?? body ?? Buffer.alloc(0);
+  const bytes = Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), content]);
   return {
-    bytes: Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), content]),
+    bytes,
+    parts: [bytes],
     method,
     id,
     statuses,
@@ -243,7 +261,7 @@ function mutate(dice: Dice, bytes: Buffer): Buffer {
   return dice.onceIn(3) ? mutated.subarray(0, dice.below(mutated.length + 1)) : mutated;
 }
 
-/** Cuts the bytes at some places; most often at none. */
+/** Cuts the bytes at some places, most often at none. */
 function split(dice: Dice, bytes: Buffer): Buffer[] {
   const parts: Buffer[] = [];
   let rest = bytes;
