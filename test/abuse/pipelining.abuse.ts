@@ -42,7 +42,7 @@ const script = `GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`;
 for (const [what, connections, first, then] of [
   ['garbage behind answers that they do not read', 1, script + script, '\x01'.repeat(65_536)],
   ['garbage behind answers that they do not read', 200, script + script, '\x01'.repeat(65_536)],
-  ['requests with Upgrade and bodies without end', 200, '', `${upgrade}x`],
+  ['requests with Upgrade and bodies without end', 200, '', `${upgrade}x`.repeat(500)],
   ['requests of RTSP', 200, '', 'DESCRIBE / RTSP/1.1\r\n\r\n'.repeat(100)],
 ] as const) {
   const attack = (socket: Socket) => {
