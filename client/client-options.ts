@@ -1,6 +1,6 @@
 /** The options of the client and of its calls, and their checks. */
 
-import type { PetFilters } from './interface.ts';
+import type { ListQuery } from './interface.ts';
 import { INTEGER_KINDS, type IntegerKind } from './pet-json.ts';
 
 export interface PetstoreClientOptions<Integers extends IntegerKind = 'bigint'> {
@@ -49,10 +49,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A filter, such as `status`, keeps only the pets with its value. */
-export interface ListOptions extends CallOptions, PetFilters {
-  /** The number of pets on a page, from 1 to 100; 20 unless given. */
-  readonly limit?: number;
+export interface ListOptions extends CallOptions, ListQuery {
   /** The `next` of the page before; the first page without it. */
   readonly cursor?: string | undefined;
 }

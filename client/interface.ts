@@ -1,4 +1,4 @@
-/** The fields, filters and error codes of the service. `npm run generate` writes this file. */
+/** The fields, query of a list and error codes of the service. `npm run generate` writes this file. */
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
@@ -15,7 +15,10 @@ export interface PetFields<Integer> extends NewPetFields<Integer> {
   readonly id: Integer;
 }
 
-export interface PetFilters {
+export interface ListQuery {
+  /** Maximum number of animals to return. */
+  readonly limit?: number | undefined;
+  /** Filters by availability status. */
   readonly status?: PetStatus | undefined;
 }
 

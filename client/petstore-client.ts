@@ -21,7 +21,7 @@ import { type Answer, send } from './send.ts';
 
 export { PetstoreClientError, type PetstoreClientErrorCode } from './client-error.ts';
 export type * from './client-options.ts';
-export type { ErrorCode, PetFilters, PetStatus } from './interface.ts';
+export type { ErrorCode, ListQuery, PetStatus } from './interface.ts';
 export { type Integer, type IntegerKind, type NewPet, type Pet, toJson } from './pet-json.ts';
 
 export interface PetPage<Integers extends IntegerKind = 'bigint'> {

@@ -1,13 +1,14 @@
-/** Writes `client/interface.ts`: the fields, filters and codes of the service. The client may not import `src/`. */
+/** Writes `client/interface.ts`: the fields, query of a list and codes of the service. The client may not import `src/`. */
 
 import { ERRORS } from '../src/error.ts';
-import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../src/pet.ts';
+import { NEW_PET_FIELDS, type NewPetField } from '../src/pet.ts';
+import { LIST_QUERY } from '../src/pet-query.ts';
 
 const HEAD =
-  '/** The fields, filters and error codes of the service. `npm run generate` writes this file. */';
+  '/** The fields, query of a list and error codes of the service. `npm run generate` writes this file. */';
 
 export function writeClientInterface(): string {
-  const parts = [...writeEnums(), ...writePets(), writeFilters(), writeFields(), writeCodes()];
+  const parts = [...writeEnums(), ...writePets(), writeQuery(), writeFields(), writeCodes()];
   return `${[HEAD, ...parts].join('\n\n')}\n`;
 }
 
@@ -31,15 +32,26 @@ function writePets(): readonly string[] {
   ];
 }
 
-function writeFilters(): string {
-  const members = PET_FILTERS.map(
-    (filter) => `  readonly ${filter.name}?: ${toType(filter, 'bigint | number')} | undefined;`,
+function writeQuery(): string {
+  const members = LIST_QUERY.map(
+    ({ name, description, ...member }) =>
+      `  /** ${description} */\n  readonly ${name}?: ${toQueryType(member)} | undefined;`,
   );
-  return `export interface PetFilters {\n${members.join('\n')}\n}`;
+  return `export interface ListQuery {\n${members.join('\n')}\n}`;
 }
 
-function toType({ kind, schemaName }: NewPetField, integer = 'Integer'): string {
-  return kind === 'int64' ? integer : (schemaName ?? 'string');
+function toQueryType({
+  schema,
+  schemaName,
+}: Pick<(typeof LIST_QUERY)[number], 'schema' | 'schemaName'>) {
+  if (schemaName !== undefined) return schemaName;
+  if (Array.isArray(schema.enum)) return schema.enum.map(quote).join(' | ');
+  if (schema.type === 'integer') return schema.format === 'int64' ? 'bigint | number' : 'number';
+  return 'string';
+}
+
+function toType({ kind, schemaName }: NewPetField): string {
+  return kind === 'int64' ? 'Integer' : (schemaName ?? 'string');
 }
 
 function writeFields(): string {

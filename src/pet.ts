@@ -1,4 +1,4 @@
-/** The pet: the table of its fields, their limits, and the only parser that decides whether a value is one. */
+/** The pet: the table of its fields, their kinds, and the only parser that decides whether a value is one. */
 
 import { PetstoreError } from './error.ts';
 import { findInt64, INT64_MAX, INT64_MIN } from './int64.ts';
@@ -31,17 +31,45 @@ export interface Pet extends NewPet {
 
 export type Schema = Readonly<Record<string, unknown>>;
 
+/** A kind of field: what every value of it must have, whatever its field asks for besides. */
+interface Kind<Value> {
+  /** What a value must be, as an error says it. */
+  readonly rule: string;
+  /** The value of a JSON member; undefined for one that no field of this kind can have. */
+  readonly find: (member: unknown) => Value | undefined;
+}
+
+/** `text` is a string in JSON and a text column, `int64` a number in JSON and an integer column. */
+const KINDS = {
+  text: {
+    rule: 'a string, not empty, without U+0000 and unpaired surrogates',
+    find: (member) => (typeof member === 'string' && TEXT.test(member) ? member : undefined),
+  } satisfies Kind<string>,
+  int64: {
+    rule: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
+    find: (member) => (member instanceof JsonNumber ? findInt64(member.digits) : undefined),
+  } satisfies Kind<bigint>,
+};
+
+/** An engine or a file may change or lose U+0000 and unpaired surrogates (`Cs`). In CSV an empty text is an absent one. */
+const TEXT = /^[^\0\p{Cs}]+$/u;
+
 interface Field<Value> {
-  /** `text` is a string in JSON and a text column, `int64` a number in JSON and an integer column. */
-  readonly kind: 'text' | 'int64';
+  readonly kind: Value extends string ? 'text' : 'int64';
   readonly optional: boolean;
   /** The name of the field on pages. */
   readonly label: string;
   /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
-  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
-  /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
-  readonly parse: (value: unknown) => Value;
+  /** With `enum`, a value must be one of these. */
+  readonly schema: Schema & {
+    readonly description: string;
+    readonly enum?: readonly (Value & string)[];
+  };
+  /** The rule in place of the rule of the kind. */
+  readonly rule?: string;
+  /** Whether the field can have this value of its kind; by default every one. */
+  readonly accepts?: (value: Value) => boolean;
 }
 
 type FieldTable = {
@@ -61,17 +89,17 @@ const FIELD_TABLE: FieldTable = {
       description: `The animal's name, kept as it was sent: 1 to ${NAME_CODE_POINTS_MAX} code points, not blank, without U+0000 and unpaired surrogates.`,
       minLength: 1,
       maxLength: NAME_CODE_POINTS_MAX,
-      // All languages take this pattern. They disagree on white space, so the parser decides.
+      // All languages take this pattern. They disagree on white space, so `accepts` decides.
       pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$',
     },
-    parse: parseName,
+    rule: `a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
+    accepts: (text) => NAME.test(text),
   },
   categoryId: {
     kind: 'int64',
     optional: false,
     label: 'Category id',
     schema: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
-    parse: createInt64Parser('categoryId', INT64_MIN, INT64_MAX),
   },
   status: {
     kind: 'text',
@@ -79,42 +107,40 @@ const FIELD_TABLE: FieldTable = {
     label: 'Status',
     schemaName: 'PetStatus',
     schema: { type: 'string', enum: PET_STATUSES, description: 'Whether the pet can be bought.' },
-    parse: parsePetStatus,
   },
 };
 
-export interface NewPetField extends Field<unknown> {
-  readonly name: keyof NewPet;
+/** Not blank. In Unicode U+0085 is white space, but not in `\s`. */
+const NAME = new RegExp(`^(?![\\s\\u0085]*$)[^]{1,${NAME_CODE_POINTS_MAX}}$`, 'u');
+
+/** A row of the table, without the type of its value. */
+interface AnyField extends Omit<Field<never>, 'kind' | 'schema'> {
+  readonly kind: keyof typeof KINDS;
+  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
 }
 
-export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries(FIELD_TABLE).map(
-  ([name, field]) => ({ name: name as keyof NewPet, ...field }),
+export interface NewPetField extends AnyField {
+  readonly name: keyof NewPet;
+  /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
+  readonly parse: (member: unknown) => unknown;
+}
+
+export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<AnyField>(FIELD_TABLE).map(
+  ([name, field]) => ({ ...field, name: name as keyof NewPet, parse: createParser(name, field) }),
 );
 
-/** The filters of a list, by the names of their fields. A filter keeps the pets whose field has its value. */
-const FILTER_TABLE = {
-  status: 'Filters by availability status.',
-} as const satisfies { readonly [Name in keyof NewPet]?: string };
-
-export type PetFilters = {
-  readonly [Name in keyof typeof FILTER_TABLE]?: NewPet[Name] | undefined;
-};
-
-export const PET_FILTERS = (Object.keys(FILTER_TABLE) as (keyof PetFilters)[]).map((name) => ({
-  name,
-  description: FILTER_TABLE[name],
-  ...FIELD_TABLE[name],
-}));
-export type PetFilter = (typeof PET_FILTERS)[number];
-
-/** The filters as the end of the query of an address, such as `&status=sold`. */
-export function toFilterQuery(filters: PetFilters): string {
-  let query = '';
-  for (const { name } of PET_FILTERS) {
-    const value = filters[name];
-    if (value !== undefined) query += `&${name}=${encodeURIComponent(String(value))}`;
-  }
-  return query;
+/** The parser of a field. What its kind cannot have is refused whatever the row of the field says. */
+function createParser(name: string, field: Pick<AnyField, 'kind' | 'schema' | 'rule' | 'accepts'>) {
+  const { find, rule: usual } = KINDS[field.kind];
+  const { schema, accepts = () => true } = field;
+  const choices: readonly unknown[] | undefined = schema.enum;
+  const rule = field.rule ?? (choices ? `one of ${choices.join(', ')}` : usual);
+  return (member: unknown): unknown => {
+    const value = find(member);
+    const isOne = value !== undefined && (choices?.includes(value) ?? true);
+    if (isOne && accepts(value as never)) return value;
+    throw new PetstoreError('bad_request', `${name} must be ${rule}`);
+  };
 }
 
 /** The value of a field from a text outside of JSON, such as a query or an option. @throws as the field's parser. */
@@ -131,7 +157,16 @@ export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS) as NewPet;
 }
 
-const ID = { name: 'id', optional: false, parse: createInt64Parser('id', 1n, ID_MAX) };
+const ID = {
+  name: 'id',
+  optional: false,
+  parse: createParser('id', {
+    kind: 'int64',
+    schema: int64('Identifier of the pet.'),
+    rule: `a whole number from 1 to ${ID_MAX}`,
+    accepts: (id: bigint) => id >= 1n && id <= ID_MAX,
+  }),
+};
 
 /** As {@link parseNewPet}, for a pet with its id. */
 export function parsePet(value: unknown): Pet {
@@ -156,12 +191,6 @@ function parseFields(value: unknown, fields: readonly (NewPetField | typeof ID)[
   return pet;
 }
 
-function parsePetStatus(value: unknown): PetStatus {
-  const status = PET_STATUSES.find((known) => known === value);
-  if (status !== undefined) return status;
-  throw new PetstoreError('bad_request', `status must be one of ${PET_STATUSES.join(', ')}`);
-}
-
 /** The pet as JSON text. JSON.stringify refuses a bigint, so the digits are written here. */
 export function toPetJson(pet: Pet): string {
   let json = `{"id":${pet.id}`;
@@ -180,23 +209,4 @@ export function int64(description: string) {
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isPlain && !(value instanceof JsonNumber);
-}
-
-/** Not blank, without U+0000 and unpaired surrogates (`Cs`). In Unicode U+0085 is white space, but not in `\s`. */
-const NAME = new RegExp(`^(?![\\s\\u0085]*$)[^\\0\\p{Cs}]{1,${NAME_CODE_POINTS_MAX}}$`, 'u');
-
-function parseName(value: unknown): string {
-  if (typeof value === 'string' && NAME.test(value)) return value;
-  throw new PetstoreError(
-    'bad_request',
-    `name must be a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
-  );
-}
-
-function createInt64Parser(name: string, min: bigint, max: bigint): (value: unknown) => bigint {
-  return (value) => {
-    const number = value instanceof JsonNumber ? findInt64(value.digits) : undefined;
-    if (number !== undefined && number >= min && number <= max) return number;
-    throw new PetstoreError('bad_request', `${name} must be a whole number from ${min} to ${max}`);
-  };
 }

@@ -1,7 +1,8 @@
 /** The port to the database: what a store promises, method by method. */
 
 import type { ApiKey, NewApiKey } from './api-key.ts';
-import type { NewPet, Pet, PetFilters } from './pet.ts';
+import type { NewPet, Pet } from './pet.ts';
+import type { PetQuery } from './pet-query.ts';
 import type { Statistics } from './statistics.ts';
 
 /**
@@ -124,13 +125,6 @@ export interface AddedPets {
   readonly count: number;
   /** The greatest of their ids. */
   readonly lastId: bigint;
-}
-
-export interface PetQuery extends PetFilters {
-  /** The most pets to return; at least 1. */
-  readonly limit: number;
-  /** Only pets with a greater id are returned. */
-  readonly after?: bigint | undefined;
 }
 
 export interface PetPage {

@@ -3,7 +3,8 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
-import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS, parseFieldText } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPetField, parseFieldText, type Schema } from '../pet.ts';
+import { LIST_QUERY } from '../pet-query.ts';
 import { count, type OptionRow } from '../service/option-kinds.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
@@ -98,8 +99,14 @@ export const formatOption = () =>
 
 export const jsonOption = () => new Option('--json', 'print JSON').default(false);
 
-export const petFilterOptions = () =>
-  PET_FILTERS.map((filter) => fieldOption(filter, 'only pets of this'));
+/** The members of the query of a list except its limit: a command may list more pets than a request. */
+export const listQueryOptions = () =>
+  LIST_QUERY.filter(({ name }) => name !== 'limit').map(({ name, description, schema, parse }) => {
+    const words = `${description.slice(0, 1).toLowerCase()}${description.slice(1, -1)}`;
+    const made = createPetOption(name, words, schema);
+    if (schema.default !== undefined) made.default(schema.default);
+    return addParser(made, parse);
+  });
 
 export const newPetOptions = () =>
   NEW_PET_FIELDS.map((field) => fieldOption(field).makeOptionMandatory(!field.optional));
@@ -111,9 +118,14 @@ export const petChangeOptions = () =>
     return [made, new Option(`--no-${made.name()}`, `remove the ${field.name}`)];
   });
 
-function fieldOption(field: NewPetField, words = "the pet's"): Option {
-  const { name, kind, schema } = field;
-  const choices = schema.enum === undefined ? '' : `: ${schema.enum.join(', ')}`;
-  const made = new Option(`--${toKebabCase(name)} <${kind}>`, `${words} ${name}${choices}`);
+function fieldOption(field: NewPetField): Option {
+  const { name, schema } = field;
+  const made = createPetOption(name, `the pet's ${name}`, schema);
   return addParser(made, (text) => parseFieldText(field, text));
+}
+
+function createPetOption(name: string, words: string, schema: Schema): Option {
+  const value = schema.format === 'int64' ? 'int64' : 'text';
+  const choices = Array.isArray(schema.enum) ? `: ${schema.enum.join(', ')}` : '';
+  return new Option(`--${toKebabCase(name)} <${value}>`, `${words}${choices}`);
 }

@@ -9,8 +9,11 @@ const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
-/** The schema of a field inside another schema. */
-export const toSchema = ({ schema, schemaName }: NewPetField): Schema =>
+/** The schema of a field, or of a member of a query, inside another schema. */
+export const toSchema = ({
+  schema,
+  schemaName,
+}: Pick<NewPetField, 'schemaName'> & { readonly schema: Schema }) =>
   schemaName === undefined ? schema : refTo(schemaName);
 
 const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== undefined);

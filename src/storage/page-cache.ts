@@ -1,7 +1,6 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
-import { toFilterQuery } from '../pet.ts';
-import type { PetQuery } from '../store.ts';
+import type { PetQuery } from '../pet-query.ts';
 import { LIMITS } from './limits.ts';
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
@@ -49,7 +48,11 @@ export function createCache<Result>(
   };
 }
 
-/** A text that no two different queries share. */
+/** A text that no two different queries share: it has all that the query has. */
 export function toPageName(query: PetQuery): string {
-  return `${query.limit} ${query.after}${toFilterQuery(query)}`;
+  let name = '';
+  for (const [member, value] of Object.entries(query)) {
+    if (value !== undefined) name += `${member} ${JSON.stringify(String(value))} `;
+  }
+  return name;
 }

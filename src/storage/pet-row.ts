@@ -1,6 +1,7 @@
 /** Pets as rows of a database, and pages of pets: all derived from the table of fields in pet.ts. */
 
-import { NEW_PET_FIELDS, type NewPet, type NewPetField, PET_FILTERS, type Pet } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type NewPetField, type Pet } from '../pet.ts';
+import { PET_FILTERS, type PetQuery } from '../pet-query.ts';
 import type { PetPage } from '../store.ts';
 import type { Row, SqlValue } from './engine.ts';
 
@@ -16,6 +17,14 @@ export const SELECT = `select ${PET_COLUMNS} from pets`;
 function addColumn<Field extends NewPetField>(field: Field) {
   const column = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { ...field, column, type: field.kind === 'int64' ? 'bigint' : 'text' };
+}
+
+/** The filters of the query with their columns, types and values. */
+export function findFilters(query: PetQuery) {
+  return FILTERS.flatMap((filter) => {
+    const value = query[filter.name];
+    return value === undefined ? [] : [{ ...filter, value }];
+  });
 }
 
 /** @param rows one row above the limit when there is a next page. */

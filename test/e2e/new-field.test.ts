@@ -20,13 +20,9 @@ type Edit = readonly [file: string, after: string, added: string];
 
 const TABLE: Edit = [
   'src/pet.ts',
-  '    parse: parsePetStatus,\n  },\n',
-  `  exampleText: {
-    kind: 'text', optional: true, label: 'Text', schema: { type: 'string', description: 'A text.' }, parse: parseName,
-  },
-  exampleInteger: {
-    kind: 'int64', optional: true, label: 'Integer', schema: int64('An integer.'), parse: createInt64Parser('exampleInteger', INT64_MIN, INT64_MAX),
-  },\n`,
+  "description: 'Whether the pet can be bought.' },\n  },\n",
+  `  exampleText: { kind: 'text', optional: true, label: 'Text', schema: { type: 'string', description: 'A text.' } },
+  exampleInteger: { kind: 'int64', optional: true, label: 'Integer', schema: int64('An integer.') },\n`,
 ];
 const STEPS: readonly Edit[] = [
   [
@@ -36,7 +32,7 @@ const STEPS: readonly Edit[] = [
   ],
   TABLE,
   [
-    'src/pet.ts',
+    'src/pet-query.ts',
     "  status: 'Filters by availability status.',\n",
     "  exampleText: 'Filters by text.', exampleInteger: 'Filters by integer.',\n",
   ],
@@ -138,6 +134,9 @@ async function goRound(kind: string, address: string, other: string): Promise<vo
     assert.equal(await post(FULL, again), FULL);
     for (const changed of [FULL.replace('a, ', 'b, '), FULL.replace('775807', '775806')]) {
       assert.equal(await post(changed, again), 422, changed);
+    }
+    for (const text of ['', '\\u0000', '\\ud800', 'a\\udc00a']) {
+      assert.equal(await post(PART.replace('}', `,"exampleText":"${text}"}`)), 400, text);
     }
     assert.equal(await post(PART), PART);
     assert.equal(await post(LIKE_FULL), LIKE_FULL);

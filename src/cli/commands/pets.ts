@@ -3,14 +3,15 @@
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { NEW_PET_FIELDS, type NewPet, PAGE_LIMIT_DEFAULT, type Pet, toPetJson } from '../../pet.ts';
-import type { PetQuery, PetStore, Store } from '../../store.ts';
+import type { PetQuery } from '../../pet-query.ts';
+import type { PetStore, Store } from '../../store.ts';
 import {
   countParser,
   jsonOption,
+  listQueryOptions,
   newPetOptions,
   parsePetId,
   petChangeOptions,
-  petFilterOptions,
   UsageError,
 } from '../options.ts';
 import { examples, say, toTable } from '../output.ts';
@@ -33,7 +34,7 @@ export function addPets(program: Command): Command {
     for (const option of [...options, jsonOption()]) command.addOption(option);
     return command.description(description);
   };
-  add('list', 'list pets by id', '--status sold --after 20', petFilterOptions())
+  add('list', 'list pets by id', '--status sold --after 20', listQueryOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
     .option('--after <id>', 'only pets with a greater id', parsePetId)
     .action(withStore(listPets));
@@ -52,8 +53,9 @@ export function addPets(program: Command): Command {
 }
 
 async function listPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
-  const { pets, next } = await store.pets.list(options);
-  if (options.json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
+  const { json, database, ...query } = options;
+  const { pets, next } = await store.pets.list(query);
+  if (json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
   else if (pets.length > 0) process.stdout.write(await toTable([HEAD, ...pets.map(toCells)]));
   else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);

@@ -1,15 +1,7 @@
 /** `GET /pets`: a page of the pets. */
 
 import { PetstoreError } from '../../error.ts';
-import {
-  PAGE_LIMIT_DEFAULT,
-  PAGE_LIMIT_MAX,
-  PET_FILTERS,
-  type PetFilter,
-  type PetFilters,
-  parseFieldText,
-  toFilterQuery,
-} from '../../pet.ts';
+import { LIST_QUERY, type ListQuery, toQueryText, WRONG_LIMIT } from '../../pet-query.ts';
 import { toSchema } from '../components.ts';
 import { defineOperation, type Parameter } from './operation.ts';
 
@@ -17,12 +9,16 @@ import { defineOperation, type Parameter } from './operation.ts';
 const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 const CURSOR = new RegExp(CURSOR_PATTERN);
 
-const LIMIT_RULE = `limit must be a whole number from 1 to ${PAGE_LIMIT_MAX}`;
-const WRONG_LIMIT = new PetstoreError('bad_request', LIMIT_RULE);
-
-const FILTER_PARAMETERS = Object.fromEntries(
-  PET_FILTERS.map((filter) => [filter.name, toParameter(filter)]),
-) as { readonly [Name in keyof PetFilters]-?: Parameter<PetFilters[Name]> };
+/** The members of the query that stay the same for all pages. The cursor is the place of a page. */
+const QUERY_PARAMETERS = Object.fromEntries(
+  LIST_QUERY.map(({ name, parse, ...member }): [string, Parameter<unknown>] => {
+    const { description, example } = member;
+    const schema = toSchema(member);
+    const usual = member.schema.default;
+    const parameter = { place: 'query', description, schema, example } as const;
+    return [name, { ...parameter, parse: (text) => (text === undefined ? usual : parse(text)) }];
+  }),
+) as { readonly [Name in keyof ListQuery]-?: Parameter<ListQuery[Name]> };
 
 export const listPets = defineOperation({
   method: 'GET',
@@ -32,18 +28,7 @@ export const listPets = defineOperation({
   description:
     'Returns a page of the pets, by id, ascending. When there are more, a `Link` with `rel="next"` leads to the next page.',
   parameters: {
-    limit: {
-      place: 'query',
-      description: 'Maximum number of animals to return.',
-      schema: {
-        type: 'integer',
-        minimum: 1,
-        maximum: PAGE_LIMIT_MAX,
-        default: PAGE_LIMIT_DEFAULT,
-      },
-      parse: parseLimit,
-    },
-    ...FILTER_PARAMETERS,
+    ...QUERY_PARAMETERS,
     cursor: {
       place: 'query',
       description:
@@ -66,27 +51,12 @@ export const listPets = defineOperation({
   async handle({ pets, base }, { cursor, ...query }, reply) {
     const { json, next } = await pets.listAsJson({ ...query, after: cursor });
     if (next !== undefined) {
-      const asked = `limit=${query.limit}${toFilterQuery(query)}&cursor=${createCursor(next)}`;
+      const asked = `${toQueryText(query)}&cursor=${createCursor(next)}`;
       reply.header('link', `<${base}/v1/pets?${asked}>; rel="next"`);
     }
     return json;
   },
 });
-
-function toParameter(filter: PetFilter): Parameter<unknown> {
-  return {
-    place: 'query',
-    description: filter.description,
-    schema: toSchema(filter),
-    parse: (value) => (value === undefined ? undefined : parseFieldText(filter, value)),
-  };
-}
-
-function parseLimit(value: string | undefined): number {
-  if (value === undefined) return PAGE_LIMIT_DEFAULT;
-  if (/^[1-9]\d{0,2}$/.test(value) && Number(value) <= PAGE_LIMIT_MAX) return Number(value);
-  throw WRONG_LIMIT;
-}
 
 export function createCursor(after: bigint): string {
   const bytes = Buffer.allocUnsafe(8);

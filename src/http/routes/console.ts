@@ -4,7 +4,8 @@ import { hash } from 'node:crypto';
 import { stripTypeScriptTypes } from 'node:module';
 import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { NEW_PET_FIELDS, type NewPetField, PET_FILTERS } from '../../pet.ts';
+import { NEW_PET_FIELDS, type NewPetField } from '../../pet.ts';
+import { PET_FILTERS } from '../../pet-query.ts';
 import { NOTHING_HERE } from '../protocol/methods.ts';
 import { createPolicy, read, readTemplate } from './page.ts';
 

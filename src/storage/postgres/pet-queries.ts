@@ -1,23 +1,19 @@
 /** How pets are read from PostgreSQL: the reads of one turn of the event loop are one query, in one round trip. */
 
 import { toPetJson } from '../../pet.ts';
-import type { JsonPage, PetPage, PetQuery } from '../../store.ts';
+import type { PetQuery } from '../../pet-query.ts';
+import type { JsonPage, PetPage } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
-import { FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
 import { toRecords } from './transaction.ts';
 
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
-type Filters = typeof FILTERS;
-
 export function createPetQueries(read: Engine['read']): PetQueries {
-  /** By the names of the filters. */
-  const batches = new Map<string, (query: PetQuery) => Promise<JsonPage>>();
-
   return {
     find: batchReads((ids) => {
       const reading = read(FIND, `{${ids}}`).then(
@@ -27,73 +23,69 @@ export function createPetQueries(read: Engine['read']): PetQueries {
     }),
 
     async list(query) {
-      const [page = { pets: [] }] = await readPages(read, [query]);
+      const [page = { pets: [] }] = await readPages(read, toListSql(query), [query]);
       return page;
     },
 
-    listAsJson(query) {
-      const names = findFilters(query)
-        .map(({ name }) => name)
-        .join();
-      const list = batches.get(names) ?? batchLists(read);
-      batches.set(names, list);
-      return list(query);
-    },
+    listAsJson: batchReads((waiting) => {
+      const pages = new Map<string, Promise<JsonPage>>();
+      const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
+      // Equal queries are executed once, and those that differ only in values together.
+      const different = new Map(queries.map((query) => [toPageName(query), query]));
+      for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
+        const reading = readPages(read, sql, alike);
+        for (const [index, query] of alike.entries()) {
+          pages.set(
+            toPageName(query),
+            reading.then((read) => toJsonPage(read[index])),
+          );
+        }
+      }
+      return queries.map((query) => pages.get(toPageName(query)) as Promise<JsonPage>);
+    }),
   };
 }
 
-function findFilters(query: PetQuery): Filters {
-  return FILTERS.filter(({ name }) => query[name] !== undefined);
-}
-
-/** Equal queries of a batch are executed once. */
-function batchLists(read: Engine['read']) {
-  return batchReads((waiting: readonly PetQuery[]) => {
-    const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
-    const names = queries.map(toPageName);
-    const different = new Map(names.map((name, index) => [name, queries[index] as PetQuery]));
-    const order = [...different.keys()];
-    const reading = readPages(read, [...different.values()]).then((pages) => pages.map(toJsonPage));
-    return names.map(async (name) => (await reading)[order.indexOf(name)] as JsonPage);
-  });
-}
-
-function toJsonPage({ pets, ...next }: PetPage): JsonPage {
+function toJsonPage({ pets, ...next }: PetPage = { pets: [] }): JsonPage {
   return { json: `[${pets.map(toPetJson)}]`, ...next };
 }
 
-/** Each row ends with the number of the query to whose page it belongs. */
-function toListSql(filters: Filters): string {
-  const types = filters.map(({ column, type }) => `${column} ${type}`);
+/** The SQL of all queries like this one. Each row ends with the number of the query to whose page it belongs. */
+function toListSql(query: PetQuery): string {
+  const types = findFilters(query).map(({ column, type }) => `${column} ${type}`);
   return `select page.*, number from
     json_to_recordset(?) as asked (${['number int', 'after bigint', 'count bigint', ...types]}),
-    lateral (${SELECT} where ${toPageSql(filters)} limit asked.count) as page
+    lateral (${SELECT} where ${toPageSql(query)} limit asked.count) as page
     order by number, id`;
 }
 
 /**
  * With `status = asked.status`, if the planner expects many pets of this status, it would read all pets by id. The
- * condition on the first filter leaves only the index of its column and the id.
+ * condition on the row leaves only the index of the filters and the id.
  */
-function toPageSql([first, ...others]: Filters): string {
-  if (first === undefined) return 'id > asked.after order by id';
-  const { column } = first;
-  const equal = others.map((other) => ` and ${other.column} = asked.${other.column}`).join('');
-  return `(${column}, id) > (asked.${column}, asked.after) and ${column} <= asked.${column}${equal}
-    order by ${column}, id`;
+function toPageSql(query: PetQuery): string {
+  const columns = findFilters(query).map(({ column }) => column);
+  if (columns.length === 0) return 'id > asked.after order by id';
+  const asked = columns.map((column) => `asked.${column}`);
+  return `(${columns}, id) > (${asked}, asked.after) and (${columns}) <= (${asked})
+    order by ${columns}, id`;
 }
 
-/** @param queries all have the same filters. */
-async function readPages(read: Engine['read'], queries: readonly PetQuery[]): Promise<PetPage[]> {
-  const filters = findFilters(queries[0] as PetQuery);
-  const columns = ['number', 'after', 'count', ...filters.map(({ column }) => column)];
+/** @param sql the SQL of all these queries. */
+async function readPages(
+  read: Engine['read'],
+  sql: string,
+  queries: readonly PetQuery[],
+): Promise<PetPage[]> {
   const asked = queries.map((query, number) => [
     number,
     query.after ?? 0n,
     query.limit + 1,
-    ...filters.map(({ name }) => query[name] ?? null),
+    ...findFilters(query).map(({ value }) => value),
   ]);
-  const rows = await read(toListSql(filters), toRecords(columns, asked));
+  const [first] = queries as [PetQuery];
+  const columns = ['number', 'after', 'count', ...findFilters(first).map(({ column }) => column)];
+  const rows = await read(sql, toRecords(columns, asked));
   const pages = Map.groupBy(rows, (row) => row.at(-1));
   return queries.map(({ limit }, number) => toPage(pages.get(number) ?? [], limit));
 }

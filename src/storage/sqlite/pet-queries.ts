@@ -1,16 +1,12 @@
 /** How pets are read from SQLite, which makes the JSON text of a page, and how they are added. */
 
 import { type Pet, toPetJson } from '../../pet.ts';
+import type { PetQuery } from '../../pet-query.ts';
 import type { Statistics } from '../../statistics.ts';
-import {
-  IDEMPOTENCY_MS,
-  type IdempotentRequest,
-  type JsonPage,
-  type PetQuery,
-} from '../../store.ts';
+import { IDEMPOTENCY_MS, type IdempotentRequest, type JsonPage } from '../../store.ts';
 import type { Engine, PetQueries, Row, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
-import { COLUMNS, FIELDS, FILTERS, SELECT, toPage, toPet } from '../pet-row.ts';
+import { COLUMNS, FIELDS, findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
@@ -19,7 +15,7 @@ const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || 
 // `order by` inside group_concat would sort the rows again, which takes a sixth of the query's time.
 const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // The plan of `limit ?` depends on its value, so SQLite would plan at every call; `+ 0` prevents it.
-const PAGE = 'id > ? order by id limit ? + 0';
+const LIMIT = 'limit ? + 0';
 
 const PLACES = COLUMNS.map(() => '?');
 const INSERT = `insert into pets (${COLUMNS}) values (${PLACES}) returning id`;
@@ -54,11 +50,15 @@ export function createPetQueries(
       }),
 
     async list(query) {
-      const { limit, after = 0n } = query;
-      const { condition, values } = toCondition(query);
+      const { toRest, values, after } = toSql(query);
       // One row above the limit tells whether there is a next page.
-      const list = `${SELECT} where ${condition}${PAGE}`;
-      return toPage(await read(list, ...values, after, limit + 1), limit);
+      const rows = await read(
+        `${SELECT} ${toRest('?')} ${LIMIT}`,
+        ...values,
+        after,
+        query.limit + 1,
+      );
+      return toPage(rows, query.limit);
     },
 
     listAsJson(query) {
@@ -77,22 +77,23 @@ function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
   return `iif(${column} is null, '', ',"${name}":' || ${value})`;
 }
 
-/** SQL for the filters of the query, with an `and` behind each, and their values. */
-function toCondition(query: PetQuery) {
-  const filters = FILTERS.filter(({ name }) => query[name] !== undefined);
+/** The list of a query: `toRest` makes the end of a `select` of its pets behind an id, in its order. */
+function toSql(query: PetQuery) {
+  const filters = findFilters(query);
+  const conditions = filters.map(({ column }) => `${column} = ? and `).join('');
   return {
-    condition: filters.map(({ column }) => `${column} = ? and `).join(''),
-    values: filters.map(({ name }) => query[name] ?? null),
+    toRest: (id: string) => `where ${conditions}id > ${id} order by id`,
+    values: filters.map(({ value }) => value),
+    after: query.after ?? 0n,
   };
 }
 
 /** The query has one row: the page as JSON text, its last id, and whether there is a pet after it. */
 async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<JsonPage> {
-  const { limit, after = 0n } = query;
-  const { condition, values } = toCondition(query);
-  const sql = `select json, last, exists (select 1 from pets where ${condition}id > last) from (
-    select ${JSON_PETS} as json, max(id) as last from (${SELECT} where ${condition}${PAGE}))`;
-  const [row] = await read(sql, ...values, ...values, after, limit);
+  const { toRest, values, after } = toSql(query);
+  const sql = `select json, last, exists (select 1 from pets ${toRest('last')}) from (
+    select ${JSON_PETS} as json, max(id) as last from (${SELECT} ${toRest('?')} ${LIMIT}))`;
+  const [row] = await read(sql, ...values, ...values, after, query.limit);
   const [json, next, hasMore] = row as [string, bigint, bigint];
   return hasMore === 1n ? { json, next } : { json };
 }

@@ -3,7 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import type { NewApiKey } from '../../../src/api-key.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
-import type { IdempotentRequest, PetQuery, PetStore, Store } from '../../../src/store.ts';
+import type { PetQuery } from '../../../src/pet-query.ts';
+import { FILTERS } from '../../../src/storage/pet-row.ts';
+import type { IdempotentRequest, PetStore, Store } from '../../../src/store.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 1n };
 
@@ -53,4 +55,13 @@ export async function listAll(store: Store, query: Partial<PetQuery> = {}): Prom
     after = page.next;
   } while (after !== undefined);
   return pets;
+}
+
+/** Each set of filters that a query can have, in their order. */
+export function combineFilters(): (typeof FILTERS)[] {
+  const sets = FILTERS.reduce<(typeof FILTERS)[]>(
+    (all, filter) => all.concat(all.map((set) => set.concat(filter))),
+    [[]],
+  );
+  return sets.filter((set) => set.length > 0);
 }

@@ -1,11 +1,20 @@
 /** What src/store.ts promises of `pets.find`, `pets.list` and `pets.listAsJson` of the store, on every engine. */
 
 import assert from 'node:assert/strict';
+import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../../src/json.ts';
-import { PET_STATUSES, type Pet } from '../../../src/pet.ts';
-import type { PetQuery, Store } from '../../../src/store.ts';
+import {
+  NEW_PET_FIELDS,
+  type NewPet,
+  PET_STATUSES,
+  type Pet,
+  parseFieldText,
+  type Schema,
+} from '../../../src/pet.ts';
+import { LIST_QUERY, type PetQuery } from '../../../src/pet-query.ts';
+import type { Store } from '../../../src/store.ts';
 import { int64, newPet, status } from '../../arbitraries.ts';
 import { REX } from './data.ts';
 import { test } from './engines.ts';
@@ -103,24 +112,60 @@ test('pets.listAsJson › any pets, limit, status and place › says the same as
   );
 });
 
-test('pets.listAsJson › lists of one turn that differ in one part › are each its own page', async (store) => {
-  for (const status of [...PET_STATUSES, ...PET_STATUSES]) {
-    await store.pets.add({ ...REX, status });
-  }
-  const expected: readonly (readonly [PetQuery, readonly bigint[]])[] = [
-    [{ limit: 1 }, [1n]],
-    [{ limit: 1 }, [1n]],
-    [{ limit: 2 }, [1n, 2n]],
-    [{ limit: 1, after: 1n }, [2n]],
-    ...PET_STATUSES.map((status, at) => [{ limit: 1, status }, [BigInt(at + 1)]] as const),
-    [{ limit: 2, status: 'sold' }, [3n, 6n]],
-    [{ limit: 1, status: 'sold', after: 3n }, [6n]],
-  ];
-  const listing = expected.map(([query]) => listAsJsonIds(store, query));
-  assert.deepEqual(
-    await Promise.all(listing),
-    expected.map(([, ids]) => ids),
+/** Each combination of the values, one of each column. */
+function combine<Value>(columns: readonly (readonly Value[])[]): Value[][] {
+  return columns.reduce<Value[][]>(
+    (rows, column) => rows.flatMap((row) => column.map((value) => [...row, value])),
+    [[]],
   );
+}
+
+const toObjects = <Value>(names: readonly string[], rows: readonly (readonly Value[])[]) =>
+  rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+
+/** Texts of a field, or of a member of a query. */
+const toTexts = ({ schema }: { readonly schema: Schema }): readonly string[] =>
+  Array.isArray(schema.enum) ? schema.enum : schema.type === 'integer' ? ['1', '2'] : ['a', 'b'];
+
+const PETS = combine(
+  NEW_PET_FIELDS.map((field) => {
+    const values = toTexts(field).map((text) => parseFieldText(field, text));
+    return field.optional ? [...values, undefined] : values;
+  }),
+);
+const QUERIES = combine([
+  ...LIST_QUERY.map((member) => {
+    const values = toTexts(member).map((text) => member.parse(text));
+    return member.schema.default === undefined ? [...values, undefined] : values;
+  }),
+  [undefined, 5n],
+]);
+const MEMBERS = [...LIST_QUERY.map(({ name }) => name), 'after'];
+
+test('pets.listAsJson › all queries of one turn › are each its own page, and leads to all pets after it', async (store) => {
+  const fields = NEW_PET_FIELDS.map(({ name }) => name);
+  const pets = toObjects(fields, PETS) as unknown as NewPet[];
+  await store.pets.addAll(ReadableStream.from(pets));
+  const queries = toObjects(MEMBERS, QUERIES) as unknown as PetQuery[];
+  const pages = await Promise.all(queries.map((query) => store.pets.listAsJson(query)));
+  for (const [index, query] of queries.entries()) {
+    assert.deepEqual(pages[index], await store.pets.listAsJson(query));
+    await assertSamePage(store, query);
+    const all = await listAsJsonIds(store, { ...query, limit: 1_000 });
+    const met: bigint[] = [];
+    for (let after = query.after, hasMore = true; hasMore; hasMore = after !== undefined) {
+      met.push(...(await listAsJsonIds(store, { ...query, after })));
+      after = (await store.pets.listAsJson({ ...query, after })).next;
+    }
+    assert.deepEqual(met, all, inspect(query));
+  }
+  for (const [column, member] of MEMBERS.entries()) {
+    const alike = Map.groupBy(QUERIES.keys(), (index) => String(QUERIES[index]?.with(column, '')));
+    const isUsed = [...alike.values()].some(
+      (indexes) => new Set(indexes.map((index) => pages[index]?.json)).size > 1,
+    );
+    assert.ok(isUsed, `the member ${member} of a query changes no page`);
+  }
 });
 
 test('pets.listAsJson › added in one or in both › is there in the other by the next turn', async (store, place) => {
