@@ -14,6 +14,7 @@ import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
+import { TABLES } from '../src/storage/tables.ts';
 import { writeClientInterface } from './client-interface.ts';
 import { describeCommands, listOptions } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
@@ -26,6 +27,7 @@ export function createTexts(): ReadonlyMap<string, string> {
     'CONTRIBUTING.md': { commands: listScripts() },
     'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
+    'docs/postgresql.md': { rights: listRights() },
     'docs/operations.md': { metrics: listMetrics() },
     'docs/interface-decisions.md': { errors: listErrors() },
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
@@ -89,6 +91,13 @@ function listMetrics(): string {
     return `- ${toCode(series)}: ${help}`;
   });
   return lines.join('\n');
+}
+
+function listRights(): string {
+  const grants = Object.entries(TABLES).map(
+    ([table, { rights }]) => `grant ${rights.join(', ')} on ${table} to petstore;`,
+  );
+  return ['```sql', 'grant usage on schema public to petstore;', ...grants, '```'].join('\n');
 }
 
 function listErrors(): string {

@@ -13,6 +13,9 @@ export interface Store extends AsyncDisposable {
   /** The number of the schema when the store was opened; 0 for a new store. */
   readonly foundSchema: number;
 
+  /** The most connections of requests to PostgreSQL; absent on SQLite. */
+  readonly connectionsMax?: number | undefined;
+
   readonly pets: PetStore;
   readonly keys: KeyStore;
   readStatistics(): StoreStatistics;
@@ -37,13 +40,15 @@ export interface Store extends AsyncDisposable {
 
 export interface StoreStatistics extends Readonly<Statistics> {
   /** Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time. */
-  readonly connections?: {
-    readonly used: number;
-    readonly idle: number;
-    /** Work that waits for a connection. */
-    readonly waiting: number;
-    readonly broken: number;
-  };
+  readonly connections?:
+    | {
+        readonly used: number;
+        readonly idle: number;
+        /** Work that waits for a connection. */
+        readonly waiting: number;
+        readonly broken: number;
+      }
+    | undefined;
 }
 
 export interface PetStore {

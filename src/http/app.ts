@@ -26,9 +26,7 @@ declare module 'fastify' {
 type Served = Pick<ServeOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'> &
   Partial<Pick<ServeOptions, 'baseUrl' | 'trustProxy'>>;
 
-export interface AppOptions
-  extends Served,
-    Pick<HttpServerOptions, 'log' | 'count' | 'databaseConnections'> {
+export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
   readonly store: Store;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: TokenBuckets | undefined;
@@ -45,7 +43,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const base = baseUrl.replace(/\/v1$/, '');
   let stopping = false;
   const isStopping = () => stopping;
-  const app = createServer({ ...options, isStopping });
+  const { connectionsMax: databaseConnections } = store;
+  const app = createServer({ ...options, isStopping, databaseConnections });
   const readConnections = boundConnections(app.server, log, maxConnections);
   app.decorate('readConnections', () => ({
     ...readConnections(),

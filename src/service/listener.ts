@@ -29,7 +29,6 @@ export async function startListener(
     store,
     log,
     rateLimiter: rateLimit === undefined ? undefined : new TokenBuckets(rateLimit, rateLimitBurst),
-    databaseConnections: store.readStatistics().connections && options.databaseConnections,
     count: counts?.count,
   });
   let readMetrics: Service['readMetrics'];

@@ -6,18 +6,14 @@ import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import { INT64_MIN } from '../int64.ts';
 import type { Engine, SqlValue, Transaction } from './engine.ts';
-import { KEY_COLUMNS } from './key-store.ts';
 import { SCHEMA } from './migrations.ts';
-import { PET_COLUMNS } from './pet-row.ts';
+import { TABLES } from './tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-/** The columns of each table; its rows are copied in the order of the first column. */
-export const TABLES: Readonly<Record<string, readonly string[]>> = {
-  pets: PET_COLUMNS,
-  api_keys: [...KEY_COLUMNS, 'digest'],
-  idempotency_keys: ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'],
-};
+const COPIED = Object.entries(TABLES)
+  .filter(([, { copied }]) => copied !== 'nothing')
+  .map(([name, table]) => ({ name, ...table }));
 
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */
@@ -47,12 +43,12 @@ export async function copyDatabase(
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {
       await refuseFilled(target);
-      for (const table of Object.keys(TABLES)) await copyRows(source, target, table, options);
-      // Their ids count up.
-      for (const table of ['pets', 'api_keys']) {
-        const lastId = await source.readLastId(table);
-        await target.writeLastId(table, lastId);
-        refuseDifference(await target.readLastId(table), lastId);
+      for (const table of COPIED) await copyRows(source, target, table, options);
+      for (const { name, copied } of COPIED) {
+        if (copied !== 'rows and last id') continue;
+        const lastId = await source.readLastId(name);
+        await target.writeLastId(name, lastId);
+        refuseDifference(await target.readLastId(name), lastId);
       }
       const [row] = await target.read('select count(*) from api_keys');
       return Number(row?.[0]);
@@ -61,7 +57,7 @@ export async function copyDatabase(
 }
 
 async function refuseFilled({ read }: Transaction): Promise<void> {
-  const tables = Object.keys(TABLES).map((table) => `select 1 from ${table}`);
+  const tables = COPIED.map(({ name }) => `select 1 from ${name}`);
   const rows = await read(`${tables.join(' union all ')} limit 1`);
   if (rows.length === 0) return;
   throw new PetstoreError('bad_request', 'the store to copy to is not empty: name an empty one');
@@ -71,20 +67,19 @@ async function refuseFilled({ read }: Transaction): Promise<void> {
 async function copyRows(
   source: Transaction,
   target: Transaction,
-  table: string,
+  { name, columns }: (typeof COPIED)[number],
   { environment, onPets }: CopyOptions,
 ): Promise<void> {
-  const columns = TABLES[table] ?? [];
   const [order] = columns;
-  const isPart = table === 'api_keys' && environment !== undefined;
-  const page = `select ${columns} from ${table} where ${order} > ?
+  const isPart = name === 'api_keys' && environment !== undefined;
+  const page = `select ${columns} from ${name} where ${order} > ?
     ${isPart ? `and environment = '${environment}'` : ''} order by ${order} limit ?`;
   let after: SqlValue | undefined = INT64_MIN;
   while (after !== undefined) {
     const rows = await source.read(page, after, ROWS_AT_ONCE);
-    await target.insert(table, columns, rows);
+    await target.insert(name, columns, rows);
     refuseDifference(await target.read(page, after, ROWS_AT_ONCE), rows);
-    if (table === 'pets') onPets?.(rows.length);
+    if (name === 'pets') onPets?.(rows.length);
     // On SQLite nothing else waits, so a signal could not end the copy.
     await setImmediate();
     after = rows.at(-1)?.[0];

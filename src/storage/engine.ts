@@ -1,6 +1,7 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
 import type { Environment } from '../api-key.ts';
+import type { Statistics } from '../statistics.ts';
 import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
@@ -42,7 +43,11 @@ export interface Engine extends AsyncDisposable {
   /** As in Store. */
   readonly foundSchema: number;
   readonly petQueries: PetQueries;
-  readonly statistics: StoreStatistics;
+  /** What is counted: one object, which every part of the store adds to. */
+  readonly statistics: Statistics;
+  /** The most connections of requests to a server, and what they do; absent on SQLite. */
+  readonly connectionsMax?: number;
+  readonly countConnections?: () => StoreStatistics['connections'];
 
   /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
   readonly insertKey: string;

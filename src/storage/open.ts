@@ -31,7 +31,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     foundSchema: engine.foundSchema,
     pets,
     keys,
-    readStatistics: () => engine.statistics,
+    connectionsMax: engine.connectionsMax,
+    readStatistics: () => ({ ...engine.statistics, connections: engine.countConnections?.() }),
     async check() {
       // A missing table fails only the statements of requests. No pet has this id, and no key this digest.
       await Promise.all([engine.check(), pets.find(0n), keys.find(new Uint8Array())]);

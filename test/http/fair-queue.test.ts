@@ -121,9 +121,9 @@ describe('fair queue', () => {
   beforeEach(async () => {
     asked = [];
     service = await startTestApp({
-      databaseConnections: CONNECTIONS,
       store: {
         ...real.store,
+        connectionsMax: CONNECTIONS,
         pets: {
           ...pets,
           find: (id: bigint) => wait(id).then(() => pets.find(id)),
@@ -238,9 +238,9 @@ describe('fair queue', () => {
 
   test('fair queue › requests that fail, or whose clients reset › leave their places', async () => {
     const failing = await startTestApp({
-      databaseConnections: CONNECTIONS,
       store: {
         ...real.store,
+        connectionsMax: CONNECTIONS,
         pets: {
           ...pets,
           find: (id: bigint) => wait(id).then(() => Promise.reject(new Error('x'))),

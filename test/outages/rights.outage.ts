@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { MIGRATIONS } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { TABLES } from '../../src/storage/tables.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startService } from '../support/program.ts';
@@ -13,9 +14,8 @@ import { until } from '../support/until.ts';
 import * as petstore from './petstore.ts';
 
 const DOCUMENT = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
-/** The grants for a service, up to the comment before the grants for corrections. */
-const GRANTS = /^grant usage on schema public [^-]+/m.exec(DOCUMENT)?.[0] ?? '';
-const TABLES = 'petstore_schema, pets, counters, api_keys, idempotency_keys';
+/** The grants for a service. */
+const GRANTS = /^grant usage on schema public [^`]+/m.exec(DOCUMENT)?.[0] ?? '';
 
 let cluster: Cluster;
 let address: string;
@@ -51,7 +51,7 @@ test('rights › each documented right that is missing › ends the start with 1
   const rights = [...GRANTS.matchAll(/^grant ([a-z, ]+) on (\w+) to petstore;$/gm)].flatMap(
     ([, privileges = '', table = '']) => privileges.split(', ').map((each) => [each, table]),
   );
-  assert.equal(rights.length, 12);
+  assert.equal(rights.length, Object.values(TABLES).flatMap((table) => table.rights).length);
   for (const [right, table] of rights) {
     await asOwner(`revoke ${right} on ${table} from petstore`);
     const grant = `grant ${right} on ${table} to petstore`;
@@ -75,7 +75,8 @@ test('rights › without usage of the schema › ends the start with 1 and where
 });
 
 test('rights › only to select › is enough to read, and a start names every grant', async () => {
-  await asOwner(`revoke all on ${TABLES} from petstore; grant select on ${TABLES} to petstore`);
+  const tables = Object.keys(TABLES);
+  await asOwner(`revoke all on ${tables} from petstore; grant select on ${tables} to petstore`);
   assertRefused(
     await serve(),
     1,

@@ -6,8 +6,10 @@ import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { TABLES } from '../../src/storage/tables.ts';
 import type { Store } from '../../src/store.ts';
-import { createTestDatabase, PATIENT, type TestDatabase } from './postgres.ts';
+import { createTestDatabase, NO_SESSIONS, PATIENT, type TestDatabase } from './postgres.ts';
+import { queryOnce } from './postgres-cluster.ts';
 import { createFolder } from './temporary-folder.ts';
 
 export interface TestApp extends AsyncDisposable {
@@ -27,8 +29,7 @@ export interface TestApp extends AsyncDisposable {
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   await using stack = new AsyncDisposableStack();
   const { address } = stack.use(await createPlace());
-  const openOwn = () => openStore(address, { create: true, ...PATIENT });
-  const store = options.store ?? stack.use(await openOwn());
+  const store = options.store ?? stack.use(await openOwn(address));
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
   const app = await createApp({
@@ -64,6 +65,20 @@ async function createPlace(): Promise<TestDatabase> {
   if (process.env.TEST_ENGINE === 'postgresql') return createTestDatabase();
   const folder = await createFolder();
   return { ...folder, address: `sqlite:${folder.path}/test.db` };
+}
+
+const ROLE = 'petstore_test_service';
+const CREATE_ROLE = `do $$ begin create role ${ROLE}; exception when duplicate_object or unique_violation then end $$`;
+
+/** On a server with roles, the store has only the rights that a service needs. */
+async function openOwn(address: string): Promise<Store> {
+  const store = await openStore(address, { create: true, ...PATIENT });
+  if (address.startsWith('sqlite') || NO_SESSIONS || process.env.TEST_PGBOUNCER) return store;
+  await store.close();
+  const grants = Object.entries(TABLES).map(([table, { rights }]) => `${rights} on ${table}`);
+  const all = ['usage on schema public', ...grants].map((grant) => `grant ${grant} to ${ROLE}`);
+  await queryOnce(address, [CREATE_ROLE, ...all].join(';'));
+  return openStore(`${address}?options=-c%20role=${ROLE}`, PATIENT);
 }
 
 /** Adds a new key to the store, and returns its text. */

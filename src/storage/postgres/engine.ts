@@ -42,11 +42,11 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
       return migrate(connection, address, options);
     }),
   );
-  return createEngine(pools, foundSchema, ms);
+  return { ...createEngine(pools, foundSchema, ms), connectionsMax: databaseConnections };
 }
 
 function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engine {
-  const counted = createStatistics();
+  const statistics = createStatistics();
 
   const read: Engine['read'] = (sql, ...values) =>
     pools.reads.run((connection) => connection.run(sql, ...values));
@@ -56,21 +56,20 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
 
   return {
     foundSchema,
+    statistics,
     insertKey: INSERT_KEY,
     purge: toPurge('for update skip locked'),
     read,
     write,
-    insertPet: createPetInsert(write, counted, answerMs),
+    insertPet: createPetInsert(write, statistics, answerMs),
     petQueries: createPetQueries((sql, ...values) => {
-      counted.reads += 1;
+      statistics.reads += 1;
       return read(sql, ...values);
     }),
     ...createLongWork(pools),
     check: () => pools.reads.run((connection) => connection.checkWritable()),
     findClockError: (now) => pools.writes.run((connection) => findClockError(connection, now)),
-    get statistics() {
-      return { ...counted, connections: pools.countConnections() };
-    },
+    countConnections: () => pools.countConnections(),
     [Symbol.asyncDispose]: () => pools.close(),
   };
 }

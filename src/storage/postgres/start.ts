@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
+import { TABLES } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { isAway } from './errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -11,16 +12,7 @@ import type { Hosts } from './hosts.ts';
 const TRY_PAUSE_MS = 500;
 const WARNING_PAUSE_MS = 5_000;
 
-/** What requests and the purge do with each table. */
-const RIGHTS = {
-  petstore_schema: ['select'],
-  pets: ['select', 'insert'],
-  counters: ['select', 'update'],
-  api_keys: ['select', 'insert', 'update'],
-  idempotency_keys: ['select', 'insert', 'update', 'delete'],
-};
-
-const NEEDED = Object.entries(RIGHTS).flatMap(([table, rights]) =>
+const NEEDED = Object.entries(TABLES).flatMap(([table, { rights }]) =>
   rights.map((right) => `('${table}', '${right}')`),
 );
 

@@ -1,0 +1,42 @@
+/** The operations of the document: each answers the request of its examples, on PostgreSQL with the rights of a service. */
+
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { startTestApp } from '../support/app.ts';
+import { send } from '../support/request.ts';
+
+const { paths, components } = JSON.parse(
+  await readFile(new URL('../../openapi.json', import.meta.url), 'utf8'),
+);
+const operations = Object.entries<Record<string, Operation>>(paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
+);
+
+interface Operation {
+  readonly parameters?: readonly Readonly<Record<string, string>>[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { example: unknown }>> };
+  readonly responses: object;
+}
+
+for (const { path, method, parameters = [], requestBody, responses } of operations) {
+  test(`${method} ${path} › with its examples and first values › is answered with the success`, async () => {
+    await using app = await startTestApp();
+    await app.store.pets.add({ name: 'Rex', categoryId: 1n });
+    const values = { path: {}, query: {}, header: {} };
+    for (const { name, in: place, example, schema } of parameters.map(Object)) {
+      const [first] = components.schemas[schema.$ref?.split('/').at(-1)]?.enum ?? ['<string>'];
+      Object(values)[place][name] = String(example ?? schema.default ?? first);
+    }
+    const filled = path.replace(/\{(\w+)\}/g, (_all, name) => Object(values.path)[name]);
+    const [content] = Object.values(requestBody?.content ?? {});
+    const answer = await send(app.port, {
+      method: method.toUpperCase(),
+      path: `/v1${filled}?${new URLSearchParams(values.query)}`,
+      headers: { ...app.authorization, ...values.header },
+      ...(content && { body: JSON.stringify(content.example) }),
+    });
+    const [success] = Object.keys(responses);
+    assert.equal(String(answer.status), success, JSON.stringify(app.log));
+  });
+}
