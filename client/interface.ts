@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
+  | 'conflict'
   | 'gone'
   | 'payload_too_large'
   | 'unsupported_media_type'

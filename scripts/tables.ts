@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LOCAL_SERVICE } from '../src/cli/commands/print-openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
-import { RETRY_AFTER_SECONDS, toErrorBody } from '../src/http/errors.ts';
+import { toErrorBody } from '../src/http/errors.ts';
 import { CONSTANT_HEADERS } from '../src/http/headers.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { writeOpenApi } from '../src/http/openapi.ts';
@@ -130,7 +130,10 @@ function toNginxMaps(): string {
     `    default '${toJson('internal_error', 'the service failed to answer')}';`,
     '  }',
     '  map $status $petstore_retry_after {',
-    ...[429, 503].map((status) => `    ${status} ${RETRY_AFTER_SECONDS};`),
+    ...NGINX_ANSWERS.flatMap(([name]) => {
+      const { status, headers } = ERRORS[name];
+      return headers?.['retry-after'] ? [`    ${status} ${headers['retry-after']};`] : [];
+    }),
     '  }',
     '  map $status $petstore_allow {',
     `    405 '${ALLOW}';`,

@@ -1,11 +1,34 @@
 /** The errors that the petstore expects, each with a code that clients may rely on. */
 
-/** The messages when nothing more specific is known. Clients switch on the code, so a code never changes. */
-export const ERRORS = {
+/** The limits that messages name. */
+export const BODY_KIB_MAX = 64;
+export const HEADER_KIB_MAX = 16;
+export const HEADER_FIELDS_MAX = 100;
+export const HEADER_SECONDS_MAX = 10;
+export const REQUEST_SECONDS_MAX = 30;
+
+/** When a refused client may try again. */
+export const RETRY_AFTER_SECONDS = 1;
+
+const RETRY = { 'retry-after': String(RETRY_AFTER_SECONDS) };
+const CLOSE = { connection: 'close' };
+
+interface ErrorRow {
+  /** Several codes may share a status. */
+  readonly status: number;
+  /** The message when nothing more specific is known. */
+  readonly message: string;
+  /** The header fields of its answer, in lower case; what refuses a request may set others in their place. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Clients switch on the code, so a code never changes. */
+const ERROR_TABLE = {
   bad_request: { status: 400, message: 'the request is not well-formed HTTP/1.1' },
   unauthorized: {
     status: 401,
     message: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
+    headers: { 'www-authenticate': 'Bearer realm="petstore", error="invalid_token"' },
   },
   forbidden: { status: 403, message: 'this API key is read-only: add pets with another key' },
   not_found: { status: 404, message: 'there is no pet with this petId' },
@@ -15,10 +38,16 @@ export const ERRORS = {
   },
   request_timeout: {
     status: 408,
-    message: 'the request must arrive within 30 s, its headers within 10 s',
+    message: `the request must arrive within ${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`,
+    headers: CLOSE,
   },
+  conflict: { status: 409, message: 'the pet was changed or removed meanwhile: read it again' },
   gone: { status: 410, message: 'this operation was removed: use GET /v1/pets instead' },
-  payload_too_large: { status: 413, message: 'the body must be at most 64 KiB' },
+  payload_too_large: {
+    status: 413,
+    message: `the body must be at most ${BODY_KIB_MAX} KiB`,
+    headers: CLOSE,
+  },
   unsupported_media_type: {
     status: 415,
     message:
@@ -31,10 +60,12 @@ export const ERRORS = {
   rate_limited: {
     status: 429,
     message: 'this key has sent too many requests: try again when Retry-After says',
+    headers: RETRY,
   },
   headers_too_large: {
     status: 431,
-    message: 'the request line and headers must be at most 16 KiB, in 100 fields',
+    message: `the request line and headers must be at most ${HEADER_KIB_MAX} KiB, in ${HEADER_FIELDS_MAX} fields`,
+    headers: CLOSE,
   },
   internal_error: {
     status: 500,
@@ -44,10 +75,12 @@ export const ERRORS = {
     status: 503,
     message:
       'the service cannot answer now: try again when Retry-After says, a POST only with its Idempotency-Key',
+    headers: RETRY,
   },
-} as const;
+} satisfies Readonly<Record<string, ErrorRow>>;
 
-export type ErrorCode = keyof typeof ERRORS;
+export type ErrorCode = keyof typeof ERROR_TABLE;
+export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = ERROR_TABLE;
 
 export const IDEMPOTENT_PET_REMOVED =
   'the pet of this Idempotency-Key was removed: send a new key to add it again';

@@ -90,7 +90,7 @@ export interface PetStore {
   /**
    * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
    *
-   * @throws PetstoreError `not_found` when the pet was removed or changed since `old` was read.
+   * @throws PetstoreError `conflict` when the pet was removed or changed since `old` was read.
    */
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 

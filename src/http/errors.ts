@@ -3,8 +3,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../error.ts';
 
-export const RETRY_AFTER_SECONDS = 1;
-
 /** The interface's Error. */
 export interface ErrorBody {
   readonly code: ErrorCode;
@@ -36,8 +34,8 @@ export function answerError(
   const reason = isTold ? message.replace(QUOTED, '"…"') : known.message;
   // The hook of the key has set the reason of a 401, which its client must not get.
   request.refusal ??= code === 'internal_error' ? { code, err: error } : { code, reason };
-  if (code === 'unavailable' || code === 'rate_limited') {
-    reply.header('retry-after', RETRY_AFTER_SECONDS);
+  for (const [name, value] of Object.entries(ERRORS[code].headers ?? {})) {
+    if (!reply.hasHeader(name)) reply.header(name, value);
   }
   const body = toErrorBody({ code, message });
   reply.code(body.status).send(body);

@@ -51,7 +51,7 @@ export function createPetStore(engine: Engine): PetStore {
         { sql: KEEP_ADDED, values: [toPetJson(old), id] },
       );
       if (updated?.length === 0) {
-        throw new PetstoreError('not_found', `pet ${id} was changed or removed meanwhile`);
+        throw new PetstoreError('conflict', `pet ${id} was changed or removed meanwhile`);
       }
       return toPet([id, ...row]);
     },

@@ -23,9 +23,8 @@ const TOUCH_MS_MIN = 60_000;
 
 /** Without `$`: a match is never tried again from an earlier character. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
+/** The value of `WWW-Authenticate` if no credential was sent: then it names no error (RFC 6750 section 3.1). */
 const CHALLENGE = 'Bearer realm="petstore"';
-/** The value of `WWW-Authenticate` if a credential was sent. */
-export const INVALID_TOKEN = `${CHALLENGE}, error="invalid_token"`;
 
 /**
  * Finds the key of a token. A cached key comes without a promise: the promise would cost more than the rest of the hook.
@@ -106,7 +105,7 @@ export function createAuthenticate(
       }
       const reason = authorization === undefined ? 'missing' : state;
       request.refusal = { code: 'unauthorized', reason };
-      reply.header('www-authenticate', token === '' ? CHALLENGE : INVALID_TOKEN);
+      if (token === '') reply.header('www-authenticate', CHALLENGE);
       done(new PetstoreError('unauthorized'));
     };
     const found = findKey(token, at);

@@ -1,8 +1,7 @@
 /** The rate limit of each key, and its header fields (draft-ietf-httpapi-ratelimit-headers-11). */
 
 import type { onRequestHookHandler } from 'fastify';
-import { PetstoreError } from '../../error.ts';
-import { RETRY_AFTER_SECONDS } from '../errors.ts';
+import { PetstoreError, RETRY_AFTER_SECONDS } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */

@@ -4,11 +4,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
-import { INVALID_TOKEN } from './authenticate.ts';
 import { toRateLimit } from './rate-limit.ts';
 
+/** By status: the first code that has it. */
 const CODES: ReadonlyMap<string, ErrorCode> = new Map(
-  Object.entries(ERRORS).map(([code, { status }]) => [String(status), code as ErrorCode]),
+  Object.entries(ERRORS)
+    .reverse()
+    .map(([code, { status }]) => [String(status), code as ErrorCode]),
 );
 
 const DELAY = /^\d{1,2}(?:\.\d{1,3})?$/;
@@ -18,16 +20,10 @@ export const DELAYED_MAX = 100;
 /** Below IDLE_MS_MAX, and the usual limit of a proxy. */
 const DELAY_SECONDS_MAX = 30;
 
-const CLOSE = { connection: 'close' };
-
-/** The header fields of an error that `answerError` does not set. */
-const FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
-  unauthorized: { 'www-authenticate': INVALID_TOKEN },
+/** The header fields that depend on the path or the key, not only on the code. */
+const OWN_FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
   method_not_allowed: { allow: SERVED_METHODS.join(', ') },
-  request_timeout: CLOSE,
-  payload_too_large: CLOSE,
   rate_limited: { ratelimit: toRateLimit(0) },
-  headers_too_large: CLOSE,
 };
 
 /** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
@@ -71,7 +67,7 @@ export function createRehearse(): preValidationAsyncHookHandler {
     request.losesAnswer = preferences.get('lose-answer') === '';
     if (code === undefined) return;
     request.refusal = { code, reason: 'rehearsed' };
-    reply.headers(FIELDS[code] ?? {});
+    reply.headers(OWN_FIELDS[code] ?? {});
     throw new PetstoreError(code);
   };
 }

@@ -58,7 +58,7 @@ test('pets.update, pets.remove › by another process › is what is read, also 
   assert.equal(await pets.find(2n), undefined);
 });
 
-test('pets.update › a pet that is no longer so › is not_found and changes nothing', async (store) => {
+test('pets.update › a pet that is no longer so › is a conflict and changes nothing', async (store) => {
   const { pets } = store;
   const sold = { ...REX, status: 'sold' } as const;
   const pet = await addOnce(pets, sold, REQUEST);
@@ -70,7 +70,7 @@ test('pets.update › a pet that is no longer so › is not_found and changes no
     { ...REX, id: 1n },
   ] as const) {
     await assert.rejects(pets.update(old, { ...REX, name: 'Mia' }), {
-      ...NOT_FOUND,
+      ...{ name: 'PetstoreError', code: 'conflict' },
       message: `pet ${old.id} was changed or removed meanwhile`,
     });
   }
