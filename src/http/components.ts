@@ -20,8 +20,7 @@ const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== un
 const PROPERTIES = Object.fromEntries(NEW_PET_FIELDS.map((field) => [field.name, toSchema(field)]));
 const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
-export const COMPONENTS = {
-  ...Object.fromEntries(NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema])),
+const SCHEMAS = {
   NewPet: {
     type: 'object',
     required: REQUIRED,
@@ -63,4 +62,12 @@ export const COMPONENTS = {
     } satisfies Record<keyof ErrorBody, Schema>,
     description: 'The one shape of every error.',
   },
+};
+
+/** A component that a body may have. */
+export type ComponentName = Exclude<keyof typeof SCHEMAS, 'Error'>;
+
+export const COMPONENTS = {
+  ...Object.fromEntries(NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema])),
+  ...SCHEMAS,
 };

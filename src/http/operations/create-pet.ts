@@ -43,7 +43,7 @@ export const createPet = defineOperation({
       },
     },
   },
-  sharedResponses: { 400: { $ref: '#/components/responses/BadRequest' } },
+  declared: ['BadRequest', 'Unauthorized'],
   errors: [
     new PetstoreError('forbidden'),
     new PetstoreError('gone', IDEMPOTENT_PET_REMOVED),

@@ -1,14 +1,17 @@
 /** The operations as the document describes them: by path and method. */
 
-import { PetstoreError } from '../../error.ts';
+import { ERRORS, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
-import type { Operation, Parameter } from './operation.ts';
+import {
+  type BodySchema,
+  COMMON_HEADERS,
+  DECLARED_ERRORS,
+  type Operation,
+  type Parameter,
+} from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-
-/** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
-const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
 const COMMON_ERRORS = [
   new PetstoreError('headers_too_large'),
@@ -27,19 +30,12 @@ const DEPRECATION_HEADERS = {
 };
 
 /** The responses that the interface names. */
-export const SHARED_RESPONSES = {
-  Unauthorized: describeErrors(
-    'Missing or invalid API key.',
-    [new PetstoreError('unauthorized')],
-    ['WWW-Authenticate', 'X-Request-Id'],
-  ),
-  BadRequest: describeErrors('The body is missing required fields or has invalid values.', [
-    new PetstoreError('bad_request', 'name is required'),
+export const SHARED_RESPONSES = Object.fromEntries(
+  Object.entries(DECLARED_ERRORS).map(([name, { description, error, headers }]) => [
+    name,
+    describeErrors(description, [error], headers),
   ]),
-  NotFound: describeErrors('The requested resource could not be found.', [
-    new PetstoreError('not_found'),
-  ]),
-};
+);
 
 export function describePaths(): Readonly<Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {};
@@ -65,8 +61,10 @@ function describeOperation(operation: Operation) {
   };
 }
 
-function describeContent(name: 'NewPet' | 'Pet' | 'Pets') {
-  return { 'application/json': { schema: refTo(name), example: COMPONENTS[name].examples[0] } };
+function describeContent(schema: BodySchema) {
+  const isNamed = typeof schema === 'string';
+  const [example] = isNamed ? COMPONENTS[schema].examples : schema.examples;
+  return { 'application/json': { schema: isNamed ? refTo(schema) : schema, example } };
 }
 
 function describeParameter([name, parameter]: [string, Parameter<unknown>]) {
@@ -90,8 +88,12 @@ function describeResponses(operation: Operation) {
       content: describeContent(schema),
       links,
     },
-    401: { $ref: '#/components/responses/Unauthorized' },
-    ...operation.sharedResponses,
+    ...Object.fromEntries(
+      operation.declared.map((name) => [
+        ERRORS[DECLARED_ERRORS[name].error.code].status,
+        { $ref: `#/components/responses/${name}` },
+      ]),
+    ),
     default: beta(describeErrors('Any other error; an example of each is here.', others, headers)),
   };
 }
@@ -100,7 +102,7 @@ function describeResponses(operation: Operation) {
 function describeErrors(
   description: string,
   errors: readonly PetstoreError[],
-  headers: readonly HeaderName[] = COMMON_HEADERS,
+  headers: readonly HeaderName[],
 ) {
   const examples = errors.map((error) => {
     const value = toErrorBody(error);

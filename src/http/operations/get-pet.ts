@@ -27,7 +27,7 @@ export const getPet = defineOperation({
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
-  sharedResponses: { 404: { $ref: '#/components/responses/NotFound' } },
+  declared: ['Unauthorized', 'NotFound'],
   errors: [new PetstoreError('gone')],
 
   async handle({ pets }, { petId }) {

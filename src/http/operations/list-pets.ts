@@ -46,6 +46,7 @@ export const listPets = defineOperation({
     schema: 'Pets',
     headers: ['Link'],
   },
+  declared: ['Unauthorized'],
   errors: [WRONG_LIMIT],
 
   async handle({ pets, base }, { cursor, ...query }, reply) {

@@ -1,11 +1,15 @@
 /** An operation: everything that its route, the document and its handler need. */
 
 import type { FastifyReply } from 'fastify';
-import type { PetstoreError } from '../../error.ts';
+import { PetstoreError } from '../../error.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
+import type { ComponentName } from '../components.ts';
 import type { HeaderName } from '../headers.ts';
 import type { SERVED_METHODS } from '../protocol/methods.ts';
+
+/** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
+export const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
 export interface OperationContext {
   readonly pets: PetStore;
@@ -31,6 +35,28 @@ export interface Deprecation {
   readonly isRetired: (context: OperationContext) => boolean;
 }
 
+/** The name of a component, or a schema that only this operation has, with its example. */
+export type BodySchema = ComponentName | (Schema & { readonly examples: readonly unknown[] });
+
+/** The errors that the interface declares, by their shared names ("Errors"). */
+export const DECLARED_ERRORS = {
+  Unauthorized: {
+    description: 'Missing or invalid API key.',
+    error: new PetstoreError('unauthorized'),
+    headers: ['WWW-Authenticate', 'X-Request-Id'],
+  },
+  BadRequest: {
+    description: 'The body is missing required fields or has invalid values.',
+    error: new PetstoreError('bad_request', 'name is required'),
+    headers: COMMON_HEADERS,
+  },
+  NotFound: {
+    description: 'The requested resource could not be found.',
+    error: new PetstoreError('not_found'),
+    headers: COMMON_HEADERS,
+  },
+} as const;
+
 export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unknown> {
   readonly method: Exclude<(typeof SERVED_METHODS)[number], 'HEAD' | 'OPTIONS'>;
   /** Below `/v1`, as the document writes it. */
@@ -41,16 +67,16 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly deprecation?: Deprecation;
   /** By their names in the request. */
   readonly parameters: { readonly [Name in keyof Input]: Parameter<Input[Name]> };
-  readonly body?: { readonly schema: 'NewPet'; readonly parse: (value: unknown) => Body };
+  readonly body?: { readonly schema: BodySchema; readonly parse: (value: unknown) => Body };
   readonly success: {
     readonly status: number;
     readonly description: string;
-    readonly schema: 'Pet' | 'Pets';
+    readonly schema: BodySchema;
     readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
-  /** The responses that the interface declares besides the success and 401, by their status. */
-  readonly sharedResponses?: Readonly<Record<number, { readonly $ref: string }>>;
+  /** The errors that the interface declares. */
+  readonly declared: readonly (keyof typeof DECLARED_ERRORS)[];
   /** The other errors, by status, without the errors of all operations. */
   readonly errors: readonly PetstoreError[];
 
