@@ -3,9 +3,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
+import { count, type OptionKind, type OptionRow } from '../option.ts';
 import { NEW_PET_FIELDS, type NewPetField, parseFieldText, type Schema } from '../pet.ts';
 import { LIST_QUERY } from '../pet-query.ts';
-import { count, type OptionRow } from '../service/option-kinds.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file.ts';
@@ -27,12 +27,20 @@ export function toVariable(option: Option): string {
  * one call, and has none: a left-over PETSTORE_NAME would name a pet.
  */
 export function toSetting(name: string, row: OptionRow): Option {
-  const { value, description, default: usual, choices, parse } = row;
+  const { value, description, default: usual, choices } = row;
   const made = new Option(`--${toKebabCase(name)} ${value}`, description);
   made.env(toVariable(made));
   if (usual !== undefined) made.default(usual, Array.isArray(usual) ? String(usual) : undefined);
-  if (choices !== undefined) made.choices(choices);
-  return parse === undefined ? made : addParser(made, parse);
+  return choices === undefined ? addParser(made, toParser(row)) : made.choices(choices);
+}
+
+/** The parser of commander for a kind of option. */
+export function toParser<Value>({ find, mustBe }: OptionKind<Value>): (text: string) => Value {
+  return (text) => {
+    const found = find(text);
+    if (found === undefined) throw new InvalidArgumentError(`It must be ${mustBe}.`);
+    return found;
+  };
 }
 
 /** Makes a PetstoreError an error of the command line. It does not repeat the value, which may hold a password. */
@@ -52,7 +60,7 @@ function toKebabCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-export const countParser = (min: number, max: number) => count(min, max).parse;
+export const countParser = (min: number, max: number) => toParser(count(min, max));
 
 export function parsePetId(text: string): bigint {
   const id = findCanonicalInt64(text);

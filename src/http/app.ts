@@ -1,14 +1,13 @@
 /** The HTTP service: everything that happens to a request, in order, after what `server.ts` does. */
 
 import type { FastifyInstance } from 'fastify';
-// biome-ignore lint/style/noRestrictedImports: only a type, of the table of all options
-import type { ServeOptions } from '../service/serve-options.ts';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
 import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
+import { REQUEST_OPTIONS, type RequestOptions } from './options.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
@@ -22,16 +21,13 @@ declare module 'fastify' {
   }
 }
 
-/** The options of `serve` that requests depend on. */
-type Served = Pick<ServeOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'> &
-  Partial<Pick<ServeOptions, 'baseUrl' | 'trustProxy'>>;
+type Served = Partial<RequestOptions> &
+  Pick<RequestOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'>;
 
 export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'count'> {
   readonly store: Store;
   /** Counts the requests of each key; without it they are not limited. */
   readonly rateLimiter?: TokenBuckets | undefined;
-  /** The most open connections; without it any number. */
-  readonly maxConnections?: number;
   /** The time in milliseconds since 1970. */
   readonly now?: () => number;
 }
@@ -39,7 +35,8 @@ export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'cou
 /** The service, ready to listen or to be injected; its `close` leaves the store open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter } = options;
-  const { baseUrl = '/v1', now = Date.now, maxConnections = Number.POSITIVE_INFINITY } = options;
+  const { baseUrl = '/v1', now = Date.now } = options;
+  const { maxConnections = REQUEST_OPTIONS.maxConnections.default } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   let stopping = false;
   const isStopping = () => stopping;

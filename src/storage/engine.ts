@@ -3,6 +3,7 @@
 import type { Environment } from '../api-key.ts';
 import type { Statistics } from '../statistics.ts';
 import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
+import type { StoreOptions } from './options.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
 export type SqlValue = string | bigint | number | Uint8Array | null;
@@ -18,18 +19,14 @@ export interface Statement {
   readonly stopIfEmpty?: boolean;
 }
 
-export interface OpenOptions {
+/** Without `startTimeout`, the opening tries once; without `databaseTimeout`, a command has more time than a request. */
+export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
   /** Whether to create a database that does not exist yet. */
   readonly create?: boolean;
   /** What happens to an older schema; by default it is refused. `keep` opens the store only for `foundSchema`. */
   readonly olderSchema?: 'migrate' | 'keep' | undefined;
   /** A store whose keys are all of the other environment is refused, and not migrated. */
   readonly environment?: Environment | undefined;
-  readonly databaseConnections?: number;
-  /** The seconds that a request may wait for a connection to PostgreSQL, and for its answer. */
-  readonly databaseTimeout?: number;
-  /** How many seconds the opening waits for a database that is away; by default it tries once. */
-  readonly startTimeout?: number;
   /** Called with what the operator should know, while the store is opened and while it is open. */
   readonly warn?: (message: string) => void;
   /** Of a service: the store purges idempotency keys by it. On PostgreSQL the opening checks the rights and the time. */

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { OptionRow } from '../../src/option.ts';
 import { startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/open-log.ts';
-import type { OptionRow } from '../../src/service/option-kinds.ts';
 import { SERVE_OPTIONS, type ServeOptions } from '../../src/service/serve-options.ts';
 import type { Service } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';

@@ -2,9 +2,9 @@
 
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../api-key.ts';
-import { DATABASE } from '../../service/option-kinds.ts';
 import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
+import { DATABASE } from '../../storage/options.ts';
 import { toSetting } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
 import { refuseMemory } from '../with-store.ts';

@@ -3,6 +3,7 @@
 import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
+import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
@@ -13,7 +14,6 @@ import { migrate } from './schema.ts';
 import { checkService, findClockError, waitWhileAway } from './start.ts';
 import { createTransaction, stageRows, transactAlone } from './transaction.ts';
 
-const CONNECTIONS_DEFAULT = 10;
 const COMMAND_SECONDS_MAX = 5;
 
 /** Unlike a sequence, the row of the counter stays locked until the commit, so no id is visible before a smaller id. */
@@ -30,7 +30,7 @@ const INSERT_KEY = `with counted as (
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
     serviceClock,
-    databaseConnections = CONNECTIONS_DEFAULT,
+    databaseConnections = STORE_OPTIONS.databaseConnections.default,
     databaseTimeout = COMMAND_SECONDS_MAX,
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
