@@ -31,49 +31,42 @@ export interface Pet extends NewPet {
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** A kind of field: what every value of it must have, whatever its field asks for besides. */
-interface Kind<Value> {
-  /** What a value must be, as an error says it. */
-  readonly rule: string;
-  /** The value of a JSON member; undefined for one that no field of this kind can have. */
-  readonly find: (member: unknown) => Value | undefined;
-}
+/** An engine or a file may change U+0000 and unpaired surrogates (`Cs`). An empty cell of CSV is an absent text. */
+const TEXT = /^[^\0\p{Cs}]+$/u;
 
-/** `text` is a string in JSON and a text column, `int64` a number in JSON and an integer column. */
+/**
+ * What every value of a kind must have, in words, and as a function that finds nothing else. `text` is a string in JSON
+ * and a text column, `int64` a number in JSON and an integer column.
+ */
 const KINDS = {
   text: {
     rule: 'a string, not empty, without U+0000 and unpaired surrogates',
-    find: (member) => (typeof member === 'string' && TEXT.test(member) ? member : undefined),
-  } satisfies Kind<string>,
+    find: (value: unknown) => (typeof value === 'string' && TEXT.test(value) ? value : undefined),
+  },
   int64: {
     rule: `a whole number from ${INT64_MIN} to ${INT64_MAX}`,
-    find: (member) => (member instanceof JsonNumber ? findInt64(member.digits) : undefined),
-  } satisfies Kind<bigint>,
+    find: (value: unknown) => (value instanceof JsonNumber ? findInt64(value.digits) : undefined),
+  },
 };
 
-/** An engine or a file may change or lose U+0000 and unpaired surrogates (`Cs`). In CSV an empty text is an absent one. */
-const TEXT = /^[^\0\p{Cs}]+$/u;
-
-interface Field<Value> {
-  readonly kind: Value extends string ? 'text' : 'int64';
+interface Field {
+  readonly kind: keyof typeof KINDS;
   readonly optional: boolean;
   /** The name of the field on pages. */
   readonly label: string;
   /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
   /** With `enum`, a value must be one of these. */
-  readonly schema: Schema & {
-    readonly description: string;
-    readonly enum?: readonly (Value & string)[];
-  };
-  /** The rule in place of the rule of the kind. */
+  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
+  /** What a value must be, in place of the rule of the kind. */
   readonly rule?: string;
   /** Whether the field can have this value of its kind; by default every one. */
-  readonly accepts?: (value: Value) => boolean;
+  readonly accepts?: (value: never) => boolean;
 }
 
 type FieldTable = {
-  readonly [Name in keyof NewPet]-?: Field<Exclude<NewPet[Name], undefined>> & {
+  readonly [Name in keyof NewPet]-?: Field & {
+    readonly kind: NewPet[Name] extends bigint | undefined ? 'int64' : 'text';
     readonly optional: undefined extends NewPet[Name] ? true : false;
   };
 };
@@ -93,7 +86,7 @@ const FIELD_TABLE: FieldTable = {
       pattern: '^[^\\x00]*[^\\s\\x00][^\\x00]*$',
     },
     rule: `a string of 1 to ${NAME_CODE_POINTS_MAX} characters, not blank, without U+0000 and unpaired surrogates`,
-    accepts: (text) => NAME.test(text),
+    accepts: (text: string) => NAME.test(text),
   },
   categoryId: {
     kind: 'int64',
@@ -113,33 +106,25 @@ const FIELD_TABLE: FieldTable = {
 /** Not blank. In Unicode U+0085 is white space, but not in `\s`. */
 const NAME = new RegExp(`^(?![\\s\\u0085]*$)[^]{1,${NAME_CODE_POINTS_MAX}}$`, 'u');
 
-/** A row of the table, without the type of its value. */
-interface AnyField extends Omit<Field<never>, 'kind' | 'schema'> {
-  readonly kind: keyof typeof KINDS;
-  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
-}
-
-export interface NewPetField extends AnyField {
+export interface NewPetField extends Field {
   readonly name: keyof NewPet;
   /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
-  readonly parse: (member: unknown) => unknown;
+  readonly parse: (value: unknown) => unknown;
 }
 
-export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<AnyField>(FIELD_TABLE).map(
+export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<Field>(FIELD_TABLE).map(
   ([name, field]) => ({ ...field, name: name as keyof NewPet, parse: createParser(name, field) }),
 );
 
-/** The parser of a field. What its kind cannot have is refused whatever the row of the field says. */
-function createParser(name: string, field: Pick<AnyField, 'kind' | 'schema' | 'rule' | 'accepts'>) {
-  const { find, rule: usual } = KINDS[field.kind];
-  const { schema, accepts = () => true } = field;
+/** The parser of a field. Its kind is checked first, whatever its row says. */
+function createParser(name: string, { kind, schema, rule, accepts = () => true }: Field) {
   const choices: readonly unknown[] | undefined = schema.enum;
-  const rule = field.rule ?? (choices ? `one of ${choices.join(', ')}` : usual);
-  return (member: unknown): unknown => {
-    const value = find(member);
-    const isOne = value !== undefined && (choices?.includes(value) ?? true);
+  const mustBe = rule ?? (choices ? `one of ${choices.join(', ')}` : KINDS[kind].rule);
+  return (given: unknown): unknown => {
+    const value = KINDS[kind].find(given);
+    const isOne = value !== undefined && (choices === undefined || choices.includes(value));
     if (isOne && accepts(value as never)) return value;
-    throw new PetstoreError('bad_request', `${name} must be ${rule}`);
+    throw new PetstoreError('bad_request', `${name} must be ${mustBe}`);
   };
 }
 
@@ -157,16 +142,15 @@ export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS) as NewPet;
 }
 
-const ID = {
-  name: 'id',
+const ID_FIELD: Field = {
+  kind: 'int64',
   optional: false,
-  parse: createParser('id', {
-    kind: 'int64',
-    schema: int64('Identifier of the pet.'),
-    rule: `a whole number from 1 to ${ID_MAX}`,
-    accepts: (id: bigint) => id >= 1n && id <= ID_MAX,
-  }),
+  label: 'ID',
+  schema: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
+  rule: `a whole number from 1 to ${ID_MAX}`,
+  accepts: (id: bigint) => id >= 1n && id <= ID_MAX,
 };
+export const ID = { ...ID_FIELD, name: 'id' as const, parse: createParser('id', ID_FIELD) };
 
 /** As {@link parseNewPet}, for a pet with its id. */
 export function parsePet(value: unknown): Pet {

@@ -109,11 +109,9 @@ export const jsonOption = () => new Option('--json', 'print JSON').default(false
 
 /** The members of the query of a list except its limit: a command may list more pets than a request. */
 export const listQueryOptions = () =>
-  LIST_QUERY.filter(({ name }) => name !== 'limit').map(({ name, description, schema, parse }) => {
-    const words = `${description.slice(0, 1).toLowerCase()}${description.slice(1, -1)}`;
-    const made = createPetOption(name, words, schema);
-    if (schema.default !== undefined) made.default(schema.default);
-    return addParser(made, parse);
+  LIST_QUERY.filter(({ name }) => name !== 'limit').map((member) => {
+    const words = member.description.slice(0, -1).replace(/^./, (first) => first.toLowerCase());
+    return createPetOption(member, words, member.parse).default(member.schema.default);
   });
 
 export const newPetOptions = () =>
@@ -126,14 +124,15 @@ export const petChangeOptions = () =>
     return [made, new Option(`--no-${made.name()}`, `remove the ${field.name}`)];
   });
 
-function fieldOption(field: NewPetField): Option {
-  const { name, schema } = field;
-  const made = createPetOption(name, `the pet's ${name}`, schema);
-  return addParser(made, (text) => parseFieldText(field, text));
-}
+const fieldOption = (field: NewPetField) =>
+  createPetOption(field, `the pet's ${field.name}`, (text) => parseFieldText(field, text));
 
-function createPetOption(name: string, words: string, schema: Schema): Option {
+function createPetOption(
+  { name, schema }: { readonly name: string; readonly schema: Schema },
+  words: string,
+  parse: (text: string) => unknown,
+): Option {
   const value = schema.format === 'int64' ? 'int64' : 'text';
   const choices = Array.isArray(schema.enum) ? `: ${schema.enum.join(', ')}` : '';
-  return new Option(`--${toKebabCase(name)} <${value}>`, `${words}${choices}`);
+  return addParser(new Option(`--${toKebabCase(name)} <${value}>`, `${words}${choices}`), parse);
 }

@@ -1,7 +1,7 @@
 /** The named schemas of the document, as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
 import { ERRORS } from '../error.ts';
-import { int64, NEW_PET_FIELDS, type NewPetField, type Schema } from '../pet.ts';
+import { ID, NEW_PET_FIELDS, type Schema } from '../pet.ts';
 import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
@@ -10,17 +10,18 @@ const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 
 /** The schema of a field, or of a member of a query, inside another schema. */
-export const toSchema = ({
-  schema,
-  schemaName,
-}: Pick<NewPetField, 'schemaName'> & { readonly schema: Schema }) =>
+export const toSchema = ({ schema, schemaName }: { schema: Schema; schemaName?: string }) =>
   schemaName === undefined ? schema : refTo(schemaName);
 
 const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== undefined);
 const PROPERTIES = Object.fromEntries(NEW_PET_FIELDS.map((field) => [field.name, toSchema(field)]));
 const REQUIRED = NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name);
 
-const SCHEMAS = {
+export const COMPONENTS = {
+  // Without a type, so that the names of the others have theirs.
+  ...(Object.fromEntries(
+    NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema]),
+  ) as object),
   NewPet: {
     type: 'object',
     required: REQUIRED,
@@ -32,7 +33,7 @@ const SCHEMAS = {
     type: 'object',
     required: ['id', ...REQUIRED],
     properties: {
-      id: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
+      id: ID.schema,
       ...PROPERTIES,
     },
     description: 'A pet of the store. `status` is absent when the client gave none.',
@@ -65,9 +66,4 @@ const SCHEMAS = {
 };
 
 /** A component that a body may have. */
-export type ComponentName = Exclude<keyof typeof SCHEMAS, 'Error'>;
-
-export const COMPONENTS = {
-  ...Object.fromEntries(NAMED_FIELDS.map(({ schemaName, schema }) => [schemaName, schema])),
-  ...SCHEMAS,
-};
+export type ComponentName = Exclude<keyof typeof COMPONENTS, 'Error'>;

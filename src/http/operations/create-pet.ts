@@ -43,7 +43,7 @@ export const createPet = defineOperation({
       },
     },
   },
-  declared: ['BadRequest', 'Unauthorized'],
+  declared: ['bad_request', 'unauthorized'],
   errors: [
     new PetstoreError('forbidden'),
     new PetstoreError('gone', IDEMPOTENT_PET_REMOVED),

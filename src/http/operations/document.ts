@@ -4,14 +4,11 @@ import { ERRORS, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
-import {
-  type BodySchema,
-  COMMON_HEADERS,
-  DECLARED_ERRORS,
-  type Operation,
-  type Parameter,
-} from './operation.ts';
+import { type BodySchema, type Operation, type Parameter, SHARED_NAMES } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
+
+/** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
+const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
 const COMMON_ERRORS = [
   new PetstoreError('headers_too_large'),
@@ -30,12 +27,19 @@ const DEPRECATION_HEADERS = {
 };
 
 /** The responses that the interface names. */
-export const SHARED_RESPONSES = Object.fromEntries(
-  Object.entries(DECLARED_ERRORS).map(([name, { description, error, headers }]) => [
-    name,
-    describeErrors(description, [error], headers),
+export const SHARED_RESPONSES = {
+  Unauthorized: describeErrors(
+    'Missing or invalid API key.',
+    [new PetstoreError('unauthorized')],
+    ['WWW-Authenticate', 'X-Request-Id'],
+  ),
+  BadRequest: describeErrors('The body is missing required fields or has invalid values.', [
+    new PetstoreError('bad_request', 'name is required'),
   ]),
-);
+  NotFound: describeErrors('The requested resource could not be found.', [
+    new PetstoreError('not_found'),
+  ]),
+} satisfies Record<(typeof SHARED_NAMES)[keyof typeof SHARED_NAMES], object>;
 
 export function describePaths(): Readonly<Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {};
@@ -89,9 +93,9 @@ function describeResponses(operation: Operation) {
       links,
     },
     ...Object.fromEntries(
-      operation.declared.map((name) => [
-        ERRORS[DECLARED_ERRORS[name].error.code].status,
-        { $ref: `#/components/responses/${name}` },
+      operation.declared.map((code) => [
+        ERRORS[code].status,
+        { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
       ]),
     ),
     default: beta(describeErrors('Any other error; an example of each is here.', others, headers)),
@@ -102,7 +106,7 @@ function describeResponses(operation: Operation) {
 function describeErrors(
   description: string,
   errors: readonly PetstoreError[],
-  headers: readonly HeaderName[],
+  headers: readonly HeaderName[] = COMMON_HEADERS,
 ) {
   const examples = errors.map((error) => {
     const value = toErrorBody(error);

@@ -27,7 +27,7 @@ export const getPet = defineOperation({
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
-  declared: ['Unauthorized', 'NotFound'],
+  declared: ['unauthorized', 'not_found'],
   errors: [new PetstoreError('gone')],
 
   async handle({ pets }, { petId }) {

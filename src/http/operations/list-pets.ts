@@ -46,7 +46,7 @@ export const listPets = defineOperation({
     schema: 'Pets',
     headers: ['Link'],
   },
-  declared: ['Unauthorized'],
+  declared: ['unauthorized'],
   errors: [WRONG_LIMIT],
 
   async handle({ pets, base }, { cursor, ...query }, reply) {

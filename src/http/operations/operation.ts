@@ -1,15 +1,12 @@
 /** An operation: everything that its route, the document and its handler need. */
 
 import type { FastifyReply } from 'fastify';
-import { PetstoreError } from '../../error.ts';
+import type { PetstoreError } from '../../error.ts';
 import type { Schema } from '../../pet.ts';
 import type { PetStore } from '../../store.ts';
 import type { ComponentName } from '../components.ts';
 import type { HeaderName } from '../headers.ts';
 import type { SERVED_METHODS } from '../protocol/methods.ts';
-
-/** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
-export const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
 export interface OperationContext {
   readonly pets: PetStore;
@@ -38,23 +35,11 @@ export interface Deprecation {
 /** The name of a component, or a schema that only this operation has, with its example. */
 export type BodySchema = ComponentName | (Schema & { readonly examples: readonly unknown[] });
 
-/** The errors that the interface declares, by their shared names ("Errors"). */
-export const DECLARED_ERRORS = {
-  Unauthorized: {
-    description: 'Missing or invalid API key.',
-    error: new PetstoreError('unauthorized'),
-    headers: ['WWW-Authenticate', 'X-Request-Id'],
-  },
-  BadRequest: {
-    description: 'The body is missing required fields or has invalid values.',
-    error: new PetstoreError('bad_request', 'name is required'),
-    headers: COMMON_HEADERS,
-  },
-  NotFound: {
-    description: 'The requested resource could not be found.',
-    error: new PetstoreError('not_found'),
-    headers: COMMON_HEADERS,
-  },
+/** The errors that the interface declares, and their shared names ("Errors"). */
+export const SHARED_NAMES = {
+  unauthorized: 'Unauthorized',
+  bad_request: 'BadRequest',
+  not_found: 'NotFound',
 } as const;
 
 export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unknown> {
@@ -76,7 +61,7 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
     readonly links?: Readonly<Record<string, object>>;
   };
   /** The errors that the interface declares. */
-  readonly declared: readonly (keyof typeof DECLARED_ERRORS)[];
+  readonly declared: readonly (keyof typeof SHARED_NAMES)[];
   /** The other errors, by status, without the errors of all operations. */
   readonly errors: readonly PetstoreError[];
 
