@@ -22,7 +22,7 @@ export interface ListQuery {
   readonly status?: PetStatus | undefined;
 }
 
-export const FIELDS = {
+export const FIELD_KINDS = {
   id: 'int64',
   name: 'text',
   categoryId: 'int64',

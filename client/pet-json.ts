@@ -1,7 +1,7 @@
 /** Exact integers in JSON. `JSON.parse` rounds an int64, and Node 20 has no `context.source`. */
 
 import { createInvalidAnswer, PetstoreClientError } from './client-error.ts';
-import { FIELDS, type NewPetFields, type PetFields } from './interface.ts';
+import { FIELD_KINDS, type NewPetFields, type PetFields } from './interface.ts';
 
 /** What makes an integer of its digits, by the option `integers`. */
 const FROM_DIGITS = { bigint: BigInt, number: Number, string: String };
@@ -41,7 +41,7 @@ export function toPet<Integers extends IntegerKind>(
 ): Pet<Integers> {
   const members = Object(value);
   const pet: Record<string, unknown> = {};
-  for (const [name, kind] of Object.entries(FIELDS)) {
+  for (const [name, kind] of Object.entries(FIELD_KINDS)) {
     const member = members[name];
     if (member === undefined) continue;
     pet[name] = kind === 'int64' ? toInteger(name, member, integers, response) : member;
@@ -67,7 +67,7 @@ function toInteger(name: string, digits: string, integers: IntegerKind, response
 export function toJson(pet: NewPet & { readonly id?: Integer }): string {
   const values: Readonly<Record<string, unknown>> = { ...pet };
   const members: string[] = [];
-  for (const [name, kind] of Object.entries(FIELDS)) {
+  for (const [name, kind] of Object.entries(FIELD_KINDS)) {
     const value = values[name];
     if (value === undefined) continue;
     members.push(`"${name}":${kind === 'int64' ? toDigits(name, value) : JSON.stringify(value)}`);

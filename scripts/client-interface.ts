@@ -56,7 +56,7 @@ function toType({ kind, schemaName }: NewPetField): string {
 
 function writeFields(): string {
   const members = NEW_PET_FIELDS.map(({ name, kind }) => `  ${name}: '${kind}',`);
-  return `export const FIELDS = {\n  id: 'int64',\n${members.join('\n')}\n} as const;`;
+  return `export const FIELD_KINDS = {\n  id: 'int64',\n${members.join('\n')}\n} as const;`;
 }
 
 function writeCodes(): string {

@@ -24,9 +24,9 @@ export class JsonNumber {
  *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves its meaning open).
  */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
-  const members = countMembers(text, valuesMax);
-  const plain = findPlainObject(text, members);
-  if (plain !== undefined) return plain;
+  const memberCount = countMembers(text, valuesMax);
+  const flat = findFlatObject(text, memberCount);
+  if (flat !== undefined) return flat;
   const value = parse(text, (_name, member: unknown, context?: { source?: string }) =>
     typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
   );
@@ -80,19 +80,20 @@ const parse: typeof JSON.parse = (text, reviver) => {
   }
 };
 
-/** Numbers that a double may print with other digits; also matches some strings. */
+/** A number that a double may print with other digits; a string that looks like it only takes longer. */
 const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
 
 /**
- * The fast path: JSON.parse without a reviver is enough for an object whose members are not objects and whose
- * numbers are short integers. Undefined for any other JSON text.
+ * The fast path: the value of a text that is an object of texts, booleans and short integers. Undefined for any other.
+ *
+ * @param memberCount the number of members in the text. JSON.parse keeps only the last of two members with one name, so
+ *   an object with a member that is given twice has fewer. An object with an inner object has fewer too.
  */
-function findPlainObject(text: string, members: number): object | undefined {
+function findFlatObject(text: string, memberCount: number): object | undefined {
   if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;
   const value: Record<string, unknown> = parse(text);
   const names = Object.keys(value);
-  // A member is given twice, or is in an inner object.
-  if (names.length !== members) return undefined;
+  if (names.length < memberCount) return undefined;
   for (const name of names) {
     const member = value[name];
     if (typeof member === 'object') return undefined;

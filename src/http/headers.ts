@@ -55,7 +55,10 @@ export const CONSTANT_HEADERS = {
 const KNOWN_NAMES = [...Object.keys(EXPOSED_FIELDS), 'Content-Length', 'Content-Type'];
 const NAMES = new Map(KNOWN_NAMES.map((name) => [name.toLowerCase(), name]));
 
-/** Some clients look up `Link` by its case. The map has what differs from the rule, and is faster than the rule. */
+/**
+ * The canonical case of a name, because some clients look up `Link` by its case. The map is for names such as
+ * `WWW-Authenticate`, which the rule would write in another way; for the names of every answer it is only faster.
+ */
 function toSentName(name: string): string {
   return NAMES.get(name) ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

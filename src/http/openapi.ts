@@ -12,6 +12,7 @@ import {
 import { COMPONENTS } from './components.ts';
 import { LIMITS } from './limits.ts';
 import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
+import { SUNSET_DAY } from './operations/get-pet.ts';
 import { readTemplate } from './routes/page.ts';
 
 export interface OpenApiOptions {
@@ -74,6 +75,7 @@ function describeService(): string {
     NAME_CODE_POINTS_MAX,
     PAGE_LIMIT_MAX,
     PAGE_LIMIT_DEFAULT,
+    SUNSET_DAY,
     recipes: recipes.join('\n'),
     errors: errors.join('\n'),
     integers: ['id', ...integers].map((name) => `\`${name}\``).join(', '),

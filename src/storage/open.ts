@@ -34,7 +34,7 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     connectionsMax: engine.connectionsMax,
     readStatistics: () => ({ ...engine.statistics, connections: engine.countConnections?.() }),
     async check() {
-      // A missing table fails only the statements of requests. No pet has this id, and no key this digest.
+      // These two fail without their tables; the check of the engine does not. Neither finds anything.
       await Promise.all([engine.check(), pets.find(0n), keys.find(new Uint8Array())]);
     },
     backup: (file) => writeBackup(engine, file),

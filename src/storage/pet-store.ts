@@ -15,7 +15,8 @@ const UPDATE = `update pets set ${COLUMNS.map((column) => `${column} = ?`)}
 const KEEP_ADDED = 'update idempotency_keys set added_as = coalesce(added_as, ?) where pet_id = ?';
 /**
  * The pet that was added with an idempotency key, and the pet as it was added, in JSON; null if it was never corrected.
- * A join, or `id =`, may make PostgreSQL read a whole index. `limit` and `order by` leave it the primary keys.
+ * It reads `pets` from the id of the key to this same id. For a join, or for `id =`, PostgreSQL may choose to read a
+ * whole index; the range, `limit` and `order by` leave it only the primary keys.
  */
 export const FIND_ADDED = `with kept as (
     select pet_id, added_as from idempotency_keys where api_key_id = ? and name = ? limit 1
@@ -67,7 +68,7 @@ export function createPetStore(engine: Engine): PetStore {
 
 /** The pet that the earlier request added, if this request asks for the same pet. */
 function getSame(newPet: NewPet, row: Row | undefined): Pet {
-  // The pet is missing, never the key: the purge keeps keys for an hour longer.
+  // The key is still there, since the purge keeps keys for an hour longer. So the pet was removed.
   if (row === undefined) throw new PetstoreError('gone', IDEMPOTENT_PET_REMOVED);
   const pet = toPet(row);
   const addedAs = row.at(-1) ?? toPetJson(pet);

@@ -21,7 +21,7 @@ const CACHED_KEY_MS_MAX = 500;
 /** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
 
-/** Without `$`: a match is never tried again from an earlier character. */
+/** The token is the rest of the text. With a `$` behind it, a long text could be searched again for each space. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
 /** The value of `WWW-Authenticate` if no credential was sent: then it names no error (RFC 6750 section 3.1). */
 const CHALLENGE = 'Bearer realm="petstore"';

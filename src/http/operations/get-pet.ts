@@ -5,16 +5,22 @@ import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
 import { toPetJson } from '../../pet.ts';
 import { defineOperation } from './operation.ts';
 
+const SUNSET = new Date('2030-12-05');
+/** The day of the sunset in words. */
+export const SUNSET_DAY = SUNSET.toLocaleDateString('en-GB', {
+  dateStyle: 'long',
+  timeZone: 'UTC',
+});
+
 export const getPet = defineOperation({
   method: 'GET',
   path: '/pets/{petId}',
   operationId: 'getPet',
   summary: 'Get an animal',
-  description:
-    'Deprecated: it is to be removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
+  description: `Deprecated: it is to be removed on ${SUNSET_DAY}. Use \`GET /pets\` with the \`status\` filter instead.`,
   deprecation: {
     since: new Date('2026-11-21'),
-    sunset: new Date('2030-12-05'),
+    sunset: SUNSET,
     isRetired: ({ retireGetPet }) => retireGetPet,
   },
   parameters: {

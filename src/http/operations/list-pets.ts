@@ -5,7 +5,10 @@ import { LIST_QUERY, type ListQuery, toQueryText, WRONG_LIMIT } from '../../pet-
 import { toSchema } from '../components.ts';
 import { defineOperation, type Parameter } from './operation.ts';
 
-/** A cursor is the id of the last pet of a page, in base64url: 64 bits, whose sign bit is 0, and two bits left over. */
+/**
+ * A cursor is the id of the last pet of a page: its 64 bits in base64url. The first bit of an id is 0, so the first
+ * character is `A` to `f`. The last two bits of the 11 characters are not used, so the last character is one of 16.
+ */
 const CURSOR_PATTERN = '^[A-Za-f][A-Za-z0-9_-]{9}[AEIMQUYcgkosw048]$';
 const CURSOR = new RegExp(CURSOR_PATTERN);
 

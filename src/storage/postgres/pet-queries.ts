@@ -23,7 +23,7 @@ export function createPetQueries(read: Engine['read']): PetQueries {
     }),
 
     async list(query) {
-      const [page = { pets: [] }] = await readPages(read, toListSql(query), [query]);
+      const [page = { pets: [] }] = await queryPages(read, toListSql(query), [query]);
       return page;
     },
 
@@ -33,7 +33,7 @@ export function createPetQueries(read: Engine['read']): PetQueries {
       // Equal queries are executed once, and those that differ only in values together.
       const different = new Map(queries.map((query) => [toPageName(query), query]));
       for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
-        const reading = readPages(read, sql, alike);
+        const reading = queryPages(read, sql, alike);
         for (const [index, query] of alike.entries()) {
           pages.set(
             toPageName(query),
@@ -72,7 +72,7 @@ function toPageSql(query: PetQuery): string {
 }
 
 /** @param sql the SQL of all these queries. */
-async function readPages(
+async function queryPages(
   read: Engine['read'],
   sql: string,
   queries: readonly PetQuery[],

@@ -18,9 +18,9 @@ export class SqliteConnection extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
   /** `data_version` leaves out the commits of its own connection. */
   #ownCommits = 0;
-  #version = 0;
-  /** The turn of the event loop in which `data_version` was read. */
-  #turn: number | undefined;
+  #dataVersion = 0;
+  /** The number of the turn in which `#dataVersion` was read; undefined if it must be read again. */
+  #readInTurn: number | undefined;
 
   /** @param timeout how long SQLite blocks for a lock, in milliseconds; with 0 a lock is an error at once. */
   constructor(file: string, timeout: number) {
@@ -39,29 +39,30 @@ export class SqliteConnection extends DatabaseSync {
   }
 
   /**
-   * A number that changes with every commit. A commit of this process changes it at once. A commit of another process
-   * changes it before the event loop looks for requests again, which begins a new turn. NaN, which equals nothing,
-   * when it cannot be read: the read that follows reports the error.
+   * A number that changes with every commit. NaN, which equals nothing, when it cannot be read: the read that follows
+   * reports the error. `data_version` is read once in a turn of the event loop: whoever has the answer to a write of
+   * another process can only send a request that begins a later turn.
    */
   readCommitCounter(): number {
+    // Node counts the turns of its event loop.
     const turn = performance.nodeTiming.uvMetricsInfo.loopCount;
-    if (turn !== this.#turn) {
+    if (turn !== this.#readInTurn) {
       try {
         const [row] = this.run('pragma data_version');
-        this.#version = Number(row?.[0]);
+        this.#dataVersion = Number(row?.[0]);
       } catch {
         return Number.NaN;
       }
-      this.#turn = turn;
+      this.#readInTurn = turn;
     }
     // Both only increase, so the sum changes whenever one of them does.
-    return this.#version + this.#ownCommits;
+    return this.#dataVersion + this.#ownCommits;
   }
 
   /** To be called after a commit of this process, before it is acknowledged. */
   countCommit(): void {
     this.#ownCommits += 1;
-    this.#turn = undefined;
+    this.#readInTurn = undefined;
   }
 
   transact<T>(begin: 'begin' | 'begin immediate', work: () => T): T {
