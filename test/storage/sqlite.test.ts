@@ -111,7 +111,11 @@ describe('query plans', () => {
     ],
   ] as const) {
     test(`${what} › among many › is one search in order, nothing sorted`, async () => {
-      assert.deepEqual(await explain(work), [plan]);
+      const steps = await explain(work);
+      assert.deepEqual(
+        steps.map((step) => step.replace('COVERING ', '')),
+        [plan],
+      );
     });
   }
 });
