@@ -4,16 +4,15 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
-import { INT64_MIN } from '../int64.ts';
-import type { Engine, SqlValue, Transaction } from './engine.ts';
+import type { Engine, Row, Transaction } from './engine.ts';
 import { SCHEMA } from './migrations.ts';
 import { TABLES } from './tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-const COPIED = Object.entries(TABLES)
-  .filter(([, { copied }]) => copied !== 'nothing')
-  .map(([name, table]) => ({ name, ...table }));
+const COPIED = Object.entries(TABLES).flatMap(([name, { columns, copy }]) =>
+  copy === null ? [] : [{ name, columns, ...copy }],
+);
 
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */
@@ -44,8 +43,8 @@ export async function copyDatabase(
     to.transact('exclusive', async (target) => {
       await refuseFilled(target);
       for (const table of COPIED) await copyRows(source, target, table, options);
-      for (const { name, copied } of COPIED) {
-        if (copied !== 'rows and last id') continue;
+      for (const { name, lastId: hasLastId } of COPIED) {
+        if (!hasLastId) continue;
         const lastId = await source.readLastId(name);
         await target.writeLastId(name, lastId);
         refuseDifference(await target.readLastId(name), lastId);
@@ -67,22 +66,26 @@ async function refuseFilled({ read }: Transaction): Promise<void> {
 async function copyRows(
   source: Transaction,
   target: Transaction,
-  { name, columns }: (typeof COPIED)[number],
+  { name, columns, keyLength }: (typeof COPIED)[number],
   { environment, onPets }: CopyOptions,
 ): Promise<void> {
-  const [order] = columns;
+  const key = columns.slice(0, keyLength);
   const isPart = name === 'api_keys' && environment !== undefined;
-  const page = `select ${columns} from ${name} where ${order} > ?
-    ${isPart ? `and environment = '${environment}'` : ''} order by ${order} limit ?`;
-  let after: SqlValue | undefined = INT64_MIN;
+  const part = isPart ? `environment = '${environment}'` : 'true';
+  const selectAfter = (after: string) =>
+    `select ${columns} from ${name} where ${part} and ${after} order by ${key} limit ${ROWS_AT_ONCE}`;
+  const nextPage = selectAfter(`(${key}) > (${key.map(() => '?')})`);
+  let page = selectAfter('true');
+  let after: Row | undefined = [];
   while (after !== undefined) {
-    const rows = await source.read(page, after, ROWS_AT_ONCE);
+    const rows = await source.read(page, ...after);
     await target.insert(name, columns, rows);
-    refuseDifference(await target.read(page, after, ROWS_AT_ONCE), rows);
+    refuseDifference(await target.read(page, ...after), rows);
     if (name === 'pets') onPets?.(rows.length);
     // On SQLite nothing else waits, so a signal could not end the copy.
     await setImmediate();
-    after = rows.at(-1)?.[0];
+    after = rows.at(-1)?.slice(0, keyLength);
+    page = nextPage;
   }
 }
 

@@ -4,26 +4,32 @@ import { KEY_COLUMNS } from './key-store.ts';
 import { PET_COLUMNS } from './pet-row.ts';
 
 interface Table {
-  /** A copy reads the rows in the order of the first column. */
   readonly columns: readonly string[];
-  /** What a copy takes: also the last id of a table whose ids are never used twice. */
-  readonly copied: 'nothing' | 'rows' | 'rows and last id';
+  /**
+   * How a copy takes it, in the order of its primary key, which is the first columns; null if the table is not part of
+   * the store. `lastId` is for ids that are never used twice.
+   */
+  readonly copy: { readonly keyLength: 1 | 2; readonly lastId: boolean } | null;
   /** What requests and the purge do. On PostgreSQL a service does not start without these rights. */
   readonly rights: readonly ('select' | 'insert' | 'update' | 'delete')[];
 }
 
 export const TABLES: Readonly<Record<string, Table>> = {
-  petstore_schema: { columns: ['version', 'compatible'], copied: 'nothing', rights: ['select'] },
-  pets: { columns: PET_COLUMNS, copied: 'rows and last id', rights: ['select', 'insert'] },
-  counters: { columns: ['name', 'value'], copied: 'nothing', rights: ['select', 'update'] },
+  petstore_schema: { columns: ['version', 'compatible'], copy: null, rights: ['select'] },
+  counters: { columns: ['name', 'value'], copy: null, rights: ['select', 'update'] },
+  pets: {
+    columns: PET_COLUMNS,
+    copy: { keyLength: 1, lastId: true },
+    rights: ['select', 'insert'],
+  },
   api_keys: {
     columns: [...KEY_COLUMNS, 'digest'],
-    copied: 'rows and last id',
+    copy: { keyLength: 1, lastId: true },
     rights: ['select', 'insert', 'update'],
   },
   idempotency_keys: {
-    columns: ['pet_id', 'api_key_id', 'name', 'created_at', 'added_as'],
-    copied: 'rows',
+    columns: ['api_key_id', 'name', 'created_at', 'pet_id', 'added_as'],
+    copy: { keyLength: 2, lastId: false },
     rights: ['select', 'insert', 'update', 'delete'],
   },
 };

@@ -68,6 +68,16 @@ const LIST_COLUMNS: Readonly<Record<EngineName, string>> = {
     where table_schema = current_schema()`,
 };
 
+test('TABLES › the key of each table that is copied › is its primary key', async () => {
+  await using opened = await open('sqlite');
+  for (const [table, { columns, copy }] of Object.entries(TABLES)) {
+    if (copy === null) continue;
+    const sql = `select name from pragma_table_info('${table}') where pk > 0 order by pk`;
+    const key = (await opened.database.read(sql)).flat();
+    assert.deepEqual(columns.slice(0, copy.keyLength), key, table);
+  }
+});
+
 for (const engine of ENGINES) {
   test(`TABLES › each table and column of the schema on ${engine} › is one of it`, async () => {
     await using opened = await open(engine);
@@ -75,7 +85,7 @@ for (const engine of ENGINES) {
     // On SQLite, tables such as the one of the schema are not needed.
     const names = new Set(found.map(([table]) => table));
     const described = Object.entries(TABLES).filter(
-      ([table, { copied }]) => copied !== 'nothing' || names.has(table) || engine !== 'sqlite',
+      ([table, { copy }]) => copy !== null || names.has(table) || engine !== 'sqlite',
     );
     assert.deepEqual(
       found.map((row) => row.join('.')).sort(),
@@ -161,10 +171,11 @@ const content: fc.Arbitrary<Content> = fc
     pets: pets.rows,
     api_keys: keys.rows,
     // The names of one API key are unique.
-    idempotency_keys: requests.rows.map(([id = null, ...rest], index) => [
-      ...[id, BigInt(index)],
-      ...rest,
-    ]),
+    idempotency_keys: requests.rows.map(
+      ([id = null, name = null, at = null, addedAs = null], index) => [
+        ...[BigInt(index), name, at, id, addedAs],
+      ],
+    ),
     lastIds: [pets.lastId, keys.lastId],
   }));
 
@@ -193,11 +204,13 @@ describe('copyDatabase', () => {
     const to = from === 'sqlite' ? 'postgresql' : 'sqlite';
     const way = `from ${from} to ${to}`;
 
-    test(`copyDatabase ${way} › more pets than go at once › tells how many are copied, and goes on after the last id`, async () => {
+    test(`copyDatabase ${way} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
       await using source = await open(from);
       await using target = await open(to);
       await createPetStore(source.database).addAll(repeat(2_500));
       await source.run('delete from pets where id > 2400');
+      await source.run(`insert into idempotency_keys (api_key_id, name, created_at, pet_id)
+        select 1, cast(id as text), 1, id from pets`);
       let pets = 0;
       const onPets = (count: number) => {
         pets += count;
@@ -232,7 +245,7 @@ describe('copyDatabase', () => {
       for (const there of [
         { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
         { ...EMPTY, api_keys: [createKeyRow(7n, 'staging')], lastIds: [0n, 9n] },
-        { ...EMPTY, idempotency_keys: [[7n, 7n, 'again', 1n, null]] },
+        { ...EMPTY, idempotency_keys: [[7n, 'again', 1n, 7n, null]] },
       ] satisfies Content[]) {
         await write(target, there);
         await assert.rejects(copyDatabase(source.database, target.database), {
