@@ -1,11 +1,13 @@
 /** The errors that the petstore expects, each with a code that clients may rely on. */
 
 /** The limits that messages name. */
-export const BODY_KIB_MAX = 64;
-export const HEADER_KIB_MAX = 16;
-export const HEADER_FIELDS_MAX = 100;
-export const HEADER_SECONDS_MAX = 10;
-export const REQUEST_SECONDS_MAX = 30;
+export const REQUEST_MAX = {
+  bodyKib: 64,
+  headerKib: 16,
+  headerFields: 100,
+  headerSeconds: 10,
+  seconds: 30,
+};
 
 /** When a refused client may try again. */
 export const RETRY_AFTER_SECONDS = 1;
@@ -38,14 +40,14 @@ const ERROR_TABLE = {
   },
   request_timeout: {
     status: 408,
-    message: `the request must arrive within ${REQUEST_SECONDS_MAX} s, its headers within ${HEADER_SECONDS_MAX} s`,
+    message: `the request must arrive within ${REQUEST_MAX.seconds} s, its headers within ${REQUEST_MAX.headerSeconds} s`,
     headers: CLOSE,
   },
   conflict: { status: 409, message: 'the pet was changed or removed meanwhile: read it again' },
   gone: { status: 410, message: 'this operation was removed: use GET /v1/pets instead' },
   payload_too_large: {
     status: 413,
-    message: `the body must be at most ${BODY_KIB_MAX} KiB`,
+    message: `the body must be at most ${REQUEST_MAX.bodyKib} KiB`,
     headers: CLOSE,
   },
   unsupported_media_type: {
@@ -64,7 +66,7 @@ const ERROR_TABLE = {
   },
   headers_too_large: {
     status: 431,
-    message: `the request line and headers must be at most ${HEADER_KIB_MAX} KiB, in ${HEADER_FIELDS_MAX} fields`,
+    message: `the request line and headers must be at most ${REQUEST_MAX.headerKib} KiB, in ${REQUEST_MAX.headerFields} fields`,
     headers: CLOSE,
   },
   internal_error: {
