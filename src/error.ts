@@ -1,13 +1,7 @@
 /** The errors that the petstore expects, each with a code that clients may rely on. */
 
 /** The limits that messages name. */
-export const REQUEST_MAX = {
-  bodyKib: 64,
-  headerKib: 16,
-  headerFields: 100,
-  headerSeconds: 10,
-  seconds: 30,
-};
+export const BOUNDS = { bodyKib: 64, headKib: 16, headFields: 100, headSeconds: 10, seconds: 30 };
 
 /** When a refused client may try again. */
 export const RETRY_AFTER_SECONDS = 1;
@@ -40,14 +34,14 @@ const ERROR_TABLE = {
   },
   request_timeout: {
     status: 408,
-    message: `the request must arrive within ${REQUEST_MAX.seconds} s, its headers within ${REQUEST_MAX.headerSeconds} s`,
+    message: `the request must arrive within ${BOUNDS.seconds} s, its headers within ${BOUNDS.headSeconds} s`,
     headers: CLOSE,
   },
   conflict: { status: 409, message: 'the pet was changed or removed meanwhile: read it again' },
   gone: { status: 410, message: 'this operation was removed: use GET /v1/pets instead' },
   payload_too_large: {
     status: 413,
-    message: `the body must be at most ${REQUEST_MAX.bodyKib} KiB`,
+    message: `the body must be at most ${BOUNDS.bodyKib} KiB`,
     headers: CLOSE,
   },
   unsupported_media_type: {
@@ -66,7 +60,7 @@ const ERROR_TABLE = {
   },
   headers_too_large: {
     status: 431,
-    message: `the request line and headers must be at most ${REQUEST_MAX.headerKib} KiB, in ${REQUEST_MAX.headerFields} fields`,
+    message: `the request line and headers must be at most ${BOUNDS.headKib} KiB, in ${BOUNDS.headFields} fields`,
     headers: CLOSE,
   },
   internal_error: {

@@ -1,6 +1,6 @@
 /** The limits that a client can meet: of a request, of a connection, and of what waits. */
 
-import { REQUEST_MAX } from '../error.ts';
+import { BOUNDS } from '../error.ts';
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from '../json.ts';
 import { KIB, limit, MIB, toValues } from '../limit.ts';
 import { IDEMPOTENCY_MS } from '../store.ts';
@@ -12,23 +12,11 @@ const WAIT = 'others wait, and keys take turns';
 const RETRY = '503 with `Retry-After`';
 
 export const HTTP_LIMITS = {
-  BODY_BYTES_MAX: limit(REQUEST_MAX.bodyKib * KIB, 'a body', '413, close'),
-  HEADER_BYTES_MAX: limit(
-    REQUEST_MAX.headerKib * KIB,
-    'the request line and headers',
-    '431, close',
-  ),
-  HEADER_FIELDS_MAX: limit(
-    REQUEST_MAX.headerFields,
-    'the header fields of a request',
-    '431, close',
-  ),
-  HEADER_SECONDS_MAX: limit(
-    REQUEST_MAX.headerSeconds,
-    'the time for the headers to arrive',
-    '408, close',
-  ),
-  REQUEST_SECONDS_MAX: limit(REQUEST_MAX.seconds, 'the time for a request to arrive', '408, close'),
+  BODY_BYTES_MAX: limit(BOUNDS.bodyKib * KIB, 'a body', '413, close'),
+  HEADER_BYTES_MAX: limit(BOUNDS.headKib * KIB, 'the request line and headers', '431, close'),
+  HEADER_FIELDS_MAX: limit(BOUNDS.headFields, 'the header fields of a request', '431, close'),
+  HEADER_SECONDS_MAX: limit(BOUNDS.headSeconds, 'the time for the headers to arrive', '408, close'),
+  REQUEST_SECONDS_MAX: limit(BOUNDS.seconds, 'the time for a request to arrive', '408, close'),
   JSON_VALUES_MAX: limit(JSON_VALUES_MAX, 'members and elements of a JSON body', '400'),
   JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400'),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
