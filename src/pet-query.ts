@@ -81,6 +81,10 @@ export const LIST_QUERY = [
 
 /** The query as in an address, such as `limit=20&status=sold`. */
 export function toQueryText(query: ListQuery): string {
-  const members = LIST_QUERY.filter(({ name }) => query[name] !== undefined);
-  return members.map(({ name }) => `${name}=${encodeURIComponent(String(query[name]))}`).join('&');
+  let text = '';
+  for (const { name } of LIST_QUERY) {
+    const value = query[name];
+    if (value !== undefined) text += `&${name}=${encodeURIComponent(String(value))}`;
+  }
+  return text.slice(1);
 }

@@ -52,7 +52,9 @@ export function createCache<Result>(
 export function toPageName(query: PetQuery): string {
   let name = '';
   for (const [member, value] of Object.entries(query)) {
-    if (value !== undefined) name += `${member} ${JSON.stringify(String(value))} `;
+    if (value === undefined) continue;
+    // In quotes, no text can look like the next member.
+    name += `${member} ${typeof value === 'string' ? JSON.stringify(value) : value} `;
   }
   return name;
 }
