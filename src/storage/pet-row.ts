@@ -19,11 +19,11 @@ function addColumn<Field extends NewPetField>(field: Field) {
   return { ...field, column, type: field.kind === 'int64' ? 'bigint' : 'text' };
 }
 
-/** The filters of the query with their columns, types and values. */
+/** The columns, types and values of the query's filters. */
 export function findFilters(query: PetQuery) {
-  return FILTERS.flatMap((filter) => {
-    const value = query[filter.name];
-    return value === undefined ? [] : [{ ...filter, value }];
+  return FILTERS.flatMap(({ name, column, type }) => {
+    const value = query[name];
+    return value === undefined ? [] : [{ column, type, value }];
   });
 }
 
