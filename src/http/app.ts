@@ -7,7 +7,7 @@ import { createCors } from './hooks/cors.ts';
 import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
-import { REQUEST_OPTIONS, type RequestOptions } from './options.ts';
+import type { RequestOptions } from './options.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
@@ -35,8 +35,7 @@ export interface AppOptions extends Served, Pick<HttpServerOptions, 'log' | 'cou
 /** The service, ready to listen or to be injected; its `close` leaves the store open. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, log, environment, retireGetPet, rateLimiter } = options;
-  const { baseUrl = '/v1', now = Date.now } = options;
-  const { maxConnections = REQUEST_OPTIONS.maxConnections.default } = options;
+  const { baseUrl = '/v1', now = Date.now, maxConnections = Number.POSITIVE_INFINITY } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   let stopping = false;
   const isStopping = () => stopping;
