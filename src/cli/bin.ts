@@ -6,6 +6,8 @@ const MAJOR_MIN = 24;
 
 if (Number(process.versions.node.split('.')[0]) >= MAJOR_MIN) {
   const { fail, run } = await import('./run.ts');
+  // The driver of PostgreSQL warns its programmers when it reads .pgpass: that line is no line of the log.
+  process.noDeprecation = true;
   // The service goes on if the reader of its output closes the pipe.
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

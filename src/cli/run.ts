@@ -14,7 +14,7 @@ import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
 import { UsageError } from './options.ts';
 import { examples, toOneLine } from './output.ts';
-import { checkVariables, removeKubernetesVariables } from './variables.ts';
+import { checkVariables, cleanVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -61,6 +61,7 @@ export function fail(error: unknown): void {
 
 /** Runs a command, and sets `process.exitCode` if it fails. */
 export async function run(args: readonly string[]): Promise<void> {
-  removeKubernetesVariables();
-  await createProgram().parseAsync(args, { from: 'user' }).catch(fail);
+  await Promise.try(cleanVariables)
+    .then(() => createProgram().parseAsync(args, { from: 'user' }))
+    .catch(fail);
 }

@@ -7,12 +7,29 @@ import { toVariable, UsageError } from './options.ts';
 const OF_KUBERNETES = /^PETSTORE_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/;
 const URL_OF_KUBERNETES = /^(?:tcp|udp|sctp):\/\//;
 
-/** Removes the variables of Kubernetes: `PETSTORE_PORT=tcp://…` would be taken for an option. */
-export function removeKubernetesVariables(): void {
+/** Of the variables of libpq, the driver reads this one as libpq does, and others such as PGSSLMODE in its own way. */
+const OF_LIBPQ = /^PG(?!PASSWORD$)/;
+
+/**
+ * Removes the variables of Kubernetes, because `PETSTORE_PORT=tcp://…` would be taken for an option, and of libpq.
+ *
+ * @throws UsageError for a value that whoever set it does not see as it is.
+ */
+export function cleanVariables(): void {
   for (const [name, value = ''] of Object.entries(process.env)) {
     const isUrl = /^PETSTORE_(?:\w+_)?PORT$/.test(name) && URL_OF_KUBERNETES.test(value);
-    if (isUrl || OF_KUBERNETES.test(name)) delete process.env[name];
+    if (isUrl || OF_KUBERNETES.test(name) || OF_LIBPQ.test(name)) delete process.env[name];
+    else if (name.startsWith('PETSTORE_')) checkValue(name, value);
   }
+}
+
+function checkValue(name: string, value: string): void {
+  const [found] = /\p{Cc}|^["']/u.exec(value) ?? [];
+  if (found === undefined) return;
+  const what = /["']/.test(found)
+    ? 'begins with a quote, which docker --env-file keeps'
+    : `has the control character ${JSON.stringify(found)}, such as of a Windows line end`;
+  throw new UsageError(`the value of ${name} ${what}: remove it`);
 }
 
 /** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */

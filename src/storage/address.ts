@@ -10,54 +10,99 @@ export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PA
 export const MEMORY_FILE = ':memory:';
 
 /** A well-formed address of PostgreSQL. As in libpq, commas separate several hosts (its documentation, 34.1.1.3). */
-export const POSTGRES =
-  /^postgres(?:ql)?:\/\/(?<login>[^@/?#]*@)?(?<place>(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*))(?<query>\?[^@#]*)?$/;
+const POSTGRES =
+  /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<place>(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*))(?:\?(?<query>[^@#]*))?$/;
+const HOST = /^(?:\[(?<ip>[\da-f:.]+)\]|(?<name>[^:[\]]*))(?::(?<port>\d*))?$/i;
+const UNESCAPED = /\s|%(?![\da-f]{2})/i;
+const PORT_MAX = 65_535;
+const MALFORMED = `the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to ${PORT_MAX}, and % escapes for special characters in USER, PASSWORD and NAME`;
 
 /** The parameters that an address of PostgreSQL may have; the driver would ignore an unknown parameter. */
-const PARAMETERS = [
-  'application_name',
-  'host',
-  'options',
-  'password',
-  'pgbouncer',
-  'port',
-  'sslcert',
-  'sslkey',
-  'sslmode',
-  'sslrootcert',
-  'target_session_attrs',
-  'user',
-];
+const PARAMETERS =
+  'application_name host options password pgbouncer port sslcert sslkey sslmode sslrootcert target_session_attrs user';
 
-type Address =
-  | { readonly kind: 'sqlite'; readonly file: string }
-  | { readonly kind: 'postgres'; readonly url: string };
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  pgbouncer: ['false', 'true'],
+  // Libpq's modes, but not `allow`.
+  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'],
+  // A store writes, so there are no modes for a standby.
+  target_session_attrs: ['any', 'read-write', 'primary'],
+};
 
 /**
- * The database that an address names. In an address of PostgreSQL it checks only the names of parameters.
+ * The database that an address names.
  *
- * @throws PetstoreError `bad_request`; the message does not repeat the address.
+ * @throws PetstoreError `bad_request`; the message repeats no part of an address of PostgreSQL.
  */
-export function parseAddress(text: string): Address {
+export function parseAddress(text: string) {
   const [, kind, rest = ''] = /^(\w+):(.+)/s.exec(text) ?? [];
-  if (kind === 'sqlite') return { kind, file: rest };
-  if (kind !== 'postgres' && kind !== 'postgresql') {
-    throw new PetstoreError('bad_request', `the database must be ${ADDRESS_FORMS}`);
+  if (kind === 'postgres' || kind === 'postgresql') {
+    return { kind: 'postgres', url: text, ...parsePostgres(text) } as const;
   }
-  checkParameters(text);
-  return { kind: 'postgres', url: text };
+  if (kind !== 'sqlite') throw refuse(`the database must be ${ADDRESS_FORMS}`);
+  if (rest.startsWith('//')) {
+    // Some programs read it as a relative path, others as an absolute path.
+    const path = rest.replace(/^\/+/, '');
+    throw refuse(`${text} may mean two files: write sqlite:${path} or sqlite:/${path}`);
+  }
+  return { kind, file: rest } as const;
 }
 
-function checkParameters(url: string): void {
-  const names = [...new URLSearchParams(POSTGRES.exec(url)?.groups?.query).keys()];
-  const isRepeated = new Set(names).size < names.length;
-  if (!isRepeated && names.every((name) => PARAMETERS.includes(name))) return;
-  // The name is not repeated: it may be a part of a password.
-  throw new PetstoreError(
-    'bad_request',
-    `the database has an unknown parameter, or a parameter twice: it may have ${PARAMETERS.join(', ')}`,
-  );
+/** @throws PetstoreError as parseAddress does. */
+export function parsePostgres(url: string) {
+  const parts = POSTGRES.exec(url)?.groups;
+  if (parts === undefined || UNESCAPED.test(url)) throw refuse(MALFORMED);
+  const { host, port, ...others } = parseQuery(parts.query);
+  return {
+    place: parts.place ?? '',
+    hosts: `${parts.hosts}`.split(',').map((text) => parseHost(text, host, port)),
+    parameters: {
+      ...{ user: decode(parts.user), password: decode(parts.password) },
+      ...{ database: decode(parts.database), ...others },
+    } as Readonly<Record<string, string>>,
+  };
 }
+
+function parseQuery(text: string | undefined): Record<string, string> {
+  const query = [...new URLSearchParams(text)];
+  const values = Object.fromEntries(query);
+  const known = PARAMETERS.split(' ');
+  if (values.channel_binding !== undefined) {
+    throw refuse('channel_binding is not supported: leave it out, and use sslmode=verify-full');
+  }
+  if (Object.keys(values).length < query.length || !query.every(([name]) => known.includes(name))) {
+    // The name is not repeated: it may be a part of a password.
+    const what = 'the database has an unknown parameter, or a parameter twice';
+    throw refuse(`${what}: it may have ${known.join(', ')}`);
+  }
+  for (const [name, value] of query) {
+    const choices = CHOICES[name] ?? [value];
+    if (!choices.includes(value)) throw refuse(`${name} must be one of ${choices.join(', ')}`);
+  }
+  if (values.sslmode === 'verify-ca' && values.sslrootcert === undefined) {
+    throw refuse('sslmode=verify-ca needs an sslrootcert');
+  }
+  return values;
+}
+
+/** @param host in place of the host in the text, as is `port`. */
+function parseHost(text: string, host?: string, port?: string) {
+  const found = HOST.exec(text)?.groups;
+  const digits = port || found?.port || '5432';
+  const isPort = /^\d+$/.test(digits) && Number(digits) >= 1 && Number(digits) <= PORT_MAX;
+  if (found === undefined || !isPort) throw refuse(MALFORMED);
+  return { host: host || (found.ip ?? decode(found.name)), port: Number(digits) };
+}
+
+function decode(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refuse(MALFORMED);
+  }
+}
+
+const refuse = (message: string) => new PetstoreError('bad_request', message);
 
 export function isMemoryAddress(text: string): boolean {
   return text === `sqlite:${MEMORY_FILE}`;
@@ -65,14 +110,11 @@ export function isMemoryAddress(text: string): boolean {
 
 /**
  * The address as it may be shown: with the absolute path of a file, or without user, password and options.
- * Of a malformed address of PostgreSQL only the kind is shown: a password may stand anywhere in it.
  *
  * @throws PetstoreError as parseAddress does.
  */
 export function describeAddress(text: string): string {
   const address = parseAddress(text);
-  if (address.kind === 'sqlite') {
-    return address.file === MEMORY_FILE ? text : `sqlite:${resolve(address.file)}`;
-  }
-  return `${text.slice(0, text.indexOf(':'))}://${POSTGRES.exec(text)?.groups?.place ?? ''}`;
+  if (address.kind === 'postgres') return `${text.slice(0, text.indexOf(':'))}://${address.place}`;
+  return address.file === MEMORY_FILE ? text : `sqlite:${resolve(address.file)}`;
 }

@@ -92,7 +92,7 @@ for (const [flag, must, bad] of [
     'a number of seconds from 0.2 to 60, such as 0.9',
     ['', '0.19', '-1', '60.001', '100', '1e1', '0.9s', '.9', '1,5', ' 5', 'long'],
   ],
-  ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb']],
+  ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb', '*.test']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   ['--base-url', 'ends in /v1', BAD_BASE_URLS],
   ['--cors-origin', 'https://shop.test', BAD_ORIGINS],
@@ -144,6 +144,7 @@ for (const [flag, value, expected] of [
   ['--database-timeout', '0.2', 0.2],
   ['--database-timeout', '1.125', 1.125],
   ['--admin-host', '::1', '::1'],
+  ['--host', '*', '*'],
   ['--workers', 'auto', availableParallelism()],
   ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
   ['--cors-origin', '*', ['*']],
@@ -258,6 +259,37 @@ describe('petstore', { concurrency: 2 }, () => {
     [
       'PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a',
       `option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME`,
+    ],
+    [
+      'PETSTORE_DATABASE=sqlite:shop.db\r keys list',
+      `the value of PETSTORE_DATABASE has the control character "\\r", such as of a Windows line end: remove it`,
+    ],
+    [
+      'PETSTORE_TRUST_PROXY=10.0.0.5\r serve',
+      `the value of PETSTORE_TRUST_PROXY has the control character "\\r", such as of a Windows line end: remove it`,
+    ],
+    [
+      `PETSTORE_DATABASE='sqlite:shop.db' keys list`,
+      'the value of PETSTORE_DATABASE begins with a quote, which docker --env-file keeps: remove it',
+    ],
+    ...['rex:p@p@h/x', 'rex:p@h:99999/x'].map(
+      (rest) =>
+        [
+          `keys list --database postgres://${rest}`,
+          `option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME`,
+        ] as const,
+    ),
+    [
+      'PETSTORE_DATABASE=postgres://h/x?sslmode=no-verify serve',
+      `option '--database <address>', or PETSTORE_DATABASE: sslmode must be one of disable, prefer, require, verify-ca, verify-full`,
+    ],
+    [
+      'serve --database postgres://h/x?sslmode=verify-ca',
+      `option '--database <address>', or PETSTORE_DATABASE: sslmode=verify-ca needs an sslrootcert`,
+    ],
+    [
+      'keys create --name ci --database sqlite://rel.db',
+      `option '--database <address>', or PETSTORE_DATABASE: sqlite://rel.db may mean two files: write sqlite:rel.db or sqlite:/rel.db`,
     ],
     ['adopt', `unknown command 'adopt'`],
     ['serve --colour', `unknown option '--colour'`],

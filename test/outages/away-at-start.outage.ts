@@ -1,7 +1,9 @@
 /** A start while the database is away, and with an address that waiting would not mend. */
 
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { type Cluster, queryOnce } from '../support/postgres-cluster.ts';
@@ -12,10 +14,13 @@ import {
   runProgram,
   startProgram,
 } from '../support/program.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 import * as petstore from './petstore.ts';
 
 const RUN = { cwd: tmpdir() };
+const NOT_LET_IN =
+  'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine';
 const AWAY = 'the database cannot be reached: nothing listens there';
 /** Much less than the minute that a start waits by default. */
 const AT_ONCE = { ...RUN, runMsMax: 20_000 };
@@ -25,7 +30,14 @@ let address: string;
 
 before(async () => {
   cluster = await petstore.startDatabase();
-  await queryOnce(cluster.url(), 'create role rex login');
+  const rules = join(cluster.folder, 'data/pg_hba.conf');
+  writeFileSync(rules, `hostnossl all lea all reject\n${readFileSync(rules, 'utf8')}`);
+  for (const sql of [
+    ...['create role rex login', 'create role lea login', 'select pg_reload_conf()'],
+    'create database closed allow_connections false',
+  ]) {
+    await queryOnce(cluster.url(), sql);
+  }
   address = petstore.toAddress([petstore.toHost(cluster)]);
 });
 
@@ -77,7 +89,14 @@ for (const [what, signal, workers] of [
 for (const [what, from, to, line] of [
   ['a wrong password', petstore.PASSWORD, 'wrong', 'refuses this user or its password'],
   ['no password', `:${petstore.PASSWORD}`, '', 'asks for a password: add it to the address'],
-  ['a role that is not known', '//petstore', '//tom', 'refuses this user or its password'],
+  ['a role that is not known', '//petstore', '//tom', NOT_LET_IN],
+  ['a role that must use TLS', '//petstore', '//lea', NOT_LET_IN],
+  [
+    'a closed database',
+    /petstore$/,
+    'closed',
+    'takes no connections: its allow_connections is false',
+  ],
   ['a database that is not there', /$/, 's', 'is not there: make it with createdb'],
   [
     'a role that may not make tables',
@@ -92,6 +111,31 @@ for (const [what, from, to, line] of [
     assertRefused(await runProgram(args, AT_ONCE), 1, `the database ${line}`);
   });
 }
+
+test('start › the variables of libpq › change nothing, but for PGPASSWORD', async () => {
+  const env = {
+    PGSSLMODE: 'require',
+    PGHOST: 'nowhere.invalid',
+    PGUSER: 'tom',
+    PGOPTIONS: '-c x=y',
+  };
+  const args = serve(address.replace(`:${petstore.PASSWORD}`, ''));
+  await using service = startProgram(args, {
+    ...RUN,
+    env: { ...env, PGPASSWORD: petstore.PASSWORD },
+  });
+  await until(() => / listens on /.test(readStart(service)));
+});
+
+test('start › the password in .pgpass › is used, and no warning is in the log', async () => {
+  const home = createProcessFolder();
+  const file = join(home, '.pgpass');
+  writeFileSync(file, `*:*:petstore:petstore:${petstore.PASSWORD}\n`, { mode: 0o600 });
+  const args = serve(address.replace(`:${petstore.PASSWORD}`, ''));
+  await using service = startProgram(args, { ...RUN, env: { HOME: home } });
+  await until(() => / listens on /.test(readStart(service)));
+  for (const line of service.output.stderr.trim().split('\n')) assert.match(line, /^\{.*\}$/);
+});
 
 test("start › a clock 25 h ahead of the database's › ends with 1 and one line", async () => {
   const ahead = 'Date.now=(now=>()=>now()+9e7)(Date.now)';

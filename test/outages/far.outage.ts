@@ -46,6 +46,15 @@ test('a far database › --database-timeout 3 › is served', async () => {
   assert.deepEqual(await petstore.listAll(service, service.key), [[id, 'Rex']]);
 });
 
+test('a far database › an address without sslmode › is reached by TLS, which it offers', async () => {
+  await using _service = await petstore.startReplica(proxy.address, ['--database-timeout', '3']);
+  const { rows } = await queryOnce(
+    cluster.url(),
+    `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'petstore'`,
+  );
+  assert.deepEqual(rows, [{ ssl: true }]);
+});
+
 test('a far database › commands › reach it', async () => {
   const listed = await runProgram(['keys', 'list', '--database', address], RUN);
   assert.match(listed.stdout, /^ID .*\n.*first/);

@@ -1,9 +1,12 @@
 /** Packets that are lost between the service and its database, under load and without; needs root. */
 
 import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from '../support/postgres-cluster.ts';
+import { readStart, startProgram } from '../support/program.ts';
+import { until } from '../support/until.ts';
 import { endure } from './endure.ts';
 import { RETURN_MS_MAX, startLoad } from './load.ts';
 import { createNetwork, type Network } from './network.ts';
@@ -45,6 +48,14 @@ for (const [what, expected, begin, end = () => undefined] of [
       },
     }));
 }
+
+test('network › DNS does not answer › a start says so', async () => {
+  network.cut('all');
+  const args = ['serve', '--port', '0', '--database', 'postgres://petstore@db.test/petstore'];
+  await using service = startProgram(args, { cwd: tmpdir(), within: network.within });
+  const line = 'the database cannot be reached: DNS does not tell the address of its host; trying';
+  await until(() => readStart(service).includes(line)).finally(() => network.mend());
+});
 
 test('network › the connections die while nobody asks › a lone client is answered in time', async (t) => {
   // So that the pool is full.

@@ -1,6 +1,7 @@
 /** A network namespace whose connection to the database can be cut. */
 
 import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Addresses for tests of networks (RFC 2544). */
 const DATABASE_HOST = '198.18.83.1';
@@ -9,6 +10,8 @@ const CLIENT_HOST = '198.18.84.1';
 const LISTEN_HOST = '198.18.84.2';
 
 const NAME = 'petstore-outages';
+/** A process in the namespace sees these files in /etc. */
+const FILES = `/etc/netns/${NAME}`;
 /** The links' names, which have 15 characters at most. */
 const DATABASE_LINK = 'petstore-db';
 const CLIENT_LINK = 'petstore-client';
@@ -40,6 +43,9 @@ export function createNetwork(): Network {
   let at = 0;
   remove();
   run(`netns add ${NAME}`);
+  mkdirSync(FILES, { recursive: true });
+  // While packets are lost, a name server there is silent.
+  writeFileSync(`${FILES}/resolv.conf`, `nameserver ${DATABASE_HOST}\n`);
   for (const [link, outer, inner] of [
     [DATABASE_LINK, DATABASE_HOST, SERVICE_HOSTS[0]],
     [CLIENT_LINK, CLIENT_HOST, LISTEN_HOST],
@@ -83,6 +89,7 @@ export function createNetwork(): Network {
 
 /** Also what a test left that was killed: the links stay for as long as a process in the namespace. */
 function remove(): void {
+  rmSync(FILES, { recursive: true, force: true });
   for (const what of [`netns delete ${NAME}`, ...LINKS.map((link) => `link delete ${link}`)]) {
     try {
       run(what);

@@ -116,7 +116,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
         .resume()
         .end(answers.shift() ?? '');
     });
-    const address = `${LOGIN}127.0.0.1:${await listen(server)}/pets`;
+    const address = `${LOGIN}127.0.0.1:${await listen(server)}/pets?sslmode=disable`;
     const message = /^the database does not let this user/;
     await assert.rejects(openStore(address, { startTimeout: 30 }), { ...UNAVAILABLE, message });
   });
@@ -149,7 +149,8 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       });
       const port = await listen(server);
       try {
-        await assertOneLine(`${LOGIN}127.0.0.1:${port}/pets`, new RegExp(message));
+        const address = `${LOGIN}127.0.0.1:${port}/pets?sslmode=disable`;
+        await assertOneLine(address, new RegExp(message));
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
       } finally {
         for (const socket of sockets) socket.destroy();

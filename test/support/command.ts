@@ -56,7 +56,7 @@ export async function runCommand(
 export function parseLine(line: string): { args: string[]; env: Record<string, string> } {
   const words = line.split(' ');
   const isVariable = (word: string) => /^PETSTORE_\w+=/.test(word);
-  const variables = words.filter(isVariable).map((word) => word.split(/=(.*)/));
+  const variables = words.filter(isVariable).map((word) => word.split(/=(.*)/s));
   return {
     args: words.filter((word) => !isVariable(word)),
     env: Object.fromEntries(variables),

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Row, SqlValue } from '../engine.ts';
 import { explain, isBroken, READ_ONLY } from './errors.ts';
-import type { Hosts } from './hosts.ts';
+import { createSocket, type Hosts } from './hosts.ts';
 
 const TYPES = new pg.TypeOverrides();
 TYPES.setTypeParser(pg.types.builtins.INT8, BigInt);
@@ -34,6 +34,7 @@ export class Connection extends pg.Client {
       ...config,
       types: TYPES,
       keepAlive: true,
+      stream: () => createSocket(config.connectionTimeoutMillis),
       ...(isPooled
         ? { pipeline: true, statement_timeout: false }
         : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),

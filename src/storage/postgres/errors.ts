@@ -8,6 +8,11 @@ export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 export const NOT_NULL_VIOLATION = '23502';
 
+/** The driver gives this error no code, so its text stands in the place of the code. */
+export const NO_TLS = 'The server does not support SSL connections';
+/** The code of the system when DNS does not answer. */
+export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
+
 /** By the start of a code: an SQLSTATE, or a code of the system or TLS. */
 type Reasons = readonly (readonly [start: string, reason: string])[];
 
@@ -15,6 +20,10 @@ type Reasons = readonly (readonly [start: string, reason: string])[];
 const LASTING: Reasons = [
   [READ_ONLY, 'is read-only'],
   ['22003', 'cannot grow: no id is left'],
+  [
+    '28000',
+    'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
+  ],
   ['28', 'refuses this user or its password'],
   ['3D000', 'is not there: make it with createdb'],
   ['42P07', 'has tables of another program: use a database or a schema of its own'],
@@ -27,6 +36,7 @@ const LASTING: Reasons = [
     INSUFFICIENT_PRIVILEGE,
     'does not let this user do what is needed: see the rights in docs/postgresql.md',
   ],
+  ['55000', 'takes no connections: its allow_connections is false'],
   ['57014', 'did not answer in time'],
   ['40', 'has too many conflicting changes'],
   ['58', 'reports an error of its disk'],
@@ -35,18 +45,20 @@ const LASTING: Reasons = [
   ['DEPTH_ZERO', 'shows a certificate that is not trusted'],
   ['SELF_SIGNED', 'shows a certificate that is not trusted'],
   ['UNABLE_TO_', 'shows a certificate that is not trusted'],
-  // The driver gives these errors no code, so their text stands in the place of the code.
-  ['The server does not support SSL', 'does not offer TLS, which sslmode requires'],
+  [NO_TLS, 'does not offer TLS, which sslmode requires'],
+  // It has no code either.
   ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client', 'asks for a password: add it to the address'],
 ];
 
 /** What may pass by itself. */
 const PASSING: Reasons = [
   ['08', 'cannot be reached'],
-  ['53', 'has no room: its connections, memory or disk are used up'],
+  ['53100', 'cannot grow: its disk is full'],
+  ['53', 'has no room: its connections or memory are used up'],
   ['55', 'is locked by another process'],
   ['57', 'is stopping or starting'],
   ['ECONNREFUSED', 'cannot be reached: nothing listens there'],
+  [NAME_NOT_RESOLVED, 'cannot be reached: DNS does not tell the address of its host'],
   ['ENOTFOUND', 'cannot be reached: its host is not known'],
 ];
 

@@ -1,45 +1,56 @@
 /** The hosts in an address of PostgreSQL, and the options that all share. */
 
+import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
-import { parse, toClientConfig } from 'pg-connection-string';
 import { PetstoreError } from '../../error.ts';
-import { POSTGRES } from '../address.ts';
-import { explain } from './errors.ts';
+import { parsePostgres } from '../address.ts';
+import { explain, NAME_NOT_RESOLVED, NO_TLS, toCode } from './errors.ts';
 
-/** If an address has such a character, the driver would escape the `%` of every escape again. */
-const UNESCAPED = /\s|%(?![\da-f]{2})/i;
+type Parameters = ReturnType<typeof parsePostgres>['parameters'];
+type Tls = ClientConfig['ssl'];
 
-const PORT_MAX = 65_535;
-
-/** Libpq's modes, but not `allow`; the default first. */
-const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
+const LOOKUP_SHARE = 0.8;
 
 export interface Hosts {
   /** How to connect to each host; the first host is the current host. */
   readonly configs: ClientConfig[];
+  /** With `sslmode=prefer`, the default: how to use TLS with a server that offers it. */
+  readonly preferredTls: Tls;
   /** Whether the hosts are poolers that may give each transaction another session. */
   readonly isPooled: boolean;
   /** Whether a host that takes no writes is skipped. */
   readonly mustWrite: boolean;
 }
 
-/** @throws PetstoreError `bad_request` when it cannot be parsed; the message never repeats the address. */
+/** @throws PetstoreError `bad_request` as parseAddress does, or for a file that cannot be read. */
 export function parseHosts(address: string): Hosts {
-  const parts = POSTGRES.exec(address)?.groups;
-  if (parts === undefined || UNESCAPED.test(address)) throw malformed();
-  const { login = '', hosts = '', database = '', query = '' } = parts;
-  const options = new URLSearchParams(query);
-  if (choose(options, 'sslmode', SSL_MODES) === 'verify-ca' && !options.has('sslrootcert')) {
-    throw new PetstoreError('bad_request', 'sslmode=verify-ca needs an sslrootcert');
-  }
+  const { hosts, parameters } = parsePostgres(address);
+  const { sslmode = 'prefer', pgbouncer, target_session_attrs, ...others } = parameters;
+  const ssl = toTls(sslmode, parameters);
   return {
-    isPooled: choose(options, 'pgbouncer', ['false', 'true']) === 'true',
-    // A store writes, so there are no modes for a standby.
-    mustWrite: choose(options, 'target_session_attrs', ['any', 'read-write', 'primary']) !== 'any',
-    configs: hosts
-      .split(',')
-      .map((host) => toConfig(`postgres://${login}${host}/${query}`, database)),
+    configs: hosts.map((host) => ({ ...others, ...host, ssl })),
+    preferredTls: sslmode === 'prefer' ? ssl : undefined,
+    isPooled: pgbouncer === 'true',
+    mustWrite: (target_session_attrs ?? 'any') !== 'any',
   };
+}
+
+/** As libpq: only `verify-full` compares the name of the host, and `require` trusts any server unless it has a CA. */
+function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls {
+  if (mode === 'disable') return false;
+  const read = (file?: string) => file && readFileSync(file, 'utf8');
+  try {
+    return {
+      ...{ cert: read(sslcert), key: read(sslkey), ca: read(sslrootcert) },
+      rejectUnauthorized:
+        /^verify-/.test(mode) || (mode === 'require' && sslrootcert !== undefined),
+      ...(mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
+    };
+  } catch (cause) {
+    const message = 'sslcert, sslkey and sslrootcert must be files that can be read';
+    throw new PetstoreError('bad_request', message, { cause });
+  }
 }
 
 /**
@@ -49,55 +60,35 @@ export function parseHosts(address: string): Hosts {
  * @throws PetstoreError `unavailable` with the error of the last host.
  */
 export async function tryHosts<T>(
-  { configs }: Hosts,
+  { configs, preferredTls }: Hosts,
   connect: () => Promise<T>,
   msMax = Infinity,
 ): Promise<T> {
   const deadline = performance.now() + msMax;
-  for (let tries = 1; ; tries += 1) {
+  for (let tries = 1; ; ) {
     const [host] = configs;
     try {
       return await connect();
     } catch (error) {
+      if (host !== undefined && preferredTls !== undefined) {
+        const lacksTls = toCode(error) === NO_TLS;
+        // After any other failure the server may have got TLS.
+        host.ssl = lacksTls ? false : preferredTls;
+        if (lacksTls) continue;
+      }
       // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
-      if (tries < configs.length && performance.now() <= deadline) continue;
-      throw explain(error);
+      if (tries >= configs.length || performance.now() > deadline) throw explain(error);
+      tries += 1;
     }
   }
 }
 
-/** @param choices the default first. */
-function choose(options: URLSearchParams, name: string, choices: readonly string[]) {
-  const value = options.get(name) ?? choices[0];
-  if (value !== undefined && choices.includes(value)) return value;
-  throw new PetstoreError('bad_request', `${name} must be one of ${choices.join(', ')}`);
-}
-
-function toConfig(address: string, database: string): ClientConfig {
-  try {
-    // Without this option, `sslmode` has other meanings than in libpq.
-    const config = toClientConfig(parse(address, { useLibpqCompat: true }));
-    // The driver leaves the escapes of `/`, `?` and `#` as they are.
-    if (database !== '') config.database = decodeURIComponent(database);
-    const { port = PORT_MAX } = config;
-    // The driver would neither connect to such a port nor fail.
-    if (port < 1 || port > PORT_MAX) throw new RangeError('no such port');
-    return config;
-  } catch (cause) {
-    if (!(cause instanceof Error && 'syscall' in cause)) throw malformed(cause);
-    throw new PetstoreError(
-      'bad_request',
-      'sslcert, sslkey and sslrootcert must be files that can be read',
-      { cause },
-    );
-  }
-}
-
-function malformed(cause?: unknown): PetstoreError {
-  return new PetstoreError(
-    'bad_request',
-    'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with % escapes for special characters in USER, PASSWORD and NAME',
-    { cause },
-  );
+/** A socket that leaves a part of the time to connect for the host: so the error names DNS if DNS is silent. */
+export function createSocket(connectMs = 5_000): Socket {
+  const socket = new Socket();
+  const error = Object.assign(new Error('DNS does not answer'), { code: NAME_NOT_RESOLVED });
+  const timer = setTimeout(() => socket.destroy(error), connectMs * LOOKUP_SHARE);
+  const stop = () => clearTimeout(timer);
+  return socket.once('lookup', stop).once('connect', stop).once('close', stop);
 }
