@@ -24,10 +24,10 @@ const TRIES_MAX = 20_000;
 const RETURN_MS_MAX = 5_000;
 
 /** A disk of its own; `using` removes it. */
-function mountDisk(folder: string): Disposable {
+function mountDisk(folder: string, bytes = DISK_BYTES): Disposable {
   assert.equal(process.getuid?.(), 0, 'a disk can only be filled as root, who mounts a small one');
   mkdirSync(folder);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
   return {
     [Symbol.dispose]() {
       execFileSync('umount', [folder]);
@@ -126,3 +126,18 @@ test('a full disk › under an import into a new file › leaves nothing there, 
   assert.match(stderr, /^petstore: the database disk\/new\.db cannot grow: /);
   assert.deepEqual(readdirSync(disk), []);
 });
+
+for (const kilobytes of [4, 24, 48]) {
+  test(`a full disk › of ${kilobytes} KB, under a start with a new file › leaves nothing there`, async () => {
+    const cwd = createProcessFolder();
+    const disk = join(cwd, 'disk');
+    using _mounted = mountDisk(disk, kilobytes * 1024);
+    const { status, stderr } = await runProgram(
+      ['serve', '--port', '0', '--database', 'sqlite:disk/new.db'],
+      { cwd },
+    );
+    assert.equal(status, 1);
+    assertOneLine(stderr);
+    assert.deepEqual(readdirSync(disk), []);
+  });
+}

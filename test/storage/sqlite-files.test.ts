@@ -1,7 +1,16 @@
 /** The file of a store on SQLite: which files are opened, refused and left as they were, and what follows when one is damaged or gone. */
 
 import assert from 'node:assert/strict';
-import { readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
@@ -12,7 +21,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
-import { runProgram } from '../support/program.ts';
+import { assertRefused, runProgram } from '../support/program.ts';
 import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { addOnce } from './contract/data.ts';
@@ -34,6 +43,16 @@ async function createOlderFile(): Promise<string> {
   return file;
 }
 
+/** A copy of the file alone, under the process that writes its first pets. */
+async function copyWithoutWal(): Promise<string> {
+  const file = createFile();
+  await using store = await openStore(`sqlite:${file}`, { create: true });
+  await store.pets.add(REX);
+  const copy = createFile();
+  await copyFile(file, copy);
+  return copy;
+}
+
 /** A file of another program. */
 const createBy = (sql: string) => async () => alter(createFile(), sql);
 
@@ -51,6 +70,8 @@ async function assertLeft(file: string, bytes: Buffer): Promise<void> {
 
 const FOREIGN = 'belongs to another program';
 const NO_DATABASE = 'is not an SQLite database';
+const WITHOUT_WAL =
+  'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 const DAMAGED = 'is damaged: restore it from a backup';
 
 test('store.backup on sqlite › while another process adds between two steps › is as of its beginning', async () => {
@@ -159,6 +180,7 @@ describe('opening', { concurrency: 2 }, () => {
       ),
       DAMAGED,
     ],
+    ['that was copied without its -wal', copyWithoutWal, WITHOUT_WAL],
     ['that was cut at half a page', () => cut(5.5 * PAGE_BYTES), DAMAGED],
     ['that was cut within its header', () => cut(50), DAMAGED],
   ] as const) {
@@ -287,6 +309,16 @@ test('a file of SQLite › a -wal that is removed after a write › loses no pet
     pets.map(({ id }) => id),
     [1n, 2n, 3n],
   );
+});
+
+test('a file of SQLite › a -wal that is removed under its service › is named by the next command', async () => {
+  const path = createFile();
+  await using store = await openStore(`sqlite:${path}`, { create: true });
+  await store.pets.add(REX);
+  await rm(`${path}-wal`);
+  const args = ['keys', 'list', '--database', `sqlite:${path}`];
+  const line = `the database ${path} ${WITHOUT_WAL}`;
+  assertRefused(await runProgram(args, { cwd: dirname(path) }), 1, line);
 });
 
 test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async (t) => {

@@ -7,8 +7,8 @@ import { GroupCommit, toRowBytes } from '../group-commit.ts';
 import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { toPurge } from '../purge.ts';
 import { SqliteConnection } from './connection.ts';
-import { explain, retryWhileBusy } from './errors.ts';
-import { createFileCheck, prepareFile } from './file.ts';
+import { explain, isDiskError, retryWhileBusy } from './errors.ts';
+import { createFileCheck, prepareFile, removeNewFile } from './file.ts';
 import { createLongWork } from './long-work.ts';
 import { createPetQueries, toInsert } from './pet-queries.ts';
 import { prepare } from './schema.ts';
@@ -24,13 +24,14 @@ const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */
 export async function openSqlite(file: string, options: OpenOptions): Promise<Engine> {
-  if (file !== MEMORY_FILE) prepareFile(file, options.create ?? false);
+  const isNew = file !== MEMORY_FILE && prepareFile(file, options.create ?? false);
   let connection: SqliteConnection | undefined;
   try {
     connection = new SqliteConnection(file, 0);
     return createEngine(connection, await prepare(connection, options));
   } catch (error) {
     connection?.close();
+    if (isNew && isDiskError(error)) removeNewFile(file);
     throw explain(error, file);
   }
 }

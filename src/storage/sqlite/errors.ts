@@ -10,11 +10,17 @@ const BUSY_RETRY_MS = 5;
 export const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
+/** Extended codes: there is no room for the -shm; the -wal is shorter than another process, which has the database open, says. */
+const IOERR_SHMSIZE = 4874;
+const IOERR_SHORT_READ = 522;
 export const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
+const NO_ROOM = 'cannot grow: the disk is full, or no id is left';
+export const WITHOUT_WAL =
+  'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 export const DAMAGED = 'is damaged: restore it from a backup';
 
 /**
@@ -40,6 +46,11 @@ export function toResultCode(error: unknown): number {
   return Number(Object(error).errcode) & 0xff;
 }
 
+/** Whether the disk is full or broken, by an error that is explained already or not. */
+export function isDiskError(error: unknown): boolean {
+  return [IOERR, FULL].includes(toResultCode(Object(error).cause ?? error));
+}
+
 /** @param what what is wrong with the database, or what it is. */
 export function createError(file: string, what: string, cause?: unknown): PetstoreError {
   return new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
@@ -47,16 +58,19 @@ export function createError(file: string, what: string, cause?: unknown): Petsto
 
 /** A PetstoreError for an error that the operator can mend; any other error as it is. */
 export function explain<T>(error: T, file: string): T | PetstoreError {
-  const message = EXPLANATIONS.get(toResultCode(error));
+  const message =
+    EXPLANATIONS.get(Number(Object(error).errcode)) ?? EXPLANATIONS.get(toResultCode(error));
   return message === undefined ? error : createError(file, message, error);
 }
 
 const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'is locked by another process'],
   [READONLY, 'cannot be written: its file and its folder must be writable'],
+  [IOERR_SHMSIZE, NO_ROOM],
   [IOERR, 'cannot be read or written: the disk reports an error'],
+  [IOERR_SHORT_READ, WITHOUT_WAL],
   [CORRUPT, DAMAGED],
-  [FULL, 'cannot grow: the disk is full, or no id is left'],
+  [FULL, NO_ROOM],
   [CANTOPEN, 'cannot be opened: its folder must exist and be writable'],
   [NOTADB, 'is not an SQLite database'],
 ]);

@@ -1,27 +1,48 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
-import { createError } from './errors.ts';
+import { createError, WITHOUT_WAL } from './errors.ts';
 
 /** How often the files of an open database are checked. */
 const INTERVAL_MS = 1_000;
 
-/** @throws PetstoreError `unavailable` when it is not there and not to be created, or is no file. */
-export function prepareFile(file: string, create: boolean): void {
-  if (existsSync(file)) {
-    if (statSync(file).isFile()) return;
-    throw createError(file, 'is not a file');
+/** The page of a new database; its number of this byte says that the rest of the database is in a -wal. */
+const PAGE_BYTES = 4_096;
+const MODE_AT = 18;
+const WAL_MODE = 2;
+
+/**
+ * Whether this process has made the file.
+ *
+ * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or lacks its -wal.
+ */
+export function prepareFile(file: string, create: boolean): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats !== undefined) {
+    if (!stats.isFile()) throw createError(file, 'is not a file');
+    const isNew = stats.size === PAGE_BYTES && readFileSync(file)[MODE_AT] === WAL_MODE;
+    if (isNew && !existsSync(`${realpathSync(file)}-wal`)) throw createError(file, WITHOUT_WAL);
+    return false;
   }
   if (!create) throw new PetstoreError('unavailable', `there is no database ${file}`);
   try {
     // SQLite would give a new file the mode of the umask. It gives the files of its log the mode of the database.
     createPrivateFile(file);
+    return true;
   } catch {
     // Another process has made it, or SQLite reports why it cannot be created.
+    return false;
   }
+}
+
+/** Removes a file that this process has made, unless another process has added tables. */
+export function removeNewFile(file: string): void {
+  const count = (end: string) => statSync(file + end, { throwIfNoEntry: false })?.size ?? 0;
+  if (count('') > PAGE_BYTES || count('-wal') > 0) return;
+  for (const end of ['-wal', '-shm', '']) rmSync(file + end, { force: true });
 }
 
 /**
