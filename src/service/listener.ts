@@ -10,7 +10,7 @@ import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import type { Service } from './service.ts';
+import { type Service, toListenHost } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
@@ -76,6 +76,6 @@ async function listen(
   app: FastifyInstance,
   { host, port }: Pick<ServeOptions, 'host' | 'port'>,
 ): Promise<number> {
-  await app.listen({ host, port });
+  await app.listen({ host: toListenHost(host), port });
   return (app.server.address() as AddressInfo).port;
 }

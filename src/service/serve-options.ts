@@ -11,8 +11,8 @@ const SEED_MAX = 10_000;
 
 const HOST = {
   value: '<host>',
-  mustBe: 'an IP address or the name of a host',
-  find: (text: string) => (/^[\w.:-]+$/.test(text) ? text : undefined),
+  mustBe: 'an IP address or the name of a host, or *',
+  find: (text: string) => (/^(?:\*|[\w.:-]+)$/.test(text) ? text : undefined),
 };
 
 const PORT = count(0, 65_535, '<port>');
@@ -27,7 +27,7 @@ const WORKERS = {
 /** In the order of the help. */
 export const SERVE_OPTIONS = {
   ...STORE_OPTIONS,
-  host: option(HOST, 'the address to listen on', '127.0.0.1'),
+  host: option(HOST, 'the address to listen on; * is every address', '127.0.0.1'),
   port: option(PORT, 'the port to listen on; 0 takes any free one', 8080),
   adminPort: option(PORT, 'the port of /metrics, /livez and /readyz for the operator'),
   adminHost: option(HOST, 'the address of the admin port', '127.0.0.1'),

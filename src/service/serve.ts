@@ -6,8 +6,9 @@ import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { ensureFirstKey, openServedStore } from './served-store.ts';
+import { ensureFirstKey, openServedStore, watchStore } from './served-store.ts';
 import { describeService, type Service, toAuthority } from './service.ts';
+import { warnAtStart } from './start-warnings.ts';
 import { Workers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
@@ -90,15 +91,17 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
   const service = await (hasWorkers ? running.workers.start(options) : listen());
   running.service = service;
+  const isStopping = () => running.isStopping;
+  if (cluster.isPrimary) watchStore(store, log, isStopping);
   const { readMetrics } = service;
   // The primary has the admin listener for all workers.
   if (readMetrics && cluster.isPrimary) {
     const { startAdmin } = await loadListener();
-    const isStopping = () => running.isStopping;
     running.admin = await startAdmin(options, { store, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
   const firstKey = await ensureFirstKey(options, service.port, store, log);
+  warnAtStart(options, log);
   // All lines are written together: a script that waits for the first line also reads the key.
   process.stdout.cork();
   openedLog.say(describeService(options, store, service));

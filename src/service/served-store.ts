@@ -1,6 +1,7 @@
 /** The store of a service: opens and migrates it, checks its environment, and makes its first key. */
 
 import cluster from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -10,6 +11,8 @@ import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { toReachableUrl } from './service.ts';
+
+const WATCH_MS = 1_000;
 
 /** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
@@ -31,6 +34,19 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
     log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
   }
   return store;
+}
+
+/** Logs when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
+export async function watchStore(store: Store, log: Log, isStopping: () => boolean): Promise<void> {
+  for (let wasAway = false; store.readStatistics().connections !== undefined; ) {
+    await sleep(WATCH_MS, undefined, { ref: false });
+    const error: unknown = await store.check().catch((caught) => caught);
+    if (isStopping()) return;
+    const isAway = error instanceof Error;
+    if (isAway && !wasAway) log.warn(`${error.message}; requests are 503 until it is back`);
+    if (wasAway && !isAway) log.warn('the database is back');
+    wasAway = isAway;
+  }
 }
 
 /**

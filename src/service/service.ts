@@ -14,9 +14,12 @@ export interface Service {
   readonly readMetrics?: (() => Promise<string>) | undefined;
 }
 
+/** Node listens on every address of both families, or of IPv4 if IPv6 is off, when it is given no host. */
+export const toListenHost = (host: string) => (host === '*' ? '' : host);
+
 /** A URL to call: no client can call the host that stands for all addresses. */
 export function toReachableUrl(host: string, port: number): string {
-  const reachable = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host;
+  const reachable = /^(\*|0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host;
   return `http://${toAuthority(reachable, port)}`;
 }
 

@@ -8,7 +8,7 @@ import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
-import type { Service } from './service.ts';
+import { type Service, toListenHost } from './service.ts';
 
 /** The pause before a worker is replaced: a worker that always fails must not take the processor. */
 const REPLACE_MS = 1_000;
@@ -95,7 +95,7 @@ async function listening(worker: Worker): Promise<void> {
 
 /** Resolves to a port that can be listened on: to `wanted`, or to any if `wanted` is 0. */
 async function findPort(host: string, wanted: number): Promise<number> {
-  const server = createServer().listen(wanted, host);
+  const server = createServer().listen(wanted, toListenHost(host));
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   server.close();

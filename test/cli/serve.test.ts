@@ -50,7 +50,8 @@ describe('serve', { concurrency: 2 }, () => {
   const hasIpv6 = Object.values(networkInterfaces())
     .flat()
     .some((address) => address?.address === '::1');
-  for (const [host, shown] of [
+  for (const [host, shown, others = []] of [
+    ['*', '127.0.0.1', hasIpv6 ? ['[::1]'] : []],
     ['0.0.0.0', '127.0.0.1'],
     ['::', '127.0.0.1'],
     ['::1', '[::1]'],
@@ -63,9 +64,23 @@ describe('serve', { concurrency: 2 }, () => {
       assert.ok(service.output.stdout.endsWith(` ${url}/v1/pets\n`));
       const link = `console at ${url}/console,`;
       assert.ok(service.output.stderr.includes(link), service.output.stderr);
-      assert.equal((await fetch(`${url}/livez`)).status, 200);
+      for (const name of [shown, ...others]) {
+        assert.equal((await fetch(`http://${name}:${service.port}/livez`)).status, 200);
+      }
+      const warned = readStart(service).split('keys can be read on the network').length - 1;
+      assert.equal(warned, Number(host !== '::1'));
     });
   }
+
+  test('serve › fewer files than its connections need › is warned about once', async () => {
+    const within = ['sh', '-c', 'ulimit -n 64; exec "$0" "$@"'];
+    const args = [...inMemory.slice(0, 2), '--max-connections', '100'];
+    await using service = await startService(args, { cwd, within });
+    assert.equal(
+      readStart(service).split('\n')[0],
+      'only 64 files may be open: --max-connections 100 needs 174: raise the hard limit (ulimit -Hn, LimitNOFILE)',
+    );
+  });
 
   for (const [option, engine, workers] of [
     ['--port', 'sqlite', '1'],

@@ -13,6 +13,7 @@ import {
   readStart,
   runProgram,
   startProgram,
+  startService,
 } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
@@ -59,6 +60,16 @@ test('start › the database comes late › says every 5 s that it waits, and th
   assert.match(listWarnings(service)[1] ?? '', /; trying again for 5\d s$/);
   await cluster.start();
   await until(() => / listens on /.test(readStart(service)));
+});
+
+test('serve › the database goes while nobody asks › logs that, and its return, once', async () => {
+  await using service = await startService(serve(address).slice(3), RUN);
+  await cluster.stop();
+  await until(() => listWarnings(service).length === 1);
+  await setTimeout(3_000);
+  await cluster.start();
+  await until(() => readStart(service).includes('the database is back'));
+  assert.deepEqual(listWarnings(service), [`${AWAY}; requests are 503 until it is back`]);
 });
 
 test('start › the database does not come within --start-timeout › ends with 1 and one line', async () => {
