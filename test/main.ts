@@ -40,7 +40,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, concurrency: 2 },
   outages: { files: ['test/outages/*.outage.ts'], secondsMax: 300, hasServer: true },
   abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180 },
-  monitoring: { files: ['test/monitoring/*.monitoring.ts'], secondsMax: 120, hasServer: true },
+  monitoring: { files: ['test/monitoring/*.monitoring.ts'], secondsMax: 180, hasServer: true },
   pooler: { files: ['test/pooler/*.pooler.ts'], secondsMax: 60, concurrency: 2, hasServer: true },
   litestream: { files: ['test/litestream/*.litestream.ts'], secondsMax: 180 },
   recipes: { files: ['test/recipes/*.recipe.ts'], secondsMax: 120 },

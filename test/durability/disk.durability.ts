@@ -1,12 +1,12 @@
 /** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runProgram, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
+import { fill, mountDisk } from '../support/small-disk.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { createClient } from './client.ts';
@@ -14,7 +14,6 @@ import { createHistory } from './history.ts';
 import { findViolations } from './history-checker.ts';
 import { assertSound, readFile } from './subject-sqlite.ts';
 
-const DISK_BYTES = 8 * 1024 ** 2;
 const BEFORE = 200;
 const REFUSALS = 50;
 /** More pets than the disk has room for. */
@@ -22,25 +21,6 @@ const IMPORTED = 500_000;
 /** By then the free space within the write-ahead log is used up. */
 const TRIES_MAX = 20_000;
 const RETURN_MS_MAX = 5_000;
-
-/** A disk of its own; `using` removes it. */
-function mountDisk(folder: string, bytes = DISK_BYTES): Disposable {
-  assert.equal(process.getuid?.(), 0, 'a disk can only be filled as root, who mounts a small one');
-  mkdirSync(folder);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', folder]);
-  return {
-    [Symbol.dispose]() {
-      execFileSync('umount', [folder]);
-    },
-  };
-}
-
-/** Fills the disk; the function that is returned makes room again. */
-function fill(disk: string): () => void {
-  const filler = join(disk, 'filler');
-  assert.throws(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
-  return () => rmSync(filler);
-}
 
 function assertOneLine(text: string): void {
   assert.match(text, /^petstore: [^\n]*disk is full[^\n]*\n$/);
