@@ -72,6 +72,15 @@ follow 'TLS'
 expect 'the pets by TLS' "$(pets --cacert /etc/nginx/tls.crt --connect-to pets.example.com:443:127.0.0.1:443 \
   https://pets.example.com/v1/pets)" "[$rex]"
 
+apt-get install --yes --no-install-recommends prometheus >>apt.log 2>&1
+follow 'monitoring'
+for _ in {1..60}; do
+  scraped=$(curl --get --data-urlencode 'query=petstore_build_info' http://127.0.0.1:9090/api/v1/query || true)
+  [[ $scraped != *'"version":"1.0.0"'* ]] || break
+  sleep 1
+done
+[[ $scraped = *'"version":"1.0.0"'* ]] || fail "Prometheus has not read the petstore: $scraped"
+
 url=http://127.0.0.1:8080/v1/pets
 follow 'a backup, and a drill' >~/drill.log
 expect 'the pets of the drill' "$(tail -n 1 ~/drill.log)" 1
