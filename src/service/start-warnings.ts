@@ -19,7 +19,7 @@ export function warnAtStart(options: ServeOptions, { warn }: Log): void {
     warn(`only ${files} files may be open: --max-connections ${most} needs ${needed}: ${remedy}`);
   }
   if (trustProxy === undefined && !LOOPBACK.test(host)) {
-    const remedy = 'have a proxy with TLS in front, and name it in --trust-proxy';
-    warn(`--host ${host}: keys can be read on the network: ${remedy}`);
+    const remedy = 'put a proxy with TLS in front, and name it in --trust-proxy';
+    warn(`--host ${host}: keys travel in the clear on the network: ${remedy}`);
   }
 }

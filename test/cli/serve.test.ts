@@ -67,7 +67,7 @@ describe('serve', { concurrency: 2 }, () => {
       for (const name of [shown, ...others]) {
         assert.equal((await fetch(`http://${name}:${service.port}/livez`)).status, 200);
       }
-      const warned = readStart(service).split('keys can be read on the network').length - 1;
+      const warned = readStart(service).split('keys travel in the clear on the network').length - 1;
       assert.equal(warned, Number(host !== '::1'));
     });
   }

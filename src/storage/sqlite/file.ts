@@ -9,10 +9,8 @@ import { createError, WITHOUT_WAL } from './errors.ts';
 /** How often the files of an open database are checked. */
 const INTERVAL_MS = 1_000;
 
-/** The page of a new database; its number of this byte says that the rest of the database is in a -wal. */
+/** Of the only page of a new database; the rest is in its -wal, if a byte of its header says so. */
 const PAGE_BYTES = 4_096;
-const MODE_AT = 18;
-const WAL_MODE = 2;
 
 /**
  * Whether this process has made the file.
@@ -23,7 +21,8 @@ export function prepareFile(file: string, create: boolean): boolean {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined) {
     if (!stats.isFile()) throw createError(file, 'is not a file');
-    const isNew = stats.size === PAGE_BYTES && readFileSync(file)[MODE_AT] === WAL_MODE;
+    // https://sqlite.org/fileformat2.html#file_format_version_numbers
+    const isNew = stats.size === PAGE_BYTES && readFileSync(file)[18] === 2;
     if (isNew && !existsSync(`${realpathSync(file)}-wal`)) throw createError(file, WITHOUT_WAL);
     return false;
   }
