@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
-import { parseHosts } from '../../src/storage/postgres/hosts.ts';
+import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { migrate } from '../../src/storage/postgres/schema.ts';
 import { waitWhileAway } from '../../src/storage/postgres/start.ts';
 import { countPets } from '../support/count-pets.ts';
@@ -39,8 +39,11 @@ async function upgrade(
   const migrations = [...MIGRATIONS, ...added];
   const hosts = parseHosts(address);
   await waitWhileAway(hosts, { startTimeout }, async () => {
-    const connection = new Connection(hosts, {});
-    await connection.connect();
+    const connection = await tryHosts(hosts, async () => {
+      const opened = new Connection(hosts, {});
+      await opened.connect();
+      return opened;
+    });
     try {
       await migrate(connection, '', { create: true, olderSchema: 'migrate' }, migrations);
     } finally {
