@@ -24,7 +24,7 @@ const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */
 export async function openSqlite(file: string, options: OpenOptions): Promise<Engine> {
-  const isNew = file !== MEMORY_FILE && prepareFile(file, options.create ?? false);
+  const isNew = file !== MEMORY_FILE && (await prepareFile(file, options.create ?? false));
   let connection: SqliteConnection | undefined;
   try {
     connection = new SqliteConnection(file, 0);

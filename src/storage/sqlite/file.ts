@@ -1,6 +1,7 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
 import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
@@ -11,19 +12,23 @@ const INTERVAL_MS = 1_000;
 
 /** Of the only page of a new database; the rest is in its -wal, if a byte of its header says so. */
 const PAGE_BYTES = 4_096;
+const WAL_TRIES = 40;
+const WAL_TRY_MS = 50;
 
 /**
- * Whether this process has made the file.
+ * Resolves to whether this process has made the file.
  *
  * @throws PetstoreError `unavailable` when it is not there and not to be created, is no file, or lacks its -wal.
  */
-export function prepareFile(file: string, create: boolean): boolean {
+export async function prepareFile(file: string, create: boolean): Promise<boolean> {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined) {
     if (!stats.isFile()) throw createError(file, 'is not a file');
-    // https://sqlite.org/fileformat2.html#file_format_version_numbers
-    const isNew = stats.size === PAGE_BYTES && readFileSync(file)[18] === 2;
-    if (isNew && !existsSync(`${realpathSync(file)}-wal`)) throw createError(file, WITHOUT_WAL);
+    // A process that makes the database at this moment is about to create its -wal.
+    for (let tries = 0; lacksWal(file); tries += 1) {
+      if (tries === WAL_TRIES) throw createError(file, WITHOUT_WAL);
+      await setTimeout(WAL_TRY_MS);
+    }
     return false;
   }
   if (!create) throw new PetstoreError('unavailable', `there is no database ${file}`);
@@ -35,6 +40,12 @@ export function prepareFile(file: string, create: boolean): boolean {
     // Another process has made it, or SQLite reports why it cannot be created.
     return false;
   }
+}
+
+function lacksWal(file: string): boolean {
+  // https://sqlite.org/fileformat2.html#file_format_version_numbers
+  const isNew = statSync(file).size === PAGE_BYTES && readFileSync(file)[18] === 2;
+  return isNew && !existsSync(`${realpathSync(file)}-wal`);
 }
 
 /** Removes a file that this process has made, unless another process has added tables. */
