@@ -26,11 +26,12 @@ describe('files', { skip: process.platform === 'win32' && 'modes are those of PO
 
   test('files › a database, its log, a backup and exports › are their owner’s alone', async () => {
     await using service = await startService([], { cwd, within });
-    await fetch(`${service.url}/v1/pets`, {
+    const { status } = await fetch(`${service.url}/v1/pets`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${service.key}` },
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
       body: '{"name":"Rex","categoryId":1}',
     });
+    assert.equal(status, 201);
     await petstore('backup', 'backup.db');
     await petstore('backup', '--keep', '1', '.');
     await petstore('pets', 'export', 'pets.ndjson');
