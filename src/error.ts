@@ -95,3 +95,8 @@ export class PetstoreError extends Error {
     this.code = code;
   }
 }
+
+/** A value for a message, without the end of a long one. */
+export function cut(value: string): string {
+  return value.length > 40 ? `${value.slice(0, 40).toWellFormed()}…` : value;
+}

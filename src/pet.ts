@@ -1,7 +1,7 @@
 /** The pet: the table of its fields, their kinds, and the only parser that decides whether a value is one. */
 
-import { PetstoreError } from './error.ts';
-import { findInt64, INT64_MAX, INT64_MIN } from './int64.ts';
+import { cut, PetstoreError } from './error.ts';
+import { explainInteger, findInt64, INT64_MAX, INT64_MIN, isPlainInteger } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
@@ -28,6 +28,9 @@ export interface Pet extends NewPet {
   /** An int64 that counts up from 1, assigned by the store and never used twice. */
   readonly id: bigint;
 }
+
+/** A pet of a file. Without an id, the store gives it one. */
+export type GivenPet = NewPet & { readonly id?: bigint };
 
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -108,8 +111,8 @@ const NAME = new RegExp(`^(?![\\s\\u0085]*$)[^]{1,${NAME_CODE_POINTS_MAX}}$`, 'u
 
 export interface NewPetField extends Field {
   readonly name: keyof NewPet;
-  /** @throws PetstoreError `bad_request` for a value that the field cannot have. */
-  readonly parse: (value: unknown) => unknown;
+  /** @throws PetstoreError `bad_request` for a value that the field cannot have. The message may show the value. */
+  readonly parse: (value: unknown, isShown?: boolean) => unknown;
 }
 
 export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<Field>(FIELD_TABLE).map(
@@ -120,17 +123,32 @@ export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<Field>(FIEL
 function createParser(name: string, { kind, schema, rule, accepts = () => true }: Field) {
   const choices: readonly unknown[] | undefined = schema.enum;
   const mustBe = rule ?? (choices ? `one of ${choices.join(', ')}` : KINDS[kind].rule);
-  return (given: unknown): unknown => {
+  return (given: unknown, isShown = false): unknown => {
     const value = KINDS[kind].find(given);
     const isOne = value !== undefined && (choices === undefined || choices.includes(value));
     if (isOne && accepts(value as never)) return value;
-    throw new PetstoreError('bad_request', `${name} must be ${mustBe}`);
+    const shown = isShown ? `${name} ${show(given)}` : name;
+    const reason = (isShown && explain(kind, given)) || `must be ${mustBe}`;
+    throw new PetstoreError('bad_request', `${shown} ${reason}`);
   };
 }
 
+function show(given: unknown): string {
+  return cut(given instanceof JsonNumber ? given.digits : JSON.stringify(given));
+}
+
+function explain(kind: Field['kind'], given: unknown): string | undefined {
+  return kind === 'int64' && typeof given === 'string' ? explainInteger(given) : undefined;
+}
+
+/** What a text outside of JSON, such as a cell of CSV, stands for: an integer only if it is written in plain digits. */
+export function toFieldValue({ kind }: Pick<Field, 'kind'>, text: string): unknown {
+  return kind === 'int64' && isPlainInteger(text) ? new JsonNumber(text) : text;
+}
+
 /** The value of a field from a text outside of JSON, such as a query or an option. @throws as the field's parser. */
-export function parseFieldText({ kind, parse }: NewPetField, text: string): unknown {
-  return parse(kind === 'int64' ? new JsonNumber(text) : text);
+export function parseFieldText(field: NewPetField, text: string): unknown {
+  return field.parse(toFieldValue(field, text));
 }
 
 /**
@@ -139,7 +157,12 @@ export function parseFieldText({ kind, parse }: NewPetField, text: string): unkn
  * @throws PetstoreError `bad_request`, whose message names each field that is wrong, in their order.
  */
 export function parseNewPet(value: unknown): NewPet {
-  return parseFields(value, NEW_PET_FIELDS) as NewPet;
+  return parseFields(value, NEW_PET_FIELDS, false) as NewPet;
+}
+
+/** As {@link parseNewPet}, for a row of a file: the message also shows each wrong value. */
+export function parseNewPetRow(value: unknown): NewPet {
+  return parseFields(value, NEW_PET_FIELDS, true) as NewPet;
 }
 
 const ID_FIELD: Field = {
@@ -152,19 +175,23 @@ const ID_FIELD: Field = {
 };
 export const ID = { ...ID_FIELD, name: 'id' as const, parse: createParser('id', ID_FIELD) };
 
-/** As {@link parseNewPet}, for a pet with its id. */
-export function parsePet(value: unknown): Pet {
-  return parseFields(value, [ID, ...NEW_PET_FIELDS]) as Pet;
+/** As {@link parseNewPetRow}, with the id of the row, if it has one. */
+export function parseGivenPet(value: unknown): GivenPet {
+  return parseFields(value, [{ ...ID, optional: true }, ...NEW_PET_FIELDS], true) as GivenPet;
 }
 
-function parseFields(value: unknown, fields: readonly (NewPetField | typeof ID)[]): unknown {
+function parseFields(
+  value: unknown,
+  fields: readonly (NewPetField | typeof ID)[],
+  isShown: boolean,
+): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
   const wrong: string[] = [];
   for (const { name, optional, parse } of fields) {
     const member = value[name];
     try {
-      if (member !== undefined) pet[name] = parse(member);
+      if (member !== undefined) pet[name] = parse(member, isShown);
       else if (!optional) wrong.push(`${name} is required`);
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;

@@ -12,6 +12,12 @@ const WRONG_ROWS_MAX = 20;
 
 const NOT_BLANK = /[^ \t\r]/;
 
+/** How many first pets of a file are compared with the store, to warn when the file was added before. */
+export const COMPARED_PETS = 10;
+
+/** A text that is read bit by bit. */
+export type Pieces = AsyncIterable<string> | Iterable<string>;
+
 /** Says why a row is no pet, and where it stands, on a single line. */
 export function createRowError(place: string, reason: string): PetstoreError {
   // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
@@ -28,34 +34,59 @@ export interface PetRow {
 }
 
 /**
- * The rows of a text that comes in pieces, without blank rows and without line ends. Only U+000A ends a row: JSON
- * strings and cells of CSV may have other line ends in them.
+ * The text of a file in pieces, without a byte order mark.
  *
- * @param hasQuotes whether a line end between two quotes belongs to the row.
+ * @throws PetstoreError `bad_request` when the bytes are not UTF-8.
+ */
+export async function* decodeText(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
+    yield decoder.decode();
+  } catch (cause) {
+    // The decoder throws it.
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new PetstoreError('bad_request', 'the file is not UTF-8: save it as "CSV UTF-8"', {
+      cause,
+    });
+  }
+}
+
+/**
+ * The rows of a text that comes in pieces, without blank rows and without line ends. In CSV also U+000D ends a row; in
+ * NDJSON it is white space.
+ *
+ * @param isCsv whether a line end between two quotes belongs to the row.
  * @throws PetstoreError `bad_request` for a row that is too long.
  */
 export async function* splitRows(
-  pieces: AsyncIterable<string> | Iterable<string>,
-  hasQuotes: boolean,
+  pieces: Pieces,
+  isCsv: boolean,
 ): AsyncGenerator<{ readonly place: string; readonly text: string }> {
   let line = 1;
   let place = 'line 1';
   let text = '';
   let isQuoted = false;
+  let held = '';
   for await (const piece of pieces) {
-    for (const [index, part] of piece.split('\n').entries()) {
-      if (index > 0) {
-        line += 1;
-        if (isQuoted) text += '\n';
-        else {
-          if (NOT_BLANK.test(text)) yield { place, text };
-          text = '';
-          place = `line ${line}`;
-        }
+    const all = held + piece;
+    // The U+000A of this line end may come in the next piece.
+    held = isCsv && all.endsWith('\r') ? '\r' : '';
+    const parts = all.slice(0, all.length - held.length).split(isCsv ? /(\r\n|\n|\r)/ : /(\n)/);
+    for (const [index, part] of parts.entries()) {
+      const isLineEnd = index % 2 === 1;
+      if (isLineEnd) line += 1;
+      if (isLineEnd && !isQuoted) {
+        if (NOT_BLANK.test(text)) yield { place, text };
+        text = '';
+        place = `line ${line}`;
+      } else {
+        text += part;
+        if (text.length > ROW_CHARACTERS_MAX) throw createRowError(place, TOO_LONG);
+        if (isCsv && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
       }
-      text += part;
-      if (text.length > ROW_CHARACTERS_MAX) throw createRowError(place, TOO_LONG);
-      if (hasQuotes && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
     }
   }
   if (NOT_BLANK.test(text)) yield { place, text };

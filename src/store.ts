@@ -1,7 +1,7 @@
 /** The port to the database: what a store promises, method by method. */
 
 import type { ApiKey, NewApiKey } from './api-key.ts';
-import type { NewPet, Pet } from './pet.ts';
+import type { GivenPet, NewPet, Pet } from './pet.ts';
 import type { PetQuery } from './pet-query.ts';
 import type { Statistics } from './statistics.ts';
 
@@ -79,13 +79,13 @@ export interface PetStore {
   ): Promise<AddedPets>;
 
   /**
-   * As `addAll`, with the ids that the pets have. Later pets get greater ids.
+   * As `addAll`; a pet with an id keeps it. A pet that the store has already is left; if it differs, `update` decides.
+   * A correction is as of `update`. Later pets get greater ids.
    *
-   * @param skipSame leaves out each pet that the store has already, with the same content.
-   * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another
-   *   pet with one of the ids, or, without `skipSame`, any pet.
+   * @throws PetstoreError `bad_request` when two of the pets have the same id, or, without `update`, the store has
+   *   another pet with one of the ids.
    */
-  addAllWithIds(pets: AsyncIterable<Pet>, skipSame: boolean): Promise<AddedPets>;
+  merge(pets: AsyncIterable<GivenPet>, options?: MergeOptions): Promise<MergedPets>;
 
   /**
    * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
@@ -95,11 +95,12 @@ export interface PetStore {
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 
   /**
-   * Removes the pet, and resolves to it. Its id is never used again.
+   * Removes all the pets or none, and resolves to them, by id. Their ids are never used again.
    *
-   * @throws PetstoreError `not_found` when there is no such pet.
+   * @param dryRun whether to remove none.
+   * @throws PetstoreError `not_found` when a range has no pet.
    */
-  remove(id: bigint): Promise<Pet>;
+  remove(ranges: readonly IdRange[], dryRun?: boolean): Promise<Pet[]>;
 
   find(id: bigint): Promise<Pet | undefined>;
 
@@ -130,6 +131,29 @@ export interface AddedPets {
   readonly count: number;
   /** The greatest of their ids. */
   readonly lastId: bigint;
+}
+
+export interface MergeOptions {
+  /** The store's pets get the given values, whatever they are. */
+  readonly update?: boolean;
+  /** Nothing is changed, and no other writer is blocked. */
+  readonly dryRun?: boolean;
+  /** Called, before a pet is added, with the id in the store from which on it has the first pets without an id. */
+  readonly onSame?: (id: bigint) => void;
+}
+
+export interface MergedPets {
+  readonly added: number;
+  readonly corrected: number;
+  readonly unchanged: number;
+  /** Of the added pets, the pets that got new ids. */
+  readonly withNewIds: AddedPets;
+}
+
+/** Ids from the first to the last. A range of several ids may have gaps. */
+export interface IdRange {
+  readonly first: bigint;
+  readonly last: bigint;
 }
 
 export interface PetPage {

@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readCsv, toCsvRow } from '../src/csv.ts';
+import { readCsv } from '../src/csv.ts';
+import { createCsvFormat } from '../src/csv-format.ts';
 import { PetstoreError } from '../src/error.ts';
-import { parseNewPet } from '../src/pet.ts';
+import { type GivenPet, type Pet, parseGivenPet, parseNewPetRow } from '../src/pet.ts';
 import type { PetRow } from '../src/rows.ts';
-import { name } from './arbitraries.ts';
+import { int64, name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
+import { collect } from './support/pet-file.ts';
 
 /** A pet or a message for each row, and last the error that ends the text. */
 async function read(...pieces: readonly string[]): Promise<unknown[]> {
@@ -24,7 +26,7 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
 
 function parse({ place, read }: PetRow): unknown {
   try {
-    return parseNewPet(read());
+    return parseNewPetRow(read());
   } catch (error) {
     assert.ok(error instanceof PetstoreError, String(error));
     return `${place}: ${error.message}`;
@@ -34,11 +36,22 @@ function parse({ place, read }: PetRow): unknown {
 const REX = { name: 'Rex', categoryId: 1n };
 const TOM = { name: 'Tom', categoryId: 1n, status: 'sold' };
 
-const CATEGORY =
-  'categoryId must be a whole number from -9223372036854775808 to 9223372036854775807';
+const wrong = (place: string, field: string, value: string, rule: string) =>
+  `${place}: ${field} ${JSON.stringify(value)} ${rule}`;
+const CATEGORY = 'must be a whole number from -9223372036854775808 to 9223372036854775807';
+const ROUNDED =
+  'was rounded by a spreadsheet: format the column as a number without decimals, or as text';
+const ZEROS = 'has leading zeros: write the number without them';
+const SEPARATED = 'has more than digits: write a whole number in digits only';
+const NAME_RULE =
+  'must be a string of 1 to 255 characters, not blank, without U+0000 and unpaired surrogates';
+const STATUS = 'must be one of available, pending, sold';
 const cells = (count: number, found: number) =>
   `must have ${count} cells like the header, not ${found}`;
 const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled';
+const HEADER = 'line 1: the header must name the columns: id, name, categoryId, status';
+const NO_ROW = 'the file has no row below its header';
+const category = (value: string, rule: string) => wrong('line 2', 'categoryId', value, rule);
 
 for (const [what, text, expected] of [
   [
@@ -50,21 +63,85 @@ for (const [what, text, expected] of [
   ['semicolons, and commas in its cells', 'id;name;categoryId\n1,5;Rex;1\n', [REX]],
   [
     'carriage returns in cells',
-    'name,categoryId\na\rb,1\r\n"c\r",2\n',
+    'name,categoryId\n"a\rb",1\r\n"c\r",2\na\rb,1\n',
     [
       { name: 'a\rb', categoryId: 1n },
       { name: 'c\r', categoryId: 2n },
+      `line 6: ${cells(2, 1)}`,
+      { name: 'b', categoryId: 1n },
     ],
   ],
+  ['carriage returns as line ends', 'name,categoryId,status\rRex,1,\r\rTom,1,sold\r', [REX, TOM]],
   [
     'wrong rows behind a cell of many lines',
     'name,categoryId\n"a\n\nb",1\nTom\n',
     [{ name: 'a\n\nb', categoryId: 1n }, `line 5: ${cells(2, 1)}`],
   ],
-  ['a header in another case', 'CATEGORYID;Name;STATUS;colour;Colour\n1;Tom;sold;;\n', [TOM]],
+  ['a header in another case', 'CATEGORYID;Name;STATUS\n1;Tom;sold\n', [TOM]],
+  ['the labels of the console', 'Id,Name,Category ID,Status\n7,Tom,1,sold\n', [TOM]],
+  ['names of a database', 'id|name|category_id|status\n7|Tom|1|sold\n', [TOM]],
+  ['blanks around names and values', ' name, categoryId , status\nTom, 1 , sold\n', [TOM]],
+  ['a line that names the separator', 'sep=;\r\nname;categoryId\r\nRex;1\r\n', [REX]],
+  ['another separator than in the header', '"sep=\t"\n"a,b"\n', [HEADER.replace('1', '2')]],
+  ['the type of PowerShell', '#TYPE Pet, Store\r\n"name";"categoryId"\r\n"Rex";"1"\r\n', [REX]],
+  ['empty rows of a spreadsheet', ';;\nname;categoryId;\n;;\nRex;1;\n; ;\n', [REX]],
+  [
+    'a mistyped column',
+    'Name;categoryId;Stauts\nRex;1;sold\n',
+    ['line 1: column "Stauts" is not a field of a pet (did you mean "status"?)'],
+  ],
+  ['only unknown columns', 'Tier;Art\nRex;Hund\n', [HEADER]],
+  ['no header', 'Rex;1\n', [HEADER]],
+  [
+    'a mistyped header',
+    'Nmae;categoryId\n',
+    ['line 1: column "Nmae" is not a field of a pet (did you mean "name"?)'],
+  ],
+  [
+    'integers that a spreadsheet changed',
+    'name,categoryId\nRex,1.23457E+15\n',
+    [category('1.23457E+15', ROUNDED)],
+  ],
+  [
+    'a rounded integer with a comma',
+    'name;categoryId\nRex;1,2e+5\n',
+    [category('1,2e+5', ROUNDED)],
+  ],
+  ['thousands with points', 'name;categoryId\nRex;1.000\n', [category('1.000', SEPARATED)]],
+  ['thousands with commas', 'name;categoryId\nRex;1,234,567\n', [category('1,234,567', SEPARATED)]],
+  [
+    'thousands with blanks',
+    'name;categoryId\nRex;1\u202f000\n',
+    [category('1\u202f000', SEPARATED)],
+  ],
+  ['leading zeros', 'name;categoryId\nRex;0007\n', [category('0007', ZEROS)]],
+  [
+    'doubles of pandas',
+    'name,categoryId\nRex,1.0\nRex,-9007199254740991.0\nRex,9007199254740992.0\n',
+    [
+      REX,
+      { ...REX, categoryId: -9007199254740991n },
+      wrong('line 4', 'categoryId', '9007199254740992.0', CATEGORY),
+    ],
+  ],
+  ["an int64 behind a spreadsheet's mark", "name,categoryId\nRex,'1\n", [REX]],
+  [
+    "a name behind ' in a column without the mark",
+    "name,categoryId\n'1,1\n",
+    [{ ...REX, name: "'1" }],
+  ],
+  [
+    'names in a column with the mark',
+    "'name,categoryId\n'=1,1\n''t,1\n't,1\nt,1\n",
+    ['=1', "'t", 't', 't'].map((name) => ({ ...REX, name })),
+  ],
   ['a column given twice', 'name,categoryId,Name\n', ['line 1: the column "name" is given twice']],
-  ['columns without a name', 'name,,categoryId,\nRex,x,1,', [REX]],
-  ['blank rows', 'name,categoryId\r\n\r\n\n', []],
+  [
+    'columns without a name',
+    'name,,categoryId,\nRex, ,1,\nRex,x,1,',
+    [REX, 'line 3: the cell "x" is in a column without a name'],
+  ],
+  ['blank rows', 'name,categoryId\r\n\r\n\n', [NO_ROW]],
   [
     'a header in line 3',
     '\n \r\nname\nRex',
@@ -72,15 +149,16 @@ for (const [what, text, expected] of [
   ],
   [
     'values that are wrong',
-    'name,categoryId,status\nRex,+1,\nRex,,\nRex,1,gone\n',
+    `name,categoryId,status\nRex,+1,\nRex,,\n ,1,gone\n${'x'.repeat(256)},1,\n`,
     [
-      `line 2: ${CATEGORY}`,
-      `line 3: ${CATEGORY}`,
-      'line 4: status must be one of available, pending, sold',
+      category('+1', CATEGORY),
+      wrong('line 3', 'categoryId', '', CATEGORY),
+      `${wrong('line 4', 'name', ' ', NAME_RULE)}; status "gone" ${STATUS}`,
+      `line 5: name "${'x'.repeat(39)}… ${NAME_RULE}`,
     ],
   ],
   ['a cell too many', 'name;categoryId\nRex;the dog;1\n', [`line 2: ${cells(2, 3)}`]],
-  ['nothing', '', ['line 1: the header must have the column "name"']],
+  ['nothing', '', [HEADER]],
   ['a quote that is not closed', 'name,categoryId\n"a,1\n', [`line 2: ${QUOTES}`]],
   ['text behind a closing quote', 'name,categoryId\n"a"b,1\n', [`line 2: ${QUOTES}`]],
   ['a quote in a bare cell', 'name,categoryId\na"b,1\nTom,2\n', [`line 2: ${QUOTES}`]],
@@ -104,7 +182,7 @@ test('CSV › any text, cut anywhere › is read as the whole text', async () =>
 
 test('CSV › any names, quoted › are read exactly', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(name, { maxLength: 5 }), async (names) => {
+    fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 5 }), async (names) => {
       const rows = names.map((each) => `"${each.replaceAll('"', '""')}",-7`);
       assert.deepEqual(
         await read(['name,categoryId', ...rows].join('\r\n')),
@@ -115,11 +193,149 @@ test('CSV › any names, quoted › are read exactly', async () => {
 });
 
 for (const text of ['a,b', 'a"b', 'a\nb', 'a\rb', ' a', 'a ']) {
-  test(`toCsvRow › the name ${JSON.stringify(text)} › is quoted, as spreadsheets need it`, () => {
-    const row = toCsvRow({ id: 1n, name: text, categoryId: 3n });
+  test(`CSV › the name ${JSON.stringify(text)} › is written in quotes, as spreadsheets need it`, () => {
+    const row = createCsvFormat(false, ',').row({ id: 1n, name: text, categoryId: 3n });
     assert.equal(row, `1,"${text.replace('"', '""')}",3,\n`);
   });
 }
+
+test('CSV › columns that no pet has, ignored › lose only their cells', async () => {
+  const text = 'name,Stauts,,categoryId\nRex,sold,x,1\n';
+  const rows = await collect(readCsv([text], true));
+  assert.deepEqual(rows.map(parse), [REX]);
+});
+
+test('CSV › for a spreadsheet › has a text form of what a spreadsheet would change', () => {
+  const { head, row } = createCsvFormat(true, ';');
+  assert.equal(head, "\ufeffid;'name;categoryId;status\n");
+  for (const name of ['=1+1', 'Mar 1', 'wahr', "'t", '小白 ２']) {
+    assert.equal(row({ id: 1n, name, categoryId: 12_345_678_901n }), `1;'${name};12345678901;\n`);
+  }
+  for (const name of ['a\tb', 'a\r\nb', '\u0085a', 'a\uffff']) {
+    assert.throws(() => row({ id: 7n, name, categoryId: 1n }), {
+      code: 'bad_request',
+      message:
+        'the name of pet 7 has control characters, which a spreadsheet loses: export it as plain CSV',
+    });
+  }
+  const long = row({ id: 2n ** 62n, name: 'a\nb', categoryId: -(10n ** 11n), status: 'sold' });
+  assert.equal(long, `'4611686018427387904;"'a\nb";'-100000000000;sold\n`);
+});
+
+const PLAIN = [createCsvFormat(false, ','), createCsvFormat(false, ';')];
+const EXCEL = [createCsvFormat(true, ','), createCsvFormat(true, ';')];
+
+/** The pets of the text with their ids, if every row is taken. */
+async function readAll(text: string): Promise<GivenPet[] | undefined> {
+  try {
+    const rows = await collect(readCsv([text.replace(/^\ufeff/, '')]));
+    return rows.map(({ read }) => parseGivenPet(read()));
+  } catch (error) {
+    assert.ok(error instanceof PetstoreError, String(error));
+    return undefined;
+  }
+}
+
+async function assertRoundTrip(pets: readonly GivenPet[]): Promise<void> {
+  const isLost = pets.some(({ name }) => /[^\P{Cc}\n]|[\ufffe\uffff]/u.test(name));
+  for (const { head, row } of isLost ? PLAIN : [...PLAIN, ...EXCEL]) {
+    const text = head + pets.map((pet) => row(pet as Pet)).join('');
+    assert.deepEqual(await readAll(text), pets);
+  }
+}
+
+/** The texts of cells: what people and programs write, and what looks like it. */
+const cell = fc.oneof(
+  name,
+  int64.map(String),
+  fc.constantFrom(
+    '',
+    'sold',
+    'available',
+    '7',
+    '-0',
+    '0',
+    '7.0',
+    '007',
+    '1e3',
+    '1.000',
+    "'7",
+    '=1',
+    '+1',
+  ),
+  fc.constantFrom(
+    "'a",
+    "''",
+    ' 7 ',
+    ' sold',
+    '\u00a07',
+    'true',
+    'sep=;',
+    '#TYPE',
+    '1\r',
+    '9223372036854775808',
+  ),
+  fc.string({ unit: fc.constantFrom(...'\'"=+-@,;|\t\r\n .0179eE'), maxLength: 12 }),
+);
+const oftenInteger = fc.oneof({ weight: 4, arbitrary: int64.map(String) }, cell);
+const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+test('CSV › any cells › are refused, or stored as the value that their text is, and come back', async () => {
+  let taken = 0;
+  const isInteger = (text: string, value: bigint | undefined) =>
+    text.trim().replace(/^'/, '').replace(/\.0$/, '') === String(value ?? '');
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(',', ';', '|', '\t'),
+      fc.constantFrom('\n', '\r\n', '\r'),
+      fc.tuple(
+        oftenInteger,
+        fc.oneof(name, cell),
+        oftenInteger,
+        fc.oneof(fc.constantFrom('', 'sold', ' pending\u00a0'), cell),
+      ),
+      async (separator, end, texts) => {
+        const rows = [['id', 'name', 'categoryId', 'status'], texts.map(quoted)];
+        const pets = await readAll(rows.map((row) => row.join(separator) + end).join(''));
+        if (pets === undefined) return;
+        taken += 1;
+        const [id = '', itsName, categoryId = '', status = ''] = texts;
+        const [pet] = pets;
+        assert.ok(pet !== undefined && pets.length === 1);
+        assert.ok(isInteger(id, pet.id) && isInteger(categoryId, pet.categoryId), String(texts));
+        assert.deepEqual([pet.name, pet.status ?? ''], [itsName, status.trim()]);
+        await assertRoundTrip(pets);
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+  assert.ok(taken > 100, `only ${taken} were taken`);
+});
+
+test('CSV › any text › is refused, or its pets come back', async () => {
+  const piece = fc.constantFrom(
+    ...'",;\n\r =',
+    'Rex',
+    '1',
+    'Rex,1\n',
+    "'=1,2,3\n",
+    '"\n",7,-7\r\n',
+  );
+  const rows = fc.array(piece, { maxLength: 16 }).map((pieces) => pieces.join(''));
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(rows, async (text) => {
+      for (const head of ['name,categoryId\n', "'name;id;categoryId\r"]) {
+        const pets = await readAll(head + text);
+        if (pets === undefined) continue;
+        taken += 1;
+        await assertRoundTrip(pets);
+      }
+    }),
+    { numRuns: 5_000 },
+  );
+  assert.ok(taken > 10, `only ${taken} were taken`);
+});
 
 /** In place of 8: work whose time grows with the square of its size takes 64 times as long. */
 const GROWTH_MAX = 16;

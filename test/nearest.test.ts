@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findNearest } from '../src/cli/variables.ts';
+import { findNearest } from '../src/nearest.ts';
 
 for (const [name, known, expected] of [
   ['PORT', [], undefined],

@@ -4,9 +4,10 @@ import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { findCanonicalInt64 } from '../int64.ts';
 import { count, type OptionKind, type OptionRow } from '../option.ts';
-import { NEW_PET_FIELDS, type NewPetField, parseFieldText, type Schema } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPetField, type Schema, toFieldValue } from '../pet.ts';
 import { LIST_QUERY } from '../pet-query.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
+import type { IdRange } from '../store.ts';
 import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file.ts';
 
@@ -68,6 +69,12 @@ export function parsePetId(text: string): bigint {
   return id;
 }
 
+/** The ids of a text such as 7 or 10-20. */
+export function parseIdRange(text: string): IdRange {
+  const [first = text, last = first] = /^\d+-\d+$/.test(text) ? text.split('-') : [];
+  return { first: parsePetId(first), last: parsePetId(last) };
+}
+
 export function parseKeyId(text: string): number {
   const id = Number(findCanonicalInt64(text));
   if (id >= 1 && Number.isSafeInteger(id)) return id;
@@ -125,7 +132,9 @@ export const petChangeOptions = () =>
   });
 
 const fieldOption = (field: NewPetField) =>
-  createPetOption(field, `the pet's ${field.name}`, (text) => parseFieldText(field, text));
+  createPetOption(field, `the pet's ${field.name}`, (text) =>
+    field.parse(toFieldValue(field, text), true),
+  );
 
 function createPetOption(
   { name, schema }: { readonly name: string; readonly schema: Schema },

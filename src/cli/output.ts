@@ -5,6 +5,7 @@ import { PetstoreError } from '../error.ts';
 /** Control characters, line ends, and characters that change the direction of the text after them. */
 export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
 
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const REWRITE_MS = 100;
 const CLEAR_LINE = '\r\x1b[K';
 
@@ -33,7 +34,7 @@ export async function toTable(rows: readonly (readonly string[])[]): Promise<str
   const { default: stringWidth } = await import('string-width');
   const cells = rows.map((row) => row.map((cell) => cell.replace(UNPRINTABLE, '\ufffd')));
   const widths = (cells[0] ?? []).map((_, column) =>
-    Math.max(...cells.map((row) => stringWidth(row[column] ?? ''))),
+    cells.reduce((widest, row) => Math.max(widest, stringWidth(row[column] ?? '')), 0),
   );
   const pad = (cell: string, column: number) =>
     cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
@@ -43,6 +44,10 @@ export async function toTable(rows: readonly (readonly string[])[]): Promise<str
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
 export class Progress {
   pets = 0;
+  /** The part of a file that was read, from 0 to 1, if it is known. */
+  part: number | undefined;
+  /** Whether the work is done, so that a signal comes too late. */
+  isDone = false;
   #shown = performance.now();
 
   /** Counts more pets. Shows their number ten times a second. */
@@ -51,7 +56,8 @@ export class Progress {
     const now = performance.now();
     if (!process.stderr.isTTY || now - this.#shown < REWRITE_MS) return;
     this.#shown = now;
-    process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far`);
+    const part = this.part === undefined ? '' : `, ${Math.floor(100 * this.part)} % of the file`;
+    process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far${part}`);
   }
 
   /** Counts the pets as they are consumed. */
@@ -63,17 +69,27 @@ export class Progress {
   }
 }
 
-/** Does the work. Its error says that nothing was done, such as "imported". */
+/** Does the work. Its error, or the line for a signal, says that nothing was done, such as "imported". */
 export async function withProgress(
   verb: string,
   work: (progress: Progress) => Promise<void>,
 ): Promise<void> {
+  const progress = new Progress();
+  const stop = (signal: NodeJS.Signals) => {
+    if (progress.isDone) return;
+    say(`stopped: nothing was ${verb}`);
+    // Without its listener the signal ends the process.
+    process.kill(process.pid, signal);
+  };
+  for (const signal of STOP_SIGNALS) process.once(signal, stop);
   try {
-    await work(new Progress());
+    await work(progress);
   } catch (cause) {
     clearProgress();
     if (!(cause instanceof PetstoreError)) throw cause;
     throw new PetstoreError(cause.code, `${cause.message}; nothing was ${verb}`, { cause });
+  } finally {
+    for (const signal of STOP_SIGNALS) process.off(signal, stop);
   }
 }
 

@@ -1,19 +1,19 @@
 /** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
-import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { open, writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { CSV_HEADER, readCsv, toCsvRow } from '../csv.ts';
+import { readCsv } from '../csv.ts';
+import { createCsvFormat } from '../csv-format.ts';
 import { PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
-import { type PetRow, readJsonRows, splitRows } from '../rows.ts';
+import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
 import { writePrivateFile } from '../storage/private-file.ts';
 
-const STANDARD_INPUT = '-';
+export const STANDARD_STREAM = '-';
 /** The import of a file of 64 MiB takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
 /** 64 MiB of pets have fewer values. A file of 33 million numbers took 3 GB, and 9 minutes. */
@@ -23,37 +23,44 @@ const WRITE_CHARACTERS_MIN = 65_536;
 
 const toPetLine = (pet: Pet) => `${toPetJson(pet)}\n`;
 const NDJSON = { read: readNdjson, head: '', row: toPetLine, separator: '', tail: '' };
+const CSV = { read: readCsv, separator: '', tail: '' };
 
-/** By the endings of files. */
+/** By the endings of files. The last two are CSV for spreadsheets that write 1,5 or 1.5. */
 const FORMATS = {
   ndjson: NDJSON,
   jsonl: NDJSON,
   json: { read: readJsonArray, head: '[\n', row: toPetJson, separator: ',\n', tail: '\n]\n' },
-  csv: { read: readCsv, head: CSV_HEADER, row: toCsvRow, separator: '', tail: '' },
+  csv: { ...CSV, ...createCsvFormat(false, ',') },
+  excel: { ...CSV, ...createCsvFormat(true, ';') },
+  'excel-comma': { ...CSV, ...createCsvFormat(true, ',') },
 };
 
 type PetFormatName = keyof typeof FORMATS;
 type PetFormat = (typeof FORMATS)[PetFormatName];
 export const PET_FORMATS = Object.keys(FORMATS) as PetFormatName[];
 
-const ENDING_LIST = PET_FORMATS.map((name) => `.${name}`).join(', ');
+const ENDINGS = PET_FORMATS.slice(0, PET_FORMATS.indexOf('excel'));
+const ENDING_LIST = ENDINGS.map((name) => `.${name}`).join(', ');
 export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
 /** Without a format, the ending of the file names the format, or it is NDJSON if there is no file. */
 export interface PetFile {
-  /** `-` is standard input. Absent, it is standard input or output. */
+  /** `-`, or none, is standard input or output. */
   readonly file?: string | undefined;
   readonly format?: PetFormatName | undefined;
+  readonly ignoreColumns?: boolean | undefined;
 }
 
 /**
  * The rows of the file in its order, read as they are consumed.
  *
+ * @param onPart called with the part of the file that was read, from 0 to 1.
  * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
  *   row can be found.
  */
-export function readRows(petFile: PetFile): AsyncIterable<PetRow> {
-  return getFormat(petFile).read(readText(petFile.file ?? STANDARD_INPUT));
+export function readRows(petFile: PetFile, onPart?: (part: number) => void): AsyncIterable<PetRow> {
+  const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
+  return read(readText(petFile.file ?? STANDARD_STREAM, onPart), petFile.ignoreColumns);
 }
 
 /**
@@ -67,15 +74,15 @@ export async function writePets(
   pets: AsyncIterable<Pet>,
   stdout: Writable = process.stdout,
 ): Promise<void> {
-  const { file } = target;
+  const { file = STANDARD_STREAM } = target;
   const text = toText(getFormat(target), pets);
-  if (file === undefined) await writeStream(stdout, text);
+  if (file === STANDARD_STREAM) await writeStream(stdout, text);
   else await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
 }
 
-function getFormat({ file, format }: PetFile): PetFormat {
-  const ending = file === undefined ? '.ndjson' : extname(file).toLowerCase();
-  const name = format ?? PET_FORMATS.find((one) => ending === `.${one}`);
+function getFormat({ file = STANDARD_STREAM, format }: PetFile): PetFormat {
+  const ending = file === STANDARD_STREAM ? '.ndjson' : extname(file).toLowerCase();
+  const name = format ?? ENDINGS.find((one) => ending === `.${one}`);
   if (name !== undefined) return FORMATS[name];
   throw new PetstoreError(
     'bad_request',
@@ -107,27 +114,39 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
 }
 
 /** The text of the file in pieces, without a byte order mark. */
-async function* readText(file: string): AsyncGenerator<string> {
-  const isFile = file !== STANDARD_INPUT;
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+async function* readText(file: string, onPart?: (part: number) => void): AsyncGenerator<string> {
   try {
-    const chunks: AsyncIterable<Buffer> = isFile ? createReadStream(file) : process.stdin;
-    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
-    yield decoder.decode();
+    yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, onPart));
   } catch (cause) {
-    const what = `${isFile ? file : 'standard input'} cannot be read`;
+    if (cause instanceof PetstoreError) throw cause;
+    const what = `${file === STANDARD_STREAM ? 'standard input' : file} cannot be read`;
     throw new PetstoreError('bad_request', `${what}: ${(cause as Error).message}`, { cause });
   }
 }
 
-async function* readNdjson(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {
+async function* readChunks(
+  file: string,
+  onPart?: (part: number) => void,
+): AsyncGenerator<Uint8Array> {
+  await using handle = await open(file);
+  const { size } = await handle.stat();
+  let bytes = 0;
+  for await (const chunk of handle.createReadStream({ autoClose: false })) {
+    bytes += chunk.length;
+    // A pipe has no size.
+    if (size > 0) onPart?.(bytes / size);
+    yield chunk;
+  }
+}
+
+async function* readNdjson(pieces: Pieces): AsyncGenerator<PetRow> {
   for await (const { place, text } of splitRows(pieces, false)) {
     yield { place, read: () => parseJson(text) };
   }
 }
 
 /** The pets of a JSON array. The whole file is parsed at once. */
-async function* readJsonArray(pieces: AsyncIterable<string>): AsyncGenerator<PetRow> {
+async function* readJsonArray(pieces: Pieces): AsyncGenerator<PetRow> {
   let bytes = 0;
   let text = '';
   for await (const piece of pieces) {

@@ -1,6 +1,7 @@
 /** The variables `PETSTORE_*`. A mistyped name is refused: with a default, the wrong environment might be served. */
 
 import type { Command, Option } from 'commander';
+import { findNearest } from '../nearest.ts';
 import { toVariable, UsageError } from './options.ts';
 
 /** Kubernetes adds these variables for a service that is named petstore, or petstore-SOMETHING. */
@@ -49,23 +50,4 @@ export function checkVariables(program: Command): void {
 
 function listOptions({ options, commands }: Command): Option[] {
   return [...options, ...commands.flatMap(listOptions)];
-}
-
-/** The known name that takes the fewest edits; undefined if no name is known. */
-export function findNearest(name: string, known: Iterable<string>): string | undefined {
-  return [...known].sort((a, b) => countEdits(a, name) - countEdits(b, name))[0];
-}
-
-/** The least number of characters to insert, delete or replace (Levenshtein distance). */
-function countEdits(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, character] of [...from].entries()) {
-    const next = [index + 1];
-    for (const [at, other] of [...to].entries()) {
-      const replaced = (row[at] ?? 0) + (character === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[at + 1] ?? 0) + 1, (next[at] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

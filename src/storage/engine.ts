@@ -49,6 +49,9 @@ export interface Engine extends AsyncDisposable {
   /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
   readonly insertKey: string;
 
+  /** The function that makes JSON of a text. */
+  readonly toJsonFunction: 'json_quote' | 'to_json';
+
   /** The statement of `toPurge`. */
   readonly purge: string;
 
@@ -67,27 +70,27 @@ export interface Engine extends AsyncDisposable {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Stages all the rows, which blocks no other writer, and then does the work in an `exclusive` transaction.
-   * `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS.
+   * Stages all the rows, which blocks no other writer, and then does the work in a transaction of this kind.
+   * `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS. Also a `snapshot` may change it.
    */
   load<T>(
+    kind: TransactionKind,
     batches: AsyncIterable<readonly Row[]>,
     work: (transaction: Transaction, staged: string) => Promise<T>,
   ): Promise<T>;
 
   /**
    * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an
-   * `exclusive` one reads and inserts while no other transaction can add a pet or a key. If the work fails, it is
+   * `exclusive` one reads and writes while no other transaction can add a pet or a key. If the work fails, it is
    * rolled back. No other method may be called until it resolves.
    */
-  transact<T>(
-    kind: 'snapshot' | 'exclusive',
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T>;
+  transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
 
   /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */
   readonly copyTo?: (file: string) => Promise<void>;
 }
+
+export type TransactionKind = 'snapshot' | 'exclusive';
 
 export interface Transaction extends Pick<Engine, 'read'> {
   /** Inserts rows with the ids that they have. */

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Store } from '../store.ts';
-import { parseAddress } from './address.ts';
+import { MEMORY_FILE, parseAddress } from './address.ts';
 import { type CopyOptions, copyDatabase } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
@@ -11,6 +11,8 @@ import { writePrivateFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { finishCopy } from './sqlite/schema.ts';
+
+const MEMORY = `sqlite:${MEMORY_FILE}`;
 
 /**
  * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
@@ -45,21 +47,33 @@ export async function openStore(address: string, options: OpenOptions): Promise<
 
 /**
  * Does the work on the store at an address. A file that does not exist yet gets its name only after the
- * work succeeded.
+ * work succeeded; with `dryRun` it is not made, and the work gets an empty store.
  *
  * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
-export function fillStore<T>(address: string, work: (store: Store) => Promise<T>): Promise<T> {
-  return fillDatabase(address, async (at) => {
-    await using store = await openStore(at, { create: true });
-    return await work(store);
-  });
+export function fillStore<T>(
+  address: string,
+  dryRun: boolean,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  return fillDatabase(
+    address,
+    async (at) => {
+      await using store = await openStore(at, { create: !dryRun || at === MEMORY });
+      return await work(store);
+    },
+    dryRun,
+  );
 }
 
-function fillDatabase<T>(address: string, fill: (address: string) => Promise<T>): Promise<T> {
+function fillDatabase<T>(
+  address: string,
+  fill: (address: string) => Promise<T>,
+  dryRun = false,
+): Promise<T> {
   const place = parseAddress(address);
-  const isNewFile = place.kind === 'sqlite' && !existsSync(place.file);
-  return isNewFile ? fillFile(place.file, fill) : fill(address);
+  if (place.kind !== 'sqlite' || existsSync(place.file)) return fill(address);
+  return dryRun ? fill(MEMORY) : fillFile(place.file, fill);
 }
 
 function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promise<T> {

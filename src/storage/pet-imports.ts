@@ -2,62 +2,76 @@
 
 import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
+import { type GivenPet, toPetJson } from '../pet.ts';
+import { COMPARED_PETS } from '../rows.ts';
 import type { AddedPets, PetStore } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
-import { COLUMNS, toRow } from './pet-row.ts';
+import { COLUMNS, PET_COLUMNS, SELECT, toJsonSql, toPet, toRow } from './pet-row.ts';
 
 const ROWS_AT_ONCE = 1_000;
-
-/** The most ids that a message names. */
-const NAMED_IDS_MAX = 10;
-
-const IS_SAME = COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`);
 
 /** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
 const toExists = (...conditions: readonly string[]) =>
   `(select true from pets where ${['pets.id = staged.id', ...conditions].join(' and ')})`;
 
-export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'addAllWithIds'> {
+const IS_KNOWN = toExists();
+const IS_SAME = toExists(
+  ...COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`),
+);
+
+export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'merge'> {
   return {
     addAll(newPets, { onlyFirst = false } = {}) {
-      const rows = toBatches(newPets, (newPet, number) => [number, ...toRow(newPet)]);
-      return engine.load(rows, async (transaction, staged) => {
+      return engine.load('exclusive', toBatches(newPets, false), async (transaction, staged) => {
         const lastId = await transaction.readLastId('pets');
         if (onlyFirst && lastId > 0n) return { count: 0, lastId };
-        return move(transaction, staged, lastId);
+        return addStaged(transaction, staged);
       });
     },
 
-    addAllWithIds(pets, skipSame) {
-      const rows = toBatches(pets, (pet) => [pet.id, ...toRow(pet)]);
-      return engine.load(rows, async (transaction, staged) => {
+    merge(pets, { update = false, dryRun = false, onSame } = {}) {
+      const kind = dryRun ? 'snapshot' : 'exclusive';
+      return engine.load(kind, toBatches(pets, true), async (transaction, staged) => {
+        const { read } = transaction;
         await refuseRepeated(transaction, staged);
-        if (skipSame) {
-          await transaction.read(`delete from ${staged} as staged where ${toExists(...IS_SAME)}`);
-        }
-        await refuseExisting(transaction, staged, skipSame ? 'other pets' : 'pets');
-        return move(transaction, staged, 0n);
+        const unchanged = await count(transaction, staged, IS_SAME);
+        await read(`delete from ${staged} as staged where ${IS_SAME}`);
+        const corrected = await count(transaction, staged, IS_KNOWN);
+        if (corrected > 0 && !update) throw await createDifference(transaction, staged, corrected);
+        if (corrected > 0 && !dryRun) await correct(transaction, staged, engine.toJsonFunction);
+        await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
+        const added = await count(transaction, staged, 'true');
+        const same = onSame && (await findSame(transaction, staged));
+        if (same !== undefined) onSame?.(same);
+        const withNewIds = dryRun ? { count: 0, lastId: 0n } : await addStaged(transaction, staged);
+        return { added, corrected, unchanged, withNewIds };
       });
     },
   };
 }
 
-/** @param toStaged gets an item and its number, which counts up from 1n. */
-async function* toBatches<Item>(
-  items: AsyncIterable<Item>,
-  toStaged: (item: Item, number: bigint) => Row,
-): AsyncGenerator<Row[]> {
-  let count = 0n;
+/** The rows to stage. A pet that gets a new id has -1, -2 and so on. */
+async function* toBatches(
+  pets: AsyncIterable<GivenPet>,
+  keepsIds: boolean,
+): AsyncGenerator<readonly Row[]> {
+  let newPets = 0n;
   let batch: Row[] = [];
-  for await (const item of items) {
-    count += 1n;
-    batch.push(toStaged(item, count));
+  for await (const pet of pets) {
+    const given = keepsIds ? pet.id : undefined;
+    if (given === undefined) newPets += 1n;
+    batch.push([given ?? -newPets, ...toRow(pet)]);
     if (batch.length === ROWS_AT_ONCE) {
       yield batch;
       batch = [];
     }
   }
   if (batch.length > 0) yield batch;
+}
+
+async function count({ read }: Transaction, staged: string, condition: string): Promise<number> {
+  const [row] = await read(`select count(*) from ${staged} as staged where ${condition}`);
+  return Number(row?.[0]);
 }
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
@@ -68,28 +82,70 @@ async function refuseRepeated({ read }: Transaction, staged: string): Promise<vo
   if (row) throw new PetstoreError('bad_request', `the id ${row[0]} is given twice`);
 }
 
-/** @throws PetstoreError `bad_request` when the store has pets with the ids of staged pets. */
-async function refuseExisting({ read }: Transaction, staged: string, what: string): Promise<void> {
-  const rows = await read(
-    `select id from ${staged} as staged where ${toExists()} order by id limit ?`,
-    NAMED_IDS_MAX,
+/** Says how the first of the staged pets differs from the store's. */
+async function createDifference(
+  { read }: Transaction,
+  staged: string,
+  differing: number,
+): Promise<PetstoreError> {
+  const [given = []] = await read(
+    `select ${PET_COLUMNS} from ${staged} as staged where ${IS_KNOWN} order by id limit 1`,
   );
-  if (rows.length === 0) return;
-  const message = `the store has ${what} with the same ids, such as ${rows.join(', ')}`;
-  throw new PetstoreError('bad_request', message);
+  const [stored = []] = await read(`${SELECT} where id = ?`, given[0] ?? null);
+  const others = differing > 1 ? `; ${differing - 1} more differ` : '';
+  const values = `the store has ${toPetJson(toPet(stored))}, the file ${toPetJson(toPet(given))}`;
+  return new PetstoreError('bad_request', `pet ${given[0]} differs: ${values}${others}`);
 }
 
-/** Moves the staged pets to the table of pets, and adds `offset` to their ids. */
-async function move(transaction: Transaction, staged: string, offset: bigint): Promise<AddedPets> {
+/** Corrects the store's pets that differ, as `update` of a pet does. */
+async function correct(
+  { read }: Transaction,
+  staged: string,
+  toJson: Engine['toJsonFunction'],
+): Promise<void> {
+  const added = `select ${toJsonSql(toJson)} from pets where id = pet_id`;
+  await read(
+    `update idempotency_keys set added_as = coalesce(added_as, (${added}))
+      where pet_id in (select id from ${staged})`,
+  );
+  const changes = COLUMNS.map((column) => `${column} = staged.${column}`);
+  await read(`update pets set ${changes} from ${staged} as staged where pets.id = staged.id`);
+}
+
+/**
+ * The first of consecutive ids at which the store has the contents of the first pets without an id, in their order: the
+ * same file was added before.
+ */
+async function findSame({ read }: Transaction, staged: string): Promise<bigint | undefined> {
+  const first = await read(
+    `select ${COLUMNS} from ${staged} where id < 0 order by id desc limit ?`,
+    COMPARED_PETS,
+  );
+  if (first.length === 0) return undefined;
+  const isSame = first.map((_, index) => {
+    const same = COLUMNS.map((column) => `pet.${column} is not distinct from ?`).join(' and ');
+    return `exists (select 1 from pets as pet where pet.id = pets.id + ${index} and ${same})`;
+  });
+  const sql = `select id from pets where ${isSame.join(' and ')} order by id limit 1`;
+  const [found] = await read(sql, ...first.flat());
+  return found?.[0] as bigint | undefined;
+}
+
+/** Adds the staged pets, of which the store has none. */
+async function addStaged(transaction: Transaction, staged: string): Promise<AddedPets> {
   const { read, readLastId, writeLastId } = transaction;
-  const [row] = await read(`select count(*), coalesce(max(id), 0) from ${staged}`);
-  const [count, greatest] = row as [bigint, bigint];
-  const lastId = greatest + offset;
+  const [row] = await read(`select min(id), max(id) from ${staged}`);
+  const [least, greatest] = row as [bigint | null, bigint | null];
+  const newIds = least !== null && least < 0n ? -least : 0n;
+  const before = await readLastId('pets');
+  const offset = greatest !== null && greatest > before ? greatest : before;
+  const lastId = offset + newIds;
   if (lastId > INT64_MAX) throw new PetstoreError('bad_request', 'not enough ids are left');
   await read(
-    `insert into pets (id, ${COLUMNS}) select id + ?, ${COLUMNS} from ${staged} order by id`,
+    `insert into pets (id, ${COLUMNS})
+      select case when id < 0 then ? - id else id end, ${COLUMNS} from ${staged} order by 1`,
     offset,
   );
-  if (lastId > (await readLastId('pets'))) await writeLastId('pets', lastId);
-  return { count: Number(count), lastId };
+  if (lastId > before) await writeLastId('pets', lastId);
+  return { count: Number(newIds), lastId };
 }

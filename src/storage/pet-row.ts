@@ -3,7 +3,7 @@
 import { NEW_PET_FIELDS, type NewPet, type NewPetField, type Pet } from '../pet.ts';
 import { PET_FILTERS, type PetQuery } from '../pet-query.ts';
 import type { PetPage } from '../store.ts';
-import type { Row, SqlValue } from './engine.ts';
+import type { Engine, Row, SqlValue } from './engine.ts';
 
 /** The fields of a NewPet, each with its column and its type: the column of `categoryId` is `category_id`. */
 export const FIELDS = NEW_PET_FIELDS.map(addColumn);
@@ -25,6 +25,15 @@ export function findFilters(query: PetQuery) {
     const value = query[name];
     return value === undefined ? [] : [{ column, type, value }];
   });
+}
+
+/** SQL for a pet as JSON text, which is the text of `toPetJson`. */
+export function toJsonSql(toJson: Engine['toJsonFunction']): string {
+  const members = FIELDS.map(({ name, column, kind }) => {
+    const value = kind === 'int64' ? column : `${toJson}(${column})`;
+    return `case when ${column} is null then '' else ',"${name}":' || ${value} end`;
+  });
+  return `'{"id":' || id || ${members.join(' || ')} || '}'`;
 }
 
 /** @param rows one row above the limit when there is a next page. */

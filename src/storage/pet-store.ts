@@ -5,6 +5,7 @@ import { type NewPet, type Pet, toPetJson } from '../pet.ts';
 import type { PetStore } from '../store.ts';
 import type { Engine, Row } from './engine.ts';
 import { createImports } from './pet-imports.ts';
+import { createRemoval } from './pet-removal.ts';
 import { COLUMNS, toPet, toRow } from './pet-row.ts';
 
 /** Updates only a pet that is still as it was read: two corrections at once cannot undo each other. */
@@ -23,12 +24,12 @@ export const FIND_ADDED = `with kept as (
   )
   select id, ${COLUMNS}, (select added_as from kept) from pets
   where id >= (select pet_id from kept) and id <= (select pet_id from kept) order by id`;
-const REMOVE = `delete from pets where id = ? returning id, ${COLUMNS}`;
 
 export function createPetStore(engine: Engine): PetStore {
   return {
     ...engine.petQueries,
     ...createImports(engine),
+    ...createRemoval(engine),
 
     async add(newPet) {
       const row = toRow(newPet);
@@ -55,13 +56,6 @@ export function createPetStore(engine: Engine): PetStore {
         throw new PetstoreError('conflict', `pet ${id} was changed or removed meanwhile`);
       }
       return toPet([id, ...row]);
-    },
-
-    async remove(id) {
-      const [removed] = await engine.write({ sql: REMOVE, values: [id] });
-      const [row] = removed ?? [];
-      if (row === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
-      return toPet(row);
     },
   };
 }

@@ -50,7 +50,7 @@ describePages('console, add many', start, (test, stage) => {
       [long, 'line 21: categoryId must be', 'and 5 more'],
       ['name,status\nRex,sold\n', 'line 1: the header must have the column "categoryId"'],
       ['name,categoryId\n"Rex,1\n', 'line 2: a cell with a quote in it must be quoted'],
-      ['name,categoryId\n\n', 'The file has no pets.'],
+      ['name,categoryId\n\n', 'the file has no row below its header'],
       [Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'), 'The file is not valid UTF-8.'],
       ['{"name":"Rex","categoryId":1}', 'the file must be a JSON array'],
       [' [{"name":"Rex"', 'not valid JSON'],

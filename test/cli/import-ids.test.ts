@@ -1,11 +1,12 @@
-/** `petstore pets import`: what becomes of the ids of a file. */
+/** `petstore pets import` and `export` of a file: what becomes of its ids, columns and values. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { open, readdir, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
+import { COMPARED_PETS } from '../../src/rows.ts';
 import { runCommand } from '../support/command.ts';
 import { startProgram } from '../support/program.ts';
 import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
@@ -35,77 +36,151 @@ describe('pets import', () => {
   };
 
   const HEAD = 'id,name,categoryId,status\n';
-  const KEEP = ['--keep-ids'];
-  const SKIP = ['--skip-existing'];
+  const BY_ID = ['--by-id'];
+  const UPDATE = ['--update'];
+  const DRY = '--dry-run';
 
-  const NOT_KEPT = 'the ids in the file were not kept';
-  for (const [what, text, line] of [
-    ['a row', `${HEAD}7,Rex,1,\n`, `1 pet added with the new id 2; ${NOT_KEPT}`],
+  const NOT_KEPT = 'the ids in the file were not kept: --by-id keeps them';
+  for (const [what, text, ...lines] of [
+    ['a row', `${HEAD}7,Tom,1,\n`, 'imported 1 pet', 'new id 2', NOT_KEPT],
     [
       'some rows',
-      `${HEAD},Rex,1,\nx,Tom,1,\n,Mia,1,\n`,
-      `3 pets added with new ids 2 to 4; ${NOT_KEPT}`,
+      `${HEAD},Rex,2,\nx,Tom,1,\n,Mia,1,\n`,
+      'imported 3 pets',
+      'new ids 2 to 4',
+      NOT_KEPT,
     ],
-    ['no row', `${HEAD},Rex,1,\n`, undefined],
+    ['no row', `${HEAD},Rex,2,\n`, 'imported 1 pet', 'new id 2'],
   ] as const) {
     test(`pets import › ids in ${what} › are not kept, which is told`, async () => {
       const { store } = await importText('name,categoryId\nRex,1\n');
-      const { status, lines } = await importText(text, { to: store });
-      assert.equal(status, 0);
-      assert.match(lines[0] ?? '', /^imported \d pets?$/);
-      assert.equal(lines.length === 3 ? lines[1] : undefined, line);
+      const { status, lines: told } = await importText(text, { to: store });
+      assert.deepEqual([status, ...told.slice(0, -1)], [0, ...lines]);
     });
   }
 
-  test('pets import --keep-ids › a file in any order › keeps its ids, and refuses them a second time', async () => {
+  test('pets import › the same file again › is told before its pets are added, and can be undone', async () => {
+    const rows = Array.from({ length: 15 }, (_, index) => `Rex ${index},1\n`);
+    const text = `name,categoryId\n${rows.join('')}`;
+    const { store } = await importText('name,categoryId\nMia,1\n');
+    await importText(text, { to: store });
+    const before = await list(store);
+    const again = await importText(`${text}Tom,2\n`, { to: store });
+    assert.deepEqual(again.lines.slice(0, -1), [
+      'the first rows of the file are in the store already, from the id 2 on',
+      'imported 16 pets',
+      'new ids 17 to 32',
+    ]);
+    const other = await importText(text.replace('Rex 9', 'Rex'), { to: store, flags: [DRY] });
+    assert.equal(other.lines[0], 'would be: imported 15 pets; nothing was changed');
+    const { store: none } = await importText(text, { flags: [DRY] });
+    assert.ok(!(await readdir(cwd)).includes(none));
+    await runCommand(['pets', 'remove', '17-32', '--database', `sqlite:${store}`], { cwd });
+    assert.equal(await list(store), before);
+  });
+
+  test('pets import --by-id › a file in any order › adds, leaves and corrects pets', async () => {
     const text = `${HEAD}9,Rex,1,sold\n2,Tom,1,\n`;
-    const { status, lines, store } = await importText(text, { flags: KEEP });
-    assert.deepEqual({ status, said: lines[0] }, { status: 0, said: 'imported 2 pets' });
-    const again = await importText(text, { flags: KEEP, to: store });
-    assert.deepEqual(again.lines, [
-      'petstore: the store has pets with the same ids, such as 2, 9; nothing was imported',
+    const { status, lines, store } = await importText(text, { flags: BY_ID });
+    assert.deepEqual([status, lines[0]], [0, '2 added, 0 corrected, 0 unchanged']);
+    const more = await importText(`${text}3,Mia,4,\n,Zoë,5,\n`, { flags: BY_ID, to: store });
+    assert.deepEqual(more.lines.slice(0, -1), ['2 added, 0 corrected, 2 unchanged', 'new id 10']);
+    const changed = `${HEAD}2,Tom,1,\n8,Tom,1,\n9,Rex,2,\n`;
+    const refused = await importText(changed, { flags: BY_ID, to: store });
+    assert.deepEqual(refused.lines, [
+      'petstore: pet 9 differs: the store has {"id":9,"name":"Rex","categoryId":1,"status":"sold"}, the file {"id":9,"name":"Rex","categoryId":2}; nothing was imported',
     ]);
-    const skipped = await importText(`${text}3,Mia,4,\n`, { flags: SKIP, to: store });
-    assert.deepEqual(skipped.lines.slice(0, -1), [
-      'imported 1 pet',
-      '2 pets left out: the store has them already',
-    ]);
-    const changed = await importText(`${HEAD}8,Tom,1,\n9,Rex,1,\n`, { flags: SKIP, to: store });
-    assert.deepEqual(changed.lines, [
-      'petstore: the store has other pets with the same ids, such as 9; nothing was imported',
-    ]);
-    assert.equal(await list(store), `${HEAD}2,Tom,1,\n3,Mia,4,\n9,Rex,1,sold\n`);
+    const old = await list(store);
+    const planned = await importText(changed, { flags: [...UPDATE, DRY], to: store });
+    const counts = '1 added, 1 corrected, 1 unchanged';
+    assert.equal(planned.lines[0], `would be: ${counts}; nothing was changed`);
+    assert.equal(await list(store), old);
+    const updated = await importText(changed, { flags: UPDATE, to: store });
+    assert.deepEqual([updated.status, updated.lines[0]], [0, counts]);
+    assert.equal(await list(store), `${HEAD}2,Tom,1,\n3,Mia,4,\n8,Tom,1,\n9,Rex,2,\n10,Zoë,5,\n`);
   });
 
   const TOM = '"name":"Tom","categoryId":1';
-  const WRONG = 'id must be a whole number from 1 to 9223372036854775806';
+  const RULE = 'must be a whole number from 1 to 9223372036854775806';
   for (const [what, format, text, place] of [
-    ['a row of CSV without an id', 'csv', `${HEAD}1,Rex,1,\n,Tom,1,\n`, 'line 3: id is required'],
     [
       'a row with more that is wrong',
       'csv',
       `${HEAD}\n0,Tom,1,gone\n`,
-      `line 3: ${WRONG}; status must be one of available, pending, sold`,
+      `line 3: id 0 ${RULE}; status "gone" must be one of available, pending, sold`,
     ],
-    ['an id with a fraction', 'ndjson', `{"id":1.5,${TOM}}`, `line 1: ${WRONG}`],
-    ['an id in quotes', 'ndjson', `{"id":"7",${TOM}}`, `line 1: ${WRONG}`],
-    ['the greatest int64', 'json', `[{"id":9223372036854775807,${TOM}}]`, `pet 1: ${WRONG}`],
+    [
+      'an id in thousands',
+      'csv',
+      'id;name;categoryId\r\n1.000;Rex;2.000\r\n',
+      'line 2: id "1.000" has more than digits: write a whole number in digits only; categoryId "2.000" has more than digits: write a whole number in digits only',
+    ],
+    ['an id with a fraction', 'ndjson', `{"id":1.5,${TOM}}`, `line 1: id 1.5 ${RULE}`],
+    ['an id in quotes', 'ndjson', `{"id":"7",${TOM}}`, `line 1: id "7" ${RULE}`],
+    [
+      'the greatest int64',
+      'json',
+      `[{"id":9223372036854775807,${TOM}}]`,
+      `pet 1: id 9223372036854775807 ${RULE}`,
+    ],
     [
       'an id that an earlier pet has',
       'json',
       `[${[7, 8, 7].map((id) => `{"id":${id},${TOM}}`)}]`,
       'the id 7 is given twice',
     ],
+    ['no row', 'csv', HEAD, 'the file has no row below its header'],
+    ['no pet', 'json', '[]', 'the file has no pets'],
+    [
+      'only unknown columns',
+      'csv',
+      'Tier\nRex\n',
+      'line 1: the header must name the columns: id, name, categoryId, status',
+    ],
   ] as const) {
-    test(`pets import --keep-ids › ${what} › is refused`, async () => {
-      const { status, lines } = await importText(text, { format, flags: KEEP });
+    test(`pets import --by-id › ${what} › is refused`, async () => {
+      const { status, lines } = await importText(text, { format, flags: BY_ID });
       assert.equal(status, 1);
       assert.deepEqual(lines, [`petstore: ${place}; nothing was imported`]);
     });
   }
 
+  test('pets import --ignore-columns › a column that no pet has › is left out', async () => {
+    const text = 'name;categoryId;Stauts\nRex;1;sold\n';
+    const { status } = await importText(text);
+    assert.equal(status, 1);
+    const { store } = await importText(text, { flags: ['--ignore-columns'] });
+    assert.equal(await list(store), `${HEAD}1,Rex,1,\n`);
+  });
+
+  test('pets export › for a spreadsheet, by status › is what the import takes', async () => {
+    const rows = `1,=1+1,9223372036854775807,sold\n2,"小白 ""x"";\n",1,\n3,'t,-1,sold\n`;
+    const { store } = await importText(`${HEAD}${rows}`, { flags: BY_ID });
+    const database = ['--database', `sqlite:${store}`];
+    for (const [flags, text] of [
+      [
+        ['--excel'],
+        `\ufeffid;'name;categoryId;status\n1;'=1+1;'9223372036854775807;sold\n2;"'小白 ""x"";\n";1;\n3;''t;-1;sold\n`,
+      ],
+      [
+        ['--format', 'excel-comma', '--status', 'sold'],
+        `\ufeffid,'name,categoryId,status\n1,'=1+1,'9223372036854775807,sold\n3,''t,-1,sold\n`,
+      ],
+    ] as const) {
+      await runCommand(['pets', 'export', 'excel.csv', ...flags, ...database], { cwd });
+      assert.equal(await readFile(join(cwd, 'excel.csv'), 'utf8'), text);
+      const { lines } = await importText(text, { flags: BY_ID, to: store });
+      assert.match(lines[0] ?? '', /^0 added, 0 corrected, [23] unchanged$/);
+    }
+    const toStdout = await runCommand(['pets', 'export', '-', '--format', 'csv', ...database], {
+      cwd,
+    });
+    assert.equal(toStdout.stdout, HEAD + rows);
+    assert.ok(!(await readdir(cwd)).includes('-'));
+  });
+
   test('pets import › into a new file › leaves that file, or nothing when it fails', async () => {
-    const failed = await importText(`${HEAD}${'1,Rex,1,\n'.repeat(2_000)},,`);
+    const failed = await importText(`${HEAD}${'1,Rex,1,\n'.repeat(2_000)},,1,`);
     assert.equal(failed.status, 1);
     const { status, store } = await importText('name,categoryId\nRex,1\n');
     assert.equal(status, 0);
@@ -120,17 +195,27 @@ describe('pets import', () => {
     assert.deepEqual({ ...mode }, { journal_mode: 'delete' });
   });
 
-  test('pets import › a signal on the way into a new file › ends it, and leaves no file', async () => {
-    await using folder = await createFolder();
-    const file = join(folder.path, 'pets.csv');
-    execFileSync('mkfifo', [file]);
-    // Opened to read too, because nobody reads the pipe yet.
-    await using pipe = await open(file, 'r+');
-    await pipe.write('name,categoryId\nRex,1\n');
-    await using program = startProgram(['pets', 'import', file], { cwd: folder.path });
-    await until(async () => (await readdir(folder.path)).some((name) => name.endsWith('-wal')));
-    program.process.kill('SIGINT');
-    assert.equal((await within(program.finished)).signal, 'SIGINT');
-    assert.deepEqual(await readdir(folder.path), ['pets.csv']);
-  });
+  for (const isNew of [true, false]) {
+    test(`pets import › a signal on the way into ${isNew ? 'a new' : 'an old'} file › changes nothing, which is told`, async () => {
+      await using folder = await createFolder();
+      const old = 'petstore.db';
+      if (!isNew) await runCommand(['keys', 'create', '--name', 'me'], { cwd: folder.path });
+      const names = await readdir(folder.path);
+      const file = join(folder.path, 'pets.csv');
+      execFileSync('mkfifo', [file]);
+      // Opened to read too, because nobody reads the pipe yet.
+      await using pipe = await open(file, 'r+');
+      await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
+      await using program = startProgram(['pets', 'import', file], { cwd: folder.path });
+      await until(async () => (await readdir(folder.path)).some((name) => name.endsWith('-wal')));
+      program.process.kill('SIGINT');
+      const { signal, stderr } = await within(program.finished);
+      assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
+      assert.deepEqual(
+        (await readdir(folder.path)).filter((name) => !name.startsWith(old)),
+        ['pets.csv'],
+      );
+      assert.equal((await readdir(folder.path)).includes(old), names.includes(old));
+    });
+  }
 });

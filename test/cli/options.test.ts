@@ -321,9 +321,9 @@ describe('petstore', { concurrency: 2 }, () => {
     });
   }
 
-  test('petstore › petstore pets export --help › says that a spreadsheet runs formulas of a CSV file', async () => {
+  test('petstore › petstore pets export --help › says how a spreadsheet keeps all values', async () => {
     const { stdout } = await runCommand(['pets', 'export', '--help'], { cwd });
-    assert.match(stdout, /CSV cell that begins with =, \+, - or @ as a formula/);
+    assert.match(stdout, /With --excel, ' is before each name/);
   });
 
   test('petstore › called wrongly › has made no file', async () => {

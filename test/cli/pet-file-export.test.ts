@@ -48,7 +48,7 @@ describe('pets export', () => {
         assert.deepEqual(await collect(readGood(file)), expected);
       };
       await goRound(MANY);
-      await fc.assert(fc.asyncProperty(fc.array(pet), goRound));
+      await fc.assert(fc.asyncProperty(fc.array(pet, { minLength: 1 }), goRound));
     });
   }
 

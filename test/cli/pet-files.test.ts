@@ -18,7 +18,7 @@ import { keepStandardError } from './standard-error.ts';
 /** What is told of the first 20 wrong rows, which are in every other line. */
 const WRONG_ROWS = Array.from(
   { length: 20 },
-  (_, index) => new RegExp(`^line ${2 * index + 3}: categoryId must be `),
+  (_, index) => new RegExp(`^line ${2 * index + 3}: categoryId "one" must be `),
 );
 
 describe('pets', () => {
@@ -36,7 +36,11 @@ describe('pets', () => {
     runCommand([...args, '--database', database], { cwd: folder });
 
   for (const [what, text, lines] of [
-    ['a wrong row', `${'Rex,1\n'.repeat(5_000)} ,2\n`, [/^petstore: line 5002: name must be .+/]],
+    [
+      'a wrong row',
+      `${'Rex,1\n'.repeat(5_000)} ,2\n`,
+      [/^petstore: line 5002: name " " must be .+/],
+    ],
     [
       '20 wrong rows',
       'Rex,1\nRex,one\n'.repeat(20),
@@ -143,12 +147,18 @@ describe('progress', () => {
     let now = 0;
     t.mock.method(performance, 'now', () => now);
     await withProgress('imported', async (progress) => {
-      for (now = 0; now < 250; now += 10) progress.add(60);
+      for (now = 0; now < 250; now += 10) {
+        if (now === 150) progress.part = 0.439;
+        progress.add(60);
+      }
       say('imported 1,500 pets');
     });
     const [start, ...lines] = stderr.text.split('\r\x1b[K');
     assert.equal(start, '');
-    assert.deepEqual(lines.slice(0, -1), ['660 pets so far', '1,260 pets so far']);
+    assert.deepEqual(lines.slice(0, -1), [
+      '660 pets so far',
+      '1,260 pets so far, 43 % of the file',
+    ]);
     assert.equal(lines.at(-1), 'imported 1,500 pets\n');
   });
 

@@ -1,11 +1,14 @@
 /** `petstore pets list`, `get`, `add`, `update` and `remove`: what they print, and what they change in the store. */
 
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
+import { runProgram } from '../support/program.ts';
 import { createFolder } from '../support/temporary-folder.ts';
 
 /** A name with white space at both ends. */
@@ -138,18 +141,52 @@ describe('pets', { concurrency: 2 }, () => {
 
   test('pets remove › the last pet › prints what it was, and its id is never used again', async () => {
     await using folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
-    await folder.prints(
-      'remove 2 --json',
-      '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n',
-      'Pet 2 is removed: its id is never used again.\n',
-    );
-    assert.deepEqual(await folder.pets('remove 2'), failed(1, 'there is no pet 2'));
+    const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
+    const planned = 'would be removed: 1 pet; nothing was changed\n';
+    await folder.prints('remove 2 --json --dry-run', sold, planned);
+    const said = 'Pet 2 is removed: its id is never used again.\n';
+    await folder.prints('remove 2 --json', sold, said);
+    assert.deepEqual(await folder.pets('remove 2 --dry-run'), failed(1, 'there is no pet 2'));
     const { stdout } = await folder.pets('add --name Mia --category-id 1 --json');
     assert.equal(JSON.parse(stdout).id, 3);
     assert.deepEqual(await folder.readAll(), [
       { id: 1n, ...REX },
       { id: 3n, name: 'Mia', categoryId: 1n },
     ]);
+  });
+
+  test('pets remove › ids and ranges, also on standard input › prints all, which a file brings back', async () => {
+    await using folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
+    await folder.prints(
+      'remove 4 2-3 2',
+      [
+        'ID  NAME  CATEGORY ID  STATUS',
+        ...[2, 3, 4].map((id) => `${id}   Rex   3            -`),
+        '',
+      ].join('\n'),
+      '3 pets are removed: their ids are never used again.\n',
+    );
+    await writeFile(join(folder.path, 'ids'), '5\n7-9, 11;12\r\n');
+    const within = ['sh', '-c', '"$@" < ids', 'sh'];
+    const { stdout } = await runProgram(['pets', 'remove', '1', '-', '--json'], {
+      ...{ cwd: folder.path, within },
+    });
+    const ids = stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).id);
+    assert.deepEqual(ids, [1, 5, 7, 8, 9, 11, 12]);
+    const left = await folder.readAll();
+    assert.deepEqual(
+      left.map(({ id }) => id),
+      [6n, 10n],
+    );
+    assert.deepEqual(await folder.pets('remove 6 7-9'), failed(1, 'there is no pet 7-9'));
+    assert.deepEqual(await folder.pets('remove 6 9-7'), failed(1, 'there is no pet 9-7'));
+    assert.deepEqual(await folder.readAll(), left);
+    await writeFile(join(folder.path, 'removed.ndjson'), stdout);
+    await folder.pets('import removed.ndjson --by-id');
+    assert.equal((await folder.readAll()).length, 9);
   });
 
   test('pets › an id that no pet has, or that is none › exits with one line', async () => {
@@ -167,15 +204,14 @@ describe('pets', { concurrency: 2 }, () => {
   test('pets › a value that no pet can have › is refused by its option, with the rule of the interface', async () => {
     await using folder = await createPetFolder([REX]);
     const add = 'add --name Rex --category-id 1';
+    const integer = 'must be a whole number from -9223372036854775808';
     for (const [option, value, rule] of [
-      ['--name <text>', ' ', 'name must be a string of 1 to 255 characters, not blank,'],
-      [
-        '--category-id <int64>',
-        '1.5',
-        'categoryId must be a whole number from -9223372036854775808',
-      ],
-      ['--category-id <int64>', '', 'categoryId must be a whole number from -9223372036854775808'],
-      ['--status <text>', 'Sold', 'status must be one of available, pending, sold'],
+      ['--name <text>', ' ', 'name " " must be a string of 1 to 255 characters, not blank,'],
+      ['--category-id <int64>', '1.5', `categoryId "1.5" ${integer}`],
+      ['--category-id <int64>', '1.000', 'categoryId "1.000" has more than digits: write a whole'],
+      ['--category-id <int64>', '1e3', 'categoryId "1e3" was rounded by a spreadsheet: '],
+      ['--category-id <int64>', '', `categoryId "" ${integer}`],
+      ['--status <text>', 'Sold', 'status "Sold" must be one of available, pending, sold'],
     ] as const) {
       for (const command of [add, 'update 1']) {
         const flag = option.replace(/ .*/, '');

@@ -1,35 +1,47 @@
 /** `petstore pets export` and `generate`: the pets of a store, and samples, as files. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Pet } from '../../pet.ts';
+import type { ListQuery } from '../../pet-query.ts';
 import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
-import { countParser, databaseOption, formatOption } from '../options.ts';
+import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, writePets } from '../pet-file.ts';
+import { ENDINGS_HELP, type PetFile, STANDARD_STREAM, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
-A spreadsheet program runs a CSV cell that begins with =, +, - or @ as a formula.
-Import the file there with the column "name" as text.`;
+With --excel, ' is before each name and each long number: a spreadsheet keeps these as texts, and
+runs no formula. The import takes this ' away again. Semicolons are between the cells. For a
+spreadsheet that writes 1.5, and not 1,5, commas are better: --format excel-comma`;
 
 /** More than a client may ask for, because each page is a query. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
+type ExportOptions = PetFile & Partial<ListQuery> & { readonly excel?: boolean };
+
 export function addExportPets(pets: Command): void {
-  pets
+  const command = pets
     .command('export')
     .description('write all pets to a file, which is replaced, or as NDJSON to standard output')
-    .argument('[file]', ENDINGS_HELP)
+    .argument('[file]', `${ENDINGS_HELP}; - is standard output`)
+    .addOption(new Option('--excel', 'CSV for Excel and LibreOffice').conflicts('format'))
     .addOption(formatOption())
     .addOption(databaseOption())
     .addHelpText('after', SPREADSHEET_NOTE)
-    .addHelpText('after', examples('petstore pets export pets.json'))
+    .addHelpText(
+      'after',
+      examples(
+        'petstore pets export pets.json',
+        'petstore pets export sold.csv --excel --status sold',
+      ),
+    )
     .action(
-      withStore((store, file: string | undefined, options: PetFile) =>
+      withStore((store, file: string | undefined, options: ExportOptions) =>
         exportPets(store, { ...options, file }),
       ),
     );
+  for (const option of listQueryOptions()) command.addOption(option);
   pets
     .command('generate')
     .description('write sample pets to standard output, always the same')
@@ -45,18 +57,20 @@ export function addExportPets(pets: Command): void {
 }
 
 /** Shows no progress if the pets go to standard output: both may be the same terminal. */
-async function exportPets(store: Store, target: PetFile): Promise<void> {
-  if (target.file === undefined) return writePets(target, listAll(store));
+async function exportPets(store: Store, options: ExportOptions): Promise<void> {
+  const { file = STANDARD_STREAM, format = options.excel ? 'excel' : undefined } = options;
+  const target = { file, format };
+  if (file === STANDARD_STREAM) return writePets(target, listAll(store, options));
   await withProgress('exported', async (progress) => {
-    await writePets(target, progress.count(listAll(store)));
+    await writePets(target, progress.count(listAll(store, options)));
     say(`exported ${countPets(progress.pets)}`);
   });
 }
 
-async function* listAll(store: Store): AsyncGenerator<Pet> {
+async function* listAll(store: Store, query: Partial<ListQuery>): AsyncGenerator<Pet> {
   let after: bigint | undefined;
   do {
-    const page = await store.pets.list({ limit: EXPORT_PAGE_LIMIT, after });
+    const page = await store.pets.list({ ...query, limit: EXPORT_PAGE_LIMIT, after });
     yield* page.pets;
     after = page.next;
   } while (after !== undefined);

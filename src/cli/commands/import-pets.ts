@@ -1,22 +1,27 @@
-/** `petstore pets import`: adds all pets of a file or none, with new ids or with the ids of the file. */
+/** `petstore pets import`: adds or corrects the pets of a file, all of them or none. */
 
 import { type Command, Option } from 'commander';
-import { parseNewPet, parsePet } from '../../pet.ts';
-import { parseRows } from '../../rows.ts';
+import { PetstoreError } from '../../error.ts';
+import { parseGivenPet, parseNewPetRow } from '../../pet.ts';
+import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
+import type { AddedPets, MergedPets, MergeOptions } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { countPets, examples, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
-const RUNNING_SERVICE_NOTE = `
+const NOTES = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
-With --keep-ids, pets can appear before the page that a client has reached. To see these pets,
-the client lists from the start.`;
+With --by-id, pets can appear before the page that a client has reached. To see these pets,
+the client lists from the start.
 
-interface ImportOptions extends StoreOptions, PetFile {
-  readonly keepIds?: boolean;
-  readonly skipExisting?: boolean;
+With --update the file takes precedence: a pet that was changed since the export loses this change.
+Before an import, the first ${COMPARED_PETS} pets without an id are searched in the store: a file that was added
+before is told. An import with new ids prints these ids: "pets remove" undoes it.`;
+
+interface ImportOptions extends StoreOptions, PetFile, MergeOptions {
+  readonly byId?: boolean;
 }
 
 export function addImportPets(pets: Command): void {
@@ -24,21 +29,25 @@ export function addImportPets(pets: Command): void {
     .command('import')
     .description('add all pets of a file, or none if a row is wrong')
     .argument('<file>', `${ENDINGS_HELP}; - is standard input`)
-    .option('--keep-ids', 'keep the ids of the file, which is refused if the store has one of them')
-    .addOption(
-      new Option(
-        '--skip-existing',
-        'keep the ids, and leave out pets that the store has with the same content',
-      ).implies({ keepIds: true }),
+    .option(
+      '--by-id',
+      'keep the ids of the file; a pet that the store has already must be the same',
     )
+    .addOption(
+      new Option('--update', 'as --by-id, and correct the pets that differ').implies({
+        byId: true,
+      }),
+    )
+    .option('--dry-run', 'only say what would be done')
+    .option('--ignore-columns', 'leave out the columns of a CSV file that no pet has')
     .addOption(formatOption())
     .addOption(databaseOption())
-    .addHelpText('after', RUNNING_SERVICE_NOTE)
+    .addHelpText('after', NOTES)
     .addHelpText(
       'after',
       examples(
         'petstore pets import pets.csv',
-        'petstore pets import exported.csv --keep-ids',
+        'petstore pets import corrected.csv --update --dry-run',
         'petstore pets import - --format csv < pets.txt',
       ),
     )
@@ -46,30 +55,46 @@ export function addImportPets(pets: Command): void {
 }
 
 async function importPets(file: string, options: ImportOptions): Promise<void> {
-  const { database, format, keepIds = false, skipExisting = false } = options;
-  refuseMemory(database);
+  refuseMemory(options.database);
   await withProgress('imported', async (progress) => {
-    const rows = progress.count(readRows({ file, format }));
-    let hasNewIds = false;
-    const parseNew = (value: unknown) => {
-      const newPet = parseNewPet(value);
-      hasNewIds ||= Object(value).id !== undefined;
-      return newPet;
-    };
-    const { count, lastId, line } = await fillStore(database, async (store) => {
-      const added = keepIds
-        ? await store.pets.addAllWithIds(parseRows(rows, parsePet, say), skipExisting)
-        : await store.pets.addAll(parseRows(rows, parseNew, say));
-      return { ...added, line: describeStore(database, store) };
+    const source = { ...options, file };
+    const rows = readRows(source, (part) => {
+      progress.part = part;
     });
-    say(`imported ${countPets(count)}`);
-    const skipped = progress.pets - count;
-    if (skipped > 0) say(`${countPets(skipped)} left out: the store has them already`);
-    if (hasNewIds) {
-      const firstId = lastId - BigInt(count) + 1n;
-      const ids = count === 1 ? `the new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
-      say(`${countPets(count)} added with ${ids}; the ids in the file were not kept`);
-    }
-    say(line);
+    let hasOtherIds = false;
+    const parse = (value: unknown) => {
+      if (options.byId) return parseGivenPet(value);
+      hasOtherIds ||= Object(value).id !== undefined;
+      return parseNewPetRow(value);
+    };
+    const pets = parseRows(progress.count(rows), parse, say);
+    const merged = await fillStore(options.database, options.dryRun ?? false, async (store) => {
+      const done = await store.pets.merge(pets, { ...options, onSame });
+      if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
+      // A new file gets its name later.
+      progress.isDone = store.foundSchema > 0;
+      return { ...done, store: describeStore(options.database, store) };
+    });
+    for (const line of describeMerged(merged, options)) say(line);
+    if (hasOtherIds) say('the ids in the file were not kept: --by-id keeps them');
+    say(merged.store);
   });
+}
+
+function onSame(id: bigint): void {
+  say(`the first rows of the file are in the store already, from the id ${id} on`);
+}
+
+function* describeMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): Generator<string> {
+  const { added, corrected, unchanged, withNewIds } = merged;
+  const [a, c, u] = [added, corrected, unchanged].map((count) => count.toLocaleString('en-US'));
+  const counts = byId
+    ? `${a} added, ${c} corrected, ${u} unchanged`
+    : `imported ${countPets(added)}`;
+  yield dryRun ? `would be: ${counts}; nothing was changed` : counts;
+  if (withNewIds.count > 0) yield describeIds(withNewIds);
+}
+
+function describeIds({ count, lastId }: AddedPets): string {
+  return count === 1 ? `new id ${lastId}` : `new ids ${lastId - BigInt(count) + 1n} to ${lastId}`;
 }

@@ -1,5 +1,6 @@
 /** `petstore pets`: the group of commands, and its commands for single pets. */
 
+import { text } from 'node:stream/consumers';
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { NEW_PET_FIELDS, type NewPet, PAGE_LIMIT_DEFAULT, type Pet, toPetJson } from '../../pet.ts';
@@ -10,17 +11,20 @@ import {
   jsonOption,
   listQueryOptions,
   newPetOptions,
+  parseIdRange,
   parsePetId,
   petChangeOptions,
   UsageError,
 } from '../options.ts';
-import { examples, say, toTable } from '../output.ts';
+import { countPets, examples, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
 type UpdateOptions = PrintOptions & { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
 
 const ID = 'the id that pets list shows';
+const REMOVED_IDS =
+  'ids, and ranges such as 10-20, which may have gaps; - reads them from standard input';
 const HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
 
 /** The group, to which other files add commands too. */
@@ -46,9 +50,10 @@ export function addPets(program: Command): Command {
     .argument('<id>', ID, parsePetId)
     .hook('preAction', (update) => checkChanges(update.opts()))
     .action(withStore(updatePet));
-  add('remove', 'remove a pet for ever, and print what it was', '7')
-    .argument('<id>', ID, parsePetId)
-    .action(withStore(removePet));
+  add('remove', 'remove pets for ever, all or none, and print what they were', '7 10-20')
+    .argument('<ids...>', REMOVED_IDS)
+    .option('--dry-run', 'only print what would be removed')
+    .action(withStore(removePets));
   return pets;
 }
 
@@ -69,8 +74,23 @@ async function addPet({ pets }: Store, options: PrintOptions & NewPet): Promise<
   await printPet(await pets.add(options), options, 'is added');
 }
 
-async function removePet({ pets }: Store, id: bigint, options: PrintOptions): Promise<void> {
-  await printPet(await pets.remove(id), options, 'is removed: its id is never used again');
+async function removePets(
+  { pets }: Store,
+  ids: readonly string[],
+  { json, dryRun = false }: PrintOptions & { readonly dryRun?: boolean },
+): Promise<void> {
+  const words = ids.includes('-') ? (await text(process.stdin)).split(/[\s,;]+/) : [];
+  const given = [...ids, ...words].filter((word) => word !== '-' && word !== '');
+  const removed = await pets.remove(given.map(parseIdRange), dryRun);
+  process.stdout.write(
+    json
+      ? removed.map((pet) => `${toPetJson(pet)}\n`).join('')
+      : await toTable([HEAD, ...removed.map(toCells)]),
+  );
+  const [first] = removed;
+  if (dryRun) say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
+  else if (removed.length === 1) say(`Pet ${first?.id} is removed: its id is never used again.`);
+  else say(`${countPets(removed.length)} are removed: their ids are never used again.`);
 }
 
 function checkChanges(options: UpdateOptions): void {

@@ -12,7 +12,7 @@ import { createPetQueries } from './pet-queries.ts';
 import { createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
 import { checkService, findClockError, waitWhileAway } from './start.ts';
-import { createTransaction, stageRows, transactAlone } from './transaction.ts';
+import { stageRows, transactLong } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
 
@@ -58,6 +58,7 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
     foundSchema,
     statistics,
     insertKey: INSERT_KEY,
+    toJsonFunction: 'to_json',
     purge: toPurge('for update skip locked'),
     read,
     write,
@@ -90,14 +91,11 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
 
 function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
   return {
-    load: (batches, work) =>
-      long.run((connection) => connection.inSession(() => stageRows(connection, batches, work))),
+    load: (kind, batches, work) =>
+      long.run((connection) =>
+        connection.inSession(() => stageRows(connection, kind, batches, work)),
+      ),
 
-    transact: (kind, work) =>
-      long.run((connection) => {
-        if (kind === 'exclusive') return transactAlone(connection, work);
-        const read = () => work(createTransaction(connection));
-        return connection.transact('repeatable read read only', read);
-      }),
+    transact: (kind, work) => long.run((connection) => transactLong(connection, kind, work)),
   };
 }

@@ -1,7 +1,7 @@
 /** The statements of long work, and many rows as one value: PostgreSQL reads them from JSON as records of a table. */
 
 import { randomUUID } from 'node:crypto';
-import type { Row, SqlValue, Transaction } from '../engine.ts';
+import type { Row, SqlValue, Transaction, TransactionKind } from '../engine.ts';
 import { PET_COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
 
@@ -28,11 +28,17 @@ export function createTransaction(connection: Connection): Transaction {
   };
 }
 
-/** The work's result, in a transaction during which no other transaction adds a pet or a key. */
-export function transactAlone<T>(
+/** As `transact` of Engine. */
+export function transactLong<T>(
   connection: Connection,
+  kind: TransactionKind,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
+  if (kind === 'snapshot') {
+    return connection.transact('repeatable read read only', () =>
+      work(createTransaction(connection)),
+    );
+  }
   return connection.transact('read committed', async () => {
     // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
     await connection.run('select from counters for update');
@@ -41,11 +47,12 @@ export function transactAlone<T>(
 }
 
 /**
- * The work's result, as of `transactAlone`, with all rows staged in a temporary table. Behind a pooler several
+ * The work's result, as of `transactLong`, with all rows staged in a temporary table. Behind a pooler several
  * clients may share a session, so the name of the table is unique.
  */
 export async function stageRows<T>(
   connection: Connection,
+  kind: TransactionKind,
   batches: AsyncIterable<readonly Row[]>,
   work: (transaction: Transaction, staged: string) => Promise<T>,
 ): Promise<T> {
@@ -57,7 +64,7 @@ export async function stageRows<T>(
     for await (const batch of batches) {
       await connection.transact('read committed', () => insert(staged, PET_COLUMNS, batch));
     }
-    return await transactAlone(connection, (transaction) => work(transaction, staged));
+    return await transactLong(connection, kind, (transaction) => work(transaction, staged));
   } finally {
     // A broken connection has dropped its temporary tables already.
     await connection.run(`drop table ${staged}`).catch(() => undefined);

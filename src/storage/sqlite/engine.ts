@@ -44,6 +44,7 @@ function createEngine(connection: SqliteConnection, foundSchema: number): Engine
     foundSchema,
     statistics,
     insertKey: INSERT_KEY,
+    toJsonFunction: 'json_quote',
     // There is one writer at a time.
     purge: toPurge(''),
     read,

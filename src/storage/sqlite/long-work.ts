@@ -33,11 +33,11 @@ export function createLongWork(
   return {
     transact,
 
-    async load(batches, work) {
+    async load(kind, batches, work) {
       try {
         connection.exec(`create table ${STAGED} (${PET_COLUMNS})`);
         for await (const batch of batches) await transaction.insert(STAGED, PET_COLUMNS, batch);
-        return await transact('exclusive', () => work(transaction, STAGED));
+        return await transact(kind, () => work(transaction, STAGED));
       } catch (error) {
         throw explain(error, file);
       } finally {

@@ -6,11 +6,11 @@ import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest, type JsonPage } from '../../store.ts';
 import type { Engine, PetQueries, Row, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
-import { COLUMNS, FIELDS, findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
+import { COLUMNS, findFilters, SELECT, toJsonSql, toPage, toPet } from '../pet-row.ts';
 
 const FIND = `${SELECT} where id = ?`;
 // Why SQLite makes the text: docs/decisions/6-lists.md.
-const JSON_PET = `'{"id":' || id || ${FIELDS.map(toJsonMember).join(' || ')} || '}'`;
+const JSON_PET = toJsonSql('json_quote');
 // The rows come in the order of the query in `from`: its `limit` keeps SQLite from merging it into this query. An
 // `order by` inside group_concat would sort the rows again, which takes a sixth of the query's time.
 const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
@@ -69,12 +69,6 @@ export function createPetQueries(
       });
     },
   };
-}
-
-/** SQL for a member of a pet's JSON text, with the comma before it; empty for null. */
-function toJsonMember({ name, column, kind }: (typeof FIELDS)[number]): string {
-  const value = kind === 'int64' ? column : `json_quote(${column})`;
-  return `iif(${column} is null, '', ',"${name}":' || ${value})`;
 }
 
 /** The list of a query: `toRest` makes the end of a `select` of its pets behind an id, in its order. */

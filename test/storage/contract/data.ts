@@ -5,7 +5,7 @@ import type { NewApiKey } from '../../../src/api-key.ts';
 import type { NewPet, Pet } from '../../../src/pet.ts';
 import type { PetQuery } from '../../../src/pet-query.ts';
 import { FILTERS } from '../../../src/storage/pet-row.ts';
-import type { IdempotentRequest, PetStore, Store } from '../../../src/store.ts';
+import type { IdempotentRequest, IdRange, PetStore, Store } from '../../../src/store.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 1n };
 
@@ -20,6 +20,9 @@ export function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
     ...more,
   };
 }
+
+/** The range of one id. */
+export const toRange = (id: number | bigint): IdRange => ({ first: BigInt(id), last: BigInt(id) });
 
 export async function* repeat(count: number, pet: NewPet = REX): AsyncGenerator<NewPet> {
   for (let index = 0; index < count; index += 1) yield { ...pet, name: `${pet.name} ${index}` };

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { generatePets } from '../../../src/sample.ts';
 import type { Store } from '../../../src/store.ts';
 import { countPets } from '../../support/count-pets.ts';
-import { listAll, REX } from './data.ts';
+import { listAll, REX, toRange } from './data.ts';
 import { test, testLasting } from './engines.ts';
 
 const samples = () => generatePets(1_001);
@@ -20,7 +20,7 @@ test('pets.addAll onlyFirst › a new store › has exactly these pets, and the 
 
 test('pets.addAll onlyFirst › a store whose only pet was removed › adds none', async (store) => {
   await store.pets.add(REX);
-  await store.pets.remove(1n);
+  await store.pets.remove([toRange(1)]);
   assert.equal((await seed(store)).count, 0);
   assert.deepEqual(await listAll(store), []);
 });

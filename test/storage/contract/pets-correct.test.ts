@@ -7,7 +7,7 @@ import { type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
 import { nextPoll } from '../../support/until.ts';
-import { addOnce, listAll, REQUEST, REX } from './data.ts';
+import { addOnce, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
 import { test } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
@@ -51,7 +51,7 @@ test('pets.update, pets.remove › by another process › is what is read, also 
   assert.deepEqual(await pets.listAsJson({ limit: 1 }), { json: `[${toPetJson(old)}]`, next: 1n });
   assert.deepEqual(await pets.find(1n), old);
   const mia = await others.update(old, { ...REX, name: 'Mia' });
-  await others.remove(2n);
+  await others.remove([toRange(2)]);
   await nextPoll();
   assert.deepEqual(await pets.listAsJson({ limit: 1 }), { json: `[${toPetJson(mia)}]` });
   assert.deepEqual(await pets.find(1n), mia);
@@ -119,28 +119,60 @@ test('pets.update › its key is used anew after 24 hours › is compared with t
   await assert.rejects(addOnce(pets, REX, later), REUSED);
 });
 
-test('pets.remove › a pet › is what it was, and it alone is gone', async (store) => {
+test('pets.remove › ids and ranges › are what they were, by id, and they alone are gone', async (store, place) => {
   const { pets } = store;
-  const added = await Promise.all([pets.add(REX), pets.add({ ...REX, status: 'sold' })]);
-  assert.deepEqual(await pets.remove(2n), added[1]);
-  for (const id of [2n, 0n, -1n, INT64_MAX]) {
-    await assert.rejects(pets.remove(id), { ...NOT_FOUND, message: `there is no pet ${id}` });
-    assert.equal(await pets.find(id), undefined);
+  const { pets: others } = await place.openOther();
+  await pets.addAll(repeat(2_500));
+  const all = await listAll(store);
+  await others.listAsJson({ limit: 1 });
+  const ranges = [
+    { first: 2_000n, last: 9_000n },
+    ...all.slice(3, 1_500).map(({ id }) => toRange(id)),
+  ];
+  ranges.push(toRange(2_100), { first: 1n, last: 2n }, { first: 5n, last: 6n });
+  const removed = all.filter(({ id }) => id <= 2 || (id >= 4 && id <= 1_500) || id >= 2_000);
+  assert.deepEqual(await pets.remove(ranges, true), removed);
+  assert.equal((await listAll(store)).length, all.length);
+  assert.deepEqual(await pets.remove(ranges), removed);
+  assert.deepEqual(
+    await listAll(store),
+    all.filter((pet) => !removed.includes(pet)),
+  );
+  await nextPoll();
+  assert.equal(
+    (await others.listAsJson({ limit: 1 })).json,
+    '[{"id":3,"name":"Rex 2","categoryId":1}]',
+  );
+});
+
+test('pets.remove › an id or a range without a pet › removes none', async (store) => {
+  const { pets } = store;
+  await pets.add(REX);
+  for (const [ranges, named] of [
+    [[toRange(2)], '2'],
+    [[toRange(1), toRange(INT64_MAX)], INT64_MAX],
+    [[toRange(1), { first: 2n, last: 9n }], '2-9'],
+    [[...Array(1_200).fill(toRange(1)), toRange(0)], '0'],
+  ] as const) {
+    for (const dryRun of [true, false]) {
+      const message = `there is no pet ${named}`;
+      await assert.rejects(pets.remove(ranges, dryRun), { ...NOT_FOUND, message });
+    }
   }
-  assert.deepEqual(await listAll(store), [added[0]]);
+  assert.deepEqual(await listAll(store), [{ id: 1n, ...REX }]);
 });
 
 test('pets.remove › the greatest id › is never used again, in a copy neither', async (store, place) => {
   const { pets } = store;
   await pets.add(REX);
   await pets.add(REX);
-  await pets.remove(2n);
+  await pets.remove([toRange(2)]);
   const file = join(place.folder, 'backup.db');
   await store.backup(file);
   await using copy = await openStore(`sqlite:${file}`, { create: false });
   assert.equal((await copy.pets.add(REX)).id, 3n);
   assert.equal((await addOnce(pets, REX, REQUEST)).id, 3n);
-  await pets.remove(3n);
+  await pets.remove([toRange(3)]);
   assert.equal((await pets.add(REX)).id, 4n);
 });
 
@@ -148,7 +180,7 @@ test('pets.remove › its create is sent again › is gone, and not added again'
   const { pets } = store;
   const added = await addOnce(pets, REX, REQUEST);
   await pets.update(added, { ...REX, name: 'Mia' });
-  await pets.remove(1n);
+  await pets.remove([toRange(1)]);
   for (const name of ['Rex', 'Mia', 'Tom']) {
     await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), GONE);
   }

@@ -1,0 +1,54 @@
+/** Pets to CSV (RFC 4180), also for spreadsheets. */
+
+import { PetstoreError } from './error.ts';
+import { ID, NEW_PET_FIELDS, type Pet } from './pet.ts';
+
+export const COLUMNS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS].map((field) => ({
+  ...field,
+  /** Whether any text is a value. */
+  isFree: field.kind === 'text' && !('enum' in field.schema),
+}));
+export type Column = (typeof COLUMNS)[number];
+
+const NEEDS_QUOTES = /[",;|\t\r\n]|^ | $/;
+
+/** Characters that spreadsheets drop or replace. U+000A is kept. */
+const IS_LOST = /[^\P{Cc}\n]|[\ufffe\uffff]/u;
+/** A spreadsheet shows a longer number as 1.23457E+11. */
+const CHARACTERS_MAX = 11;
+/**
+ * Before a value, so that a spreadsheet takes it for a text, and not for a formula, a number, a date or, in some
+ * language, a truth value. Before a column's name, if all its cells have it.
+ */
+export const MARK = "'";
+
+/**
+ * How a file of CSV begins, and the row of a pet.
+ *
+ * @param isExcel whether the file has a byte order mark, and marks before values that a spreadsheet would change. Then
+ *   `row` throws PetstoreError `bad_request` for a name that a spreadsheet would change despite the mark.
+ */
+export function createCsvFormat(isExcel: boolean, separator: ',' | ';') {
+  const toRow = (cells: readonly string[]) => `${cells.map(quoteCell).join(separator)}\n`;
+  const header = COLUMNS.map(({ name, isFree }) => (isExcel && isFree ? MARK : '') + name);
+  return {
+    head: (isExcel ? '\ufeff' : '') + toRow(header),
+    row(pet: Pet) {
+      const cells = COLUMNS.map((column) => {
+        const text = String(pet[column.name] ?? '');
+        if (isExcel && IS_LOST.test(text)) throw createLoss(pet, column.name);
+        return isExcel && (column.isFree || text.length > CHARACTERS_MAX) ? MARK + text : text;
+      });
+      return toRow(cells);
+    },
+  };
+}
+
+function createLoss({ id }: Pet, name: string): PetstoreError {
+  const reason = 'has control characters, which a spreadsheet loses: export it as plain CSV';
+  return new PetstoreError('bad_request', `the ${name} of pet ${id} ${reason}`);
+}
+
+function quoteCell(text: string): string {
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

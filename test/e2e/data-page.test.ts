@@ -1,0 +1,57 @@
+/** docs/data.md is true: its commands, in their order, do what it says. */
+
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { INT64_MAX } from '../../src/int64.ts';
+import { openStore } from '../../src/storage/open.ts';
+import { runProgram } from '../support/program.ts';
+import { createFolder } from '../support/temporary-folder.ts';
+
+const PAGE = new URL('../../docs/data.md', import.meta.url);
+
+test('docs/data.md › its commands in their order › do what it says', async () => {
+  await using folder = await createFolder();
+  const cwd = folder.path;
+  const file = (name: string) => join(cwd, name);
+  const page = await readFile(PAGE, 'utf8');
+  assert.ok(page.split(/\s+/).length <= 500);
+  const [, csv = ''] = /```csv\n([\s\S]*?)```/.exec(page) ?? [];
+  await writeFile(file('pets.csv'), csv);
+  // The command of the checkout, as a function of the shell.
+  const shell = (command: string) => [
+    ...['sh', '-c', `node=$1 main=$2; petstore() { "$node" "$main" "$@"; }; ${command}`, 'sh'],
+  ];
+  const said: string[] = [];
+  for (const [, commands = ''] of page.matchAll(/```sh\n([\s\S]*?)```/g)) {
+    for (const command of commands.trim().split('\n')) {
+      if (command.includes('list.csv --update --dry-run')) {
+        const list = await readFile(file('list.csv'), 'utf8');
+        await writeFile(file('list.csv'), list.replace('Rex;3', 'Max;3').concat(';Mia;7;\n'));
+      }
+      const { status, stderr } = await runProgram([], { cwd, within: shell(command) });
+      assert.equal(status, 0, `${command}: ${stderr}`);
+      said.push(...stderr.split('\n').filter((line) => line !== '' && !line.includes('tore: ')));
+    }
+  }
+  assert.deepEqual(said, [
+    'would be: imported 2 pets; nothing was changed',
+    'imported 2 pets',
+    'new ids 1 to 2',
+    'exported 2 pets',
+    'exported 0 pets',
+    'would be: 1 added, 1 corrected, 1 unchanged; nothing was changed',
+    '1 added, 1 corrected, 1 unchanged',
+    'new id 3',
+    'would be removed: 2 pets; nothing was changed',
+    '2 pets are removed: their ids are never used again.',
+    '2 added, 0 corrected, 0 unchanged',
+  ]);
+  await using store = await openStore(`sqlite:${file('petstore.db')}`, {});
+  assert.deepEqual((await store.pets.list({ limit: 9 })).pets, [
+    { id: 1n, name: 'Max', categoryId: 3n, status: 'available' },
+    { id: 2n, name: '小白', categoryId: INT64_MAX },
+    { id: 3n, name: 'Mia', categoryId: 7n },
+  ]);
+});

@@ -1,0 +1,204 @@
+/** What src/store.ts promises of `pets.merge` of the store: all pets or none, on every engine. */
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
+import { type GivenPet, type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
+import { openStore } from '../../../src/storage/open.ts';
+import type { PetStore, Store } from '../../../src/store.ts';
+import { newPet } from '../../arbitraries.ts';
+import { countPets } from '../../support/count-pets.ts';
+import { nextPoll } from '../../support/until.ts';
+import { addOnce, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
+import { ENGINES, refuseBad, test, testLasting } from './engines.ts';
+
+type Options = Parameters<PetStore['merge']>[1];
+
+function merge({ pets }: Pick<Store, 'pets'>, given: readonly GivenPet[], options?: Options) {
+  return pets.merge(ReadableStream.from(given), options);
+}
+
+const counts = (added: number, corrected: number, unchanged: number) => ({
+  ...{ added, corrected, unchanged },
+  withNewIds: { count: 0, lastId: 0n },
+});
+
+const toPet = (id: number | bigint, name = 'Rex'): Pet => ({ ...REX, id: BigInt(id), name });
+const refusal = (message: string) => ({ name: 'PetstoreError', code: 'bad_request', message });
+
+test('pets.merge › any pets in any order › are found as given, and the next id is greater', async (store) => {
+  const ids = fc.uniqueArray(fc.bigInt({ min: 1n, max: 2n ** 62n }), { minLength: 1_500 });
+  const [given = []] = fc.sample(ids, 1);
+  const pets = fc.sample(newPet, given.length).map((pet, index) => {
+    return { ...pet, id: given[index] as bigint };
+  });
+  pets.sort((one, other) => (one.id < other.id ? -1 : 1));
+  const lastId = pets.at(-1)?.id ?? 0n;
+  const shuffled = pets.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const { added, withNewIds } = await merge(store, shuffled);
+  assert.deepEqual({ added, withNewIds }, { added: pets.length, withNewIds: { count: 0, lastId } });
+  assert.deepEqual(await listAll(store), pets);
+  assert.equal((await store.pets.add(REX)).id, lastId + 1n);
+});
+
+test('pets.merge › ids below the last one › leave the next id as it was', async (store) => {
+  const { pets } = store;
+  await pets.addAll(repeat(9));
+  await pets.remove([toRange(5)]);
+  await merge(store, [toPet(5)]);
+  await pets.remove([toRange(9)]);
+  assert.equal((await pets.addAll(repeat(1))).lastId, 10n);
+  assert.equal((await pets.add(REX)).id, 11n);
+});
+
+test('pets.merge › the greatest id that a file may have › leaves one more id', async (store) => {
+  const { pets } = store;
+  await merge(store, [toPet(INT64_MAX - 1n)]);
+  await assert.rejects(pets.addAll(repeat(2)), refusal('not enough ids are left'));
+  assert.equal((await pets.add(REX)).id, INT64_MAX);
+  await assert.rejects(pets.addAll(repeat(1)), refusal('not enough ids are left'));
+  await assert.rejects(pets.add(REX), {
+    name: 'PetstoreError',
+    code: 'unavailable',
+    message: /no id is left/,
+  });
+});
+
+const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
+for (const [what, stored, given, message] of [
+  [
+    'another content',
+    [1, 2],
+    [toPet(4), toPet(2, 'Tom'), toPet(1)],
+    'pet 2 differs: the store has {"id":2,"name":"Rex","categoryId":1}, the file {"id":2,"name":"Tom","categoryId":1}',
+  ],
+  [
+    'other contents',
+    [1, 2, 3],
+    [toPet(3, 'Tom'), toPet(2, 'Tom'), { ...toPet(1), status: 'sold' }],
+    'pet 1 differs: the store has {"id":1,"name":"Rex","categoryId":1}, the file {"id":1,"name":"Rex","categoryId":1,"status":"sold"}; 2 more differ',
+  ],
+  [
+    'an id twice',
+    [],
+    [...many, toPet(20), toPet(9), toPet(3), REX, REX, toPet(9)],
+    'the id 3 is given twice',
+  ],
+] as const) {
+  test(`pets.merge › ${what} › is refused, and nothing is added`, async (store) => {
+    await merge(
+      store,
+      stored.map((id) => toPet(id)),
+    );
+    for (const dryRun of [true, false]) {
+      await assert.rejects(merge(store, given, { dryRun }), refusal(message));
+    }
+    assert.equal(await countPets(store.pets), stored.length);
+    assert.equal((await store.pets.add(REX)).id, BigInt(stored.length + 1));
+  });
+}
+
+test('pets.merge › pets with and without ids › adds, corrects and leaves them', async (store, place) => {
+  const { pets: others } = await place.openOther();
+  const sold = { ...toPet(1), status: 'sold' } as const;
+  await merge(store, [sold, toPet(2), toPet(3), toPet(5)]);
+  await others.listAsJson({ limit: 9 });
+  const tom = toPet(2, 'Tom "\u{1f436}"\n');
+  const given = [REX, tom, toPet(1), toPet(5), { ...REX, name: 'Mia' }, toPet(9)];
+  const planned = await merge(store, given, { update: true, dryRun: true });
+  assert.deepEqual(planned, counts(3, 2, 1));
+  assert.deepEqual(await listAll(store), [sold, toPet(2), toPet(3), toPet(5)]);
+  const merged = await merge(store, given, { update: true });
+  assert.deepEqual(merged, { ...planned, withNewIds: { count: 2, lastId: 11n } });
+  const all = [toPet(1), tom, toPet(3), toPet(5), toPet(9), toPet(10), toPet(11, 'Mia')];
+  assert.deepEqual(await listAll(store), all);
+  await nextPoll();
+  assert.equal((await others.listAsJson({ limit: 9 })).json, `[${all.map(toPetJson)}]`);
+  assert.equal((await others.add(REX)).id, 12n);
+});
+
+testLasting(
+  'pets.merge › an iteration that fails, or a database that refuses › changes nothing',
+  async (store, place) => {
+    await merge(store, [toPet(1)]);
+    async function* failing() {
+      yield toPet(1, 'Tom');
+      throw new Error('row 7 is wrong');
+    }
+    const update = { update: true };
+    await assert.rejects(store.pets.merge(failing(), update), { message: 'row 7 is wrong' });
+    await refuseBad(place.address);
+    await assert.rejects(merge(store, [toPet(1, 'Tom'), toPet(2, 'bad')], update));
+    assert.deepEqual(await listAll(store), [toPet(1)]);
+  },
+);
+
+test(
+  'pets.merge › a dry run beside a writer › waits for nothing',
+  async (store, place) => {
+    await store.pets.add(REX);
+    using writer = new DatabaseSync(place.address.replace(/^sqlite:/, ''));
+    async function* given() {
+      yield toPet(1, 'Tom');
+      yield toPet(2);
+      writer.exec('begin immediate');
+    }
+    const planned = await store.pets.merge(given(), { update: true, dryRun: true });
+    assert.deepEqual(planned, counts(1, 1, 0));
+  },
+  ENGINES.filter(({ name }) => name === 'sqlite file'),
+);
+
+/** The contents that JSON in SQL could write in another way than JSON.stringify. */
+const ESCAPED = Array.from({ length: 0x7f }, (_, code) => String.fromCharCode(code + 1)).join('');
+
+for (const name of [`${ESCAPED}\u0080\u2028\ufeff\u{1f436}`, 'Rex']) {
+  test(`pets.merge › the create of a corrected pet named ${name.length} characters, sent again › is the pet as it is now`, async (store, place) => {
+    const { pets } = store;
+    const created: NewPet = { name, categoryId: INT64_MIN, status: 'sold' };
+    await addOnce(pets, created, REQUEST);
+    await addOnce(pets, REX, { ...REQUEST, key: 'same' });
+    for (const corrected of [toPet(1, 'Mia'), toPet(1, 'Tom')]) {
+      await merge(store, [corrected, toPet(2)], { update: true });
+      assert.deepEqual(await addOnce(pets, created, REQUEST), corrected);
+    }
+    await assert.rejects(addOnce(pets, { ...REX, name: 'Mia' }, REQUEST), {
+      code: 'idempotency_key_reused',
+    });
+    const file = join(place.folder, 'backup.db');
+    await store.backup(file);
+    await using copy = await openStore(`sqlite:${file}`, { create: false });
+    assert.deepEqual(await addOnce(copy.pets, created, REQUEST), toPet(1, 'Tom'));
+    assert.equal((await addOnce(copy.pets, REX, { ...REQUEST, key: 'same' })).id, 2n);
+  });
+}
+
+test('pets.merge › an id that another takes meanwhile › is refused if the pets differ', async (store, place) => {
+  const other = await place.openOther();
+  async function* given() {
+    yield toPet(1, 'Tom');
+    await other.pets.add(REX);
+  }
+  await assert.rejects(store.pets.merge(given()), { message: /^pet 1 differs: / });
+});
+
+test('pets.merge onSame › pets in the order of the store › are told before any is added', async (store) => {
+  const sold = { ...REX, status: 'sold' } as const;
+  await merge(store, [toPet(3), ...[REX, sold, REX, REX, sold]]);
+  for (const [given, id] of [
+    [[REX, REX, sold], 3n],
+    [[REX], 3n],
+    [[toPet(3), REX, sold], 4n],
+    [[sold, sold], undefined],
+    [[toPet(3)], undefined],
+    [[], undefined],
+  ] as const) {
+    for (const dryRun of [true, false]) {
+      const told: bigint[] = [];
+      await merge(store, given, { dryRun, onSame: (same) => told.push(same) });
+      assert.deepEqual(told, id === undefined ? [] : [id]);
+    }
+  }
+});
