@@ -57,7 +57,7 @@ for (const name of ['LICENSE', 'client/README.md'])
   cpSync(join(ROOT, name), join(client, basename(name)));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
 // The sources that are read as they are.
-for (const name of globSync('{console,http/**}/*.{html,css,md}', { cwd: join(ROOT, 'src') }))
+for (const name of globSync('{console,http/**}/*.{html,css,md,gz}', { cwd: join(ROOT, 'src') }))
   cpSync(join(ROOT, 'src', name), join(folder, 'dist', name));
 // `private` keeps the checkout from being published: it has no compiled sources and no lock of its own.
 const { private: _, workspaces, scripts, devDependencies, ...manifest } = read('package.json');

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
+import { DOCS_SCRIPT, readDocsScript } from '../scripts/docs-script.ts';
 import { createTexts } from '../scripts/tables.ts';
 
 for (const [file, text] of createTexts()) {
@@ -12,3 +14,7 @@ for (const [file, text] of createTexts()) {
     assert.equal(committed, text);
   });
 }
+
+test('script of the docs page › the committed one › is that of the installed package', async () => {
+  assert.ok(gunzipSync(readFileSync(DOCS_SCRIPT)).toString() === (await readDocsScript()));
+});

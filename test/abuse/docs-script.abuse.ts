@@ -16,7 +16,7 @@ testAttack(
   {
     async prepare({ port }) {
       const { body } = await send(port, { path: '/docs/' });
-      path = `/docs/${/js\/scalar-[\d.]+\.js/.exec(body)?.[0]}`;
+      path = `/docs/${/js\/scalar-[0-9a-f]+\.js/.exec(body)?.[0]}`;
     },
     afterwards: async ({ port }) => assert.equal((await send(port, { path })).status, 200),
   },

@@ -10,7 +10,7 @@ after(() => service[Symbol.asyncDispose]());
 const { port } = service;
 
 const page = await send(port, { path: '/docs/' });
-const [, name] = /<script defer src="(js\/scalar-\d+\.\d+\.\d+\.js)">/.exec(page.body) ?? [];
+const [, name] = /<script defer src="(js\/scalar-[0-9a-f]+\.js)">/.exec(page.body) ?? [];
 assert.ok(name, page.body);
 const path = `/docs/${name}`;
 

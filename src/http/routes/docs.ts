@@ -1,16 +1,16 @@
 /** What a reader gets without a key: the start page, the docs page with its recipes, and the OpenAPI document. */
 
 import { hash } from 'node:crypto';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
 import { createPolicy, read, readTemplate } from './page.ts';
 
-const { dependencies } = JSON.parse(read('../package.json'));
+/** Scalar's script, compressed. */
+const SCRIPT = readFileSync(new URL('scalar.js.gz', import.meta.url));
 
-/** The name of the script, which changes with its version. The page needs it before the script is loaded. */
-export const SCRIPT_NAME = `scalar-${dependencies['@scalar/fastify-api-reference']}.js`;
+/** A new script gets a new name: a browser keeps the old one for a year. */
+export const SCRIPT_NAME = `scalar-${hash('sha256', SCRIPT).slice(0, 16)}.js`;
 
 export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): void {
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
@@ -45,26 +45,15 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   });
 }
 
-/** The script is loaded and compressed at its first request. Every browser takes gzip, whatever the request says. */
+/** Every browser takes gzip, whatever the request says. */
 function addScript(app: FastifyInstance): void {
-  let loading: Promise<Buffer> | undefined;
-  app.get(`/docs/js/${SCRIPT_NAME}`, async (_request, reply) => {
-    loading ??= loadScript();
-    return reply
+  app.get(`/docs/js/${SCRIPT_NAME}`, (_request, reply) =>
+    reply
       .type('text/javascript; charset=utf-8')
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('content-encoding', 'gzip')
-      .send(await loading);
-  });
-}
-
-/** Scalar's package gives the script only to a Fastify. */
-async function loadScript(): Promise<Buffer> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const app = fastify();
-  await app.register(scalar, { configuration: { url: 'openapi.json' } });
-  const { rawPayload } = await app.inject('/reference/js/scalar.js');
-  return promisify(gzip)(rawPayload);
+      .send(SCRIPT),
+  );
 }
 
 const PLAIN_HOST = /^[\w.:[\]-]+$/;
