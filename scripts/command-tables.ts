@@ -20,7 +20,9 @@ export function listOptions(options: readonly Option[]): string {
 
 /** A section for each command except `serve`: the options of `serve` have a list of their own. */
 export function describeCommands(): string {
-  const isDescribed = ({ name }: Leaf) => name !== 'petstore serve';
+  // Hidden commands, for the words of other tools, have no description.
+  const isDescribed = ({ name, command }: Leaf) =>
+    name !== 'petstore serve' && command.description() !== '';
   return findLeaves(createProgram()).filter(isDescribed).map(describe).join('\n\n');
 }
 

@@ -119,8 +119,10 @@ async function* readText(file: string, onPart?: (part: number) => void): AsyncGe
     yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, onPart));
   } catch (cause) {
     if (cause instanceof PetstoreError) throw cause;
-    const what = `${file === STANDARD_STREAM ? 'standard input' : file} cannot be read`;
-    throw new PetstoreError('bad_request', `${what}: ${(cause as Error).message}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const what = file === STANDARD_STREAM ? 'standard input' : file;
+    const why = code === 'EISDIR' ? 'is a folder' : `cannot be read: ${message}`;
+    throw new PetstoreError('bad_request', `${what} ${why}`, { cause });
   }
 }
 

@@ -13,6 +13,7 @@ import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
 import { UsageError } from './options.ts';
+import { addOtherWords } from './other-words.ts';
 import { examples, toOneLine } from './output.ts';
 import { checkVariables, cleanVariables } from './variables.ts';
 
@@ -38,6 +39,7 @@ export function createProgram(): Command {
   addCopy(program);
   addMigrate(program);
   addOpenApi(program);
+  addOtherWords(program);
   return program;
 }
 

@@ -44,7 +44,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
         bearerAuth: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The API key: `petstore keys create` makes one.',
+          description: 'The API key, which the operator of the service makes.',
         },
       },
       schemas: COMPONENTS,

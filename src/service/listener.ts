@@ -8,6 +8,7 @@ import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
+import { explainListenError, type Place } from './listen-error.ts';
 import type { OpenLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toListenHost } from './service.ts';
@@ -15,7 +16,7 @@ import { type Service, toListenHost } from './service.ts';
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;
 
-/** @throws Error of Node, such as EADDRINUSE, which names the address that cannot be listened on. */
+/** @throws PetstoreError `unavailable` when it cannot listen there. */
 export async function startListener(
   options: ServeOptions,
   store: Store,
@@ -38,7 +39,7 @@ export async function startListener(
     readMetrics = createMetricsReader({ counts, app, store, workers, countDropped });
   }
   return {
-    port: await listen(app, options),
+    port: await listen(app, { ...options, options: '' }),
     readMetrics,
     async stop() {
       setTimeout(() => app.server.closeAllConnections(), LIMITS.DRAIN_MS_MAX).unref();
@@ -63,7 +64,7 @@ export async function startAdmin(
 ): Promise<Service> {
   const app = await createAdminApp(options);
   return {
-    port: await listen(app, { host, port }),
+    port: await listen(app, { host, port, options: 'admin-' }),
     async stop() {
       app.server.closeAllConnections();
       await app.close();
@@ -72,10 +73,10 @@ export async function startAdmin(
 }
 
 /** Resolves to the port. */
-async function listen(
-  app: FastifyInstance,
-  { host, port }: Pick<ServeOptions, 'host' | 'port'>,
-): Promise<number> {
-  await app.listen({ host: toListenHost(host), port });
+async function listen(app: FastifyInstance, place: Place): Promise<number> {
+  const { host, port } = place;
+  await app.listen({ host: toListenHost(host), port }).catch((error) => {
+    throw explainListenError(error, place);
+  });
   return (app.server.address() as AddressInfo).port;
 }

@@ -74,6 +74,14 @@ export function createTextLines(): LogFormat {
   };
 }
 
+/** A line for each fact, in columns, for standard output. */
+export function toFactLines(facts: Readonly<Record<string, string>>): string {
+  const width = Math.max(...Object.keys(facts).map((name) => name.length));
+  const toLine = ([name, value]: [string, string]) =>
+    `  ${styleText('gray', name.padEnd(width), { stream: process.stdout })}  ${value}\n`;
+  return Object.entries(facts).map(toLine).join('');
+}
+
 function toClock(): string {
   return new Date().toTimeString().slice(0, 8);
 }

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fields, LOG_LEVELS, type Log, type LogLevel } from '../log.ts';
-import { createJsonLines, createTextLines, type LogFormat } from './log-format.ts';
+import { createJsonLines, createTextLines, type LogFormat, toFactLines } from './log-format.ts';
 import { LogWriter } from './log-writer.ts';
 
 const STDERR = 2;
@@ -38,8 +38,8 @@ export function createLog(
 
 export interface OpenLog {
   readonly log: Log;
-  /** Tells what the start did: in the log if programs read it, else on standard output. */
-  say(text: string): void;
+  /** Tells what started, and facts of it: in the log if programs read it, else on standard output, a fact in a line. */
+  say(what: string, facts: Readonly<Record<string, string>>): void;
   /** The lines that were dropped so far, because nobody read them. */
   countDropped(): number;
   /** Writes the last lines. Resolves to false if they cannot be written in time. */
@@ -57,7 +57,7 @@ export function openLog(level: LogLevel): OpenLog {
   const isLogged = !stdout.isTTY && !stderr.isTTY && toLevels(level).has('info');
   return {
     log,
-    say: isLogged ? log.info : (text) => stdout.write(`${text}\n`),
+    say: isLogged ? log.info : (what, facts) => stdout.write(`${what}\n${toFactLines(facts)}`),
     countDropped: () => writer.dropped,
     close: () => Promise.race([writer.flush().then(() => true), sleep(CLOSE_MS_MAX, false)]),
   };

@@ -7,7 +7,7 @@ import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore, watchStore } from './served-store.ts';
-import { describeService, type Service, toAuthority } from './service.ts';
+import { describeFirstKey, describeService, type Service } from './service.ts';
 import { warnAtStart } from './start-warnings.ts';
 import { Workers } from './workers.ts';
 
@@ -100,17 +100,13 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     running.admin = await startAdmin(options, { store, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
-  const firstKey = await ensureFirstKey(options, service.port, store, log);
+  const firstKey = await ensureFirstKey(options, store, log);
   warnAtStart(options, log);
   // All lines are written together: a script that waits for the first line also reads the key.
   process.stdout.cork();
-  openedLog.say(describeService(options, store, service));
-  const { admin } = running;
-  if (admin) {
-    openedLog.say(`metrics at http://${toAuthority(options.adminHost, admin.port)}/metrics`);
-  }
+  openedLog.say(...describeService(options, store, service, running.admin));
   // Not by `say`: the log must have no key.
-  if (firstKey !== undefined) process.stdout.write(firstKey);
+  if (firstKey) process.stdout.write(describeFirstKey(firstKey, options, service));
   process.stdout.uncork();
 }
 

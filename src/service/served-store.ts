@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, getKeyState } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { describeAddress, isMemoryAddress, parseAddress } from '../storage/address.ts';
+import { isMemoryAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
+import { spellKeysCreate } from './program.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { toReachableUrl } from './service.ts';
 
 const WATCH_MS = 1_000;
 
@@ -50,42 +50,29 @@ export async function watchStore(store: Store, log: Log, isStopping: () => boole
 }
 
 /**
- * Resolves to the text with the new key if this is the first start in staging. If no key is active at another start,
- * the log says how to make a key: in production no key is ever printed.
+ * Resolves to the new key if this is the first start in staging. If no key is active at another start, the log says how
+ * to make a key: in production no key is ever printed.
  */
 export async function ensureFirstKey(
-  { environment, host, database }: ServeOptions,
-  port: number,
+  options: ServeOptions,
   store: Store,
   log: Log,
 ): Promise<string | undefined> {
+  const { environment } = options;
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
   const keys = await listKeys();
-  if (keys.some((key) => getKeyState(key, now) === 'active')) return;
+  if (keys.some((key) => getKeyState(key, now) === 'active')) return undefined;
   if (environment === 'production' || keys.length > 0) {
-    const program = process.argv[1]?.endsWith('.ts') ? 'npm run -s petstore --' : 'petstore';
-    const isFile = parseAddress(database).kind === 'sqlite';
-    const how = isFile ? '' : ', with the address of this store in PETSTORE_DATABASE';
-    const option = isFile ? ` --database ${quote(describeAddress(database))}` : '';
-    const command = `${program} keys create --name NAME --environment ${environment}${option}`;
-    log.warn(`no ${environment} key is active; to make one${how}: ${command}`);
-    return;
+    log.warn(`no ${environment} key is active; to make one: ${spellKeysCreate(options)}`);
+    return undefined;
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);
   const { id } = await store.keys.add(newKey);
   // Processes that start at once each make a key. They all see the key with the least id: it stays.
   const [first = { id }] = await listKeys().catch(() => []);
-  if (first.id !== id) {
-    await store.keys.revoke(id, now);
-    return;
-  }
-  const curl = `curl -H 'Authorization: Bearer ${text}' ${toReachableUrl(host, port)}/v1/pets`;
-  return `The first key, which is shown only now, and how to use it:\n  ${curl}\n`;
-}
-
-/** The text as an argument in a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
+  if (first.id === id) return text;
+  await store.keys.revoke(id, now);
+  return undefined;
 }

@@ -1,8 +1,9 @@
 /** A running service: its address, and what its start says. */
 
 import manifest from '../../package.json' with { type: 'json' };
-import { describeAddress } from '../storage/address.ts';
+import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
+import { spellKeysCreate } from './program.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A service that listens, in this process or in workers. */
@@ -28,13 +29,39 @@ export function toAuthority(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** What a start says: a line, and then facts of the service by their names. */
 export function describeService(
-  { host, environment, database }: ServeOptions,
+  options: ServeOptions,
   { foundSchema }: Store,
   { port }: Service,
-): string {
-  const where = `petstore ${manifest.version} listens on http://${toAuthority(host, port)}`;
-  const what = `${environment}, ${foundSchema === 0 ? 'new store' : 'store'} ${describeAddress(database)}`;
-  const page = `${toReachableUrl(host, port)}/console`;
-  return `${where} (${what}), console at ${page}, documentation at /docs`;
+  admin: Service | undefined,
+): readonly [line: string, facts: Readonly<Record<string, string>>] {
+  const { host, adminHost, environment, database } = options;
+  const url = toReachableUrl(host, port);
+  const hasMoreKeys = environment === 'staging' && !isMemoryAddress(database);
+  return [
+    `petstore ${manifest.version} listens on http://${toAuthority(host, port)}`,
+    {
+      api: `${url}/v1`,
+      console: `${url}/console`,
+      docs: `${url}/docs`,
+      store: `${describeAddress(database)}${foundSchema === 0 ? ', new' : ''}`,
+      environment,
+      ...(admin && { metrics: `http://${toAuthority(adminHost, admin.port)}/metrics` }),
+      ...(hasMoreKeys && { keys: spellKeysCreate(options) }),
+    },
+  ];
+}
+
+/** The key of the first start, and its two first uses. Nothing of it may come into the log. */
+export function describeFirstKey(key: string, { host }: ServeOptions, { port }: Service): string {
+  const url = toReachableUrl(host, port);
+  return `
+The first key, which is shown only now:
+  ${key}
+List the pets with it:
+  curl -H 'Authorization: Bearer ${key}' ${url}/v1/pets
+Open the console with it:
+  ${url}/console#key=${key}
+`;
 }

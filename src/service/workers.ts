@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { LIMITS } from './limits.ts';
+import { explainListenError } from './listen-error.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toListenHost } from './service.ts';
 
@@ -27,8 +28,8 @@ export class Workers {
   /**
    * Starts the workers with the arguments of this process. Resolves when the first of them listens.
    *
-   * @throws PetstoreError `unavailable` if the first worker, which then prints why, ends before it listens; an error of
-   *   Node if the port cannot be listened on.
+   * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
+   *   ends before it listens.
    */
   async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
@@ -96,7 +97,9 @@ async function listening(worker: Worker): Promise<void> {
 /** Resolves to a port that can be listened on: to `wanted`, or to any if `wanted` is 0. */
 async function findPort(host: string, wanted: number): Promise<number> {
   const server = createServer().listen(wanted, toListenHost(host));
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error) => {
+    throw explainListenError(error, { host, port: wanted, options: '' });
+  });
   const { port } = server.address() as AddressInfo;
   server.close();
   return port;

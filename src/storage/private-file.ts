@@ -53,7 +53,11 @@ function toWriteError(cause: NodeJS.ErrnoException, partial: string, file: strin
   const message = cause.message.replaceAll(partial, file);
   if (cause instanceof PetstoreError) return new PetstoreError(cause.code, message, { cause });
   if (cause.code === undefined) return cause;
-  const what = cause.code === 'EEXIST' ? 'exists already' : `cannot be written: ${message}`;
+  const known: Readonly<Record<string, string>> = {
+    EEXIST: 'exists already',
+    EISDIR: 'is a folder',
+  };
+  const what = known[cause.code] ?? `cannot be written: ${message}`;
   return new PetstoreError('bad_request', `${file} ${what}`, { cause });
 }
 

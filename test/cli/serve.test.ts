@@ -7,7 +7,13 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { createTestDatabase } from '../support/postgres.ts';
-import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
+import {
+  assertRefused,
+  readFacts,
+  readStart,
+  runProgram,
+  startService,
+} from '../support/program.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -43,8 +49,9 @@ describe('serve', { concurrency: 2 }, () => {
 
   test('serve › deploy/env.example, read by a shell › serves production', async () => {
     const within = ['sh', '-c', `set -a; . ${ENV_EXAMPLE}; exec "$0" "$@"`];
-    await using service = await startService(['--database', 'sqlite::memory:'], { cwd, within });
-    assert.match(readStart(service), /\(production, new store sqlite::memory:\)/);
+    const options = { cwd: createProcessFolder(), within };
+    await using service = await startService([], options);
+    assert.equal(readFacts(service).environment, 'production');
   });
 
   const hasIpv6 = Object.values(networkInterfaces())
@@ -61,9 +68,11 @@ describe('serve', { concurrency: 2 }, () => {
       const args = [...inMemory, '--host', host, '--log-level', 'info'];
       await using service = await startService(args, { cwd });
       const url = `http://${shown}:${service.port}`;
-      assert.ok(service.output.stdout.endsWith(` ${url}/v1/pets\n`));
-      const link = `console at ${url}/console,`;
-      assert.ok(service.output.stderr.includes(link), service.output.stderr);
+      assert.ok(service.output.stdout.includes(` ${url}/v1/pets\n`));
+      assert.ok(service.output.stdout.endsWith(` ${url}/console#key=${service.key}\n`));
+      const { api, console, docs } = readFacts(service);
+      const pages = { api: `${url}/v1`, console: `${url}/console`, docs: `${url}/docs` };
+      assert.deepEqual({ api, console, docs }, pages);
       for (const name of [shown, ...others]) {
         assert.equal((await fetch(`http://${name}:${service.port}/livez`)).status, 200);
       }
@@ -102,24 +111,42 @@ describe('serve', { concurrency: 2 }, () => {
           env: { PETSTORE_PORT: '0', [variable]: String(port) },
         }),
         1,
-        `listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
+        `port ${port} is in use: npm start -- ${option} ${port + 1} (or ${variable}=${port + 1})`,
       );
     });
   }
 
+  const LOCAL = 'npm start -- --host 127.0.0.1 (or PETSTORE_HOST=127.0.0.1)';
   for (const [what, host, line] of [
-    [
-      'is not of this machine',
-      '192.0.2.1',
-      'listen EADDRNOTAVAIL: address not available 192.0.2.1',
-    ],
-    ['nobody knows', 'petstore.invalid', 'getaddrinfo ENOTFOUND petstore.invalid'],
+    ['is not of this machine', '192.0.2.1', 'this machine does not have the address 192.0.2.1'],
+    ['nobody knows', 'petstore.invalid', 'nobody knows the host petstore.invalid'],
   ] as const) {
     test(`serve › a host that ${what} › exits with 1 and one line`, async () => {
       const args = ['serve', '--port', '0', '--host', host, ...inMemory];
-      assertRefused(await runProgram(args, { cwd }), 1, line);
+      assertRefused(await runProgram(args, { cwd }), 1, `${line}: ${LOCAL}`);
     });
   }
+
+  const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
+  test('serve › a port that the user may not have › exits with 1 and one line', {
+    skip: !isRoot && 'only root can be another user',
+  }, async () => {
+    // In a network of its own: there no port below 1024 is free for everybody.
+    const within = ['unshare', '--net', 'setpriv', '--reuid=65534', '--clear-groups'];
+    assertRefused(
+      await runProgram(['serve', '--host', '0.0.0.0', '--port', '80', ...inMemory], {
+        cwd,
+        within,
+      }),
+      1,
+      'this user may not listen on port 80, which is below 1024: npm start -- --port 8080 (or PETSTORE_PORT=8080)',
+    );
+  });
+
+  test('serve › a folder as the database › exits with 1 and one line', async () => {
+    const line = `the database ${cwd} is a folder: name a file in it`;
+    assertRefused(await runProgram(['serve', '--database', `sqlite:${cwd}`], { cwd }), 1, line);
+  });
 
   for (const engine of ['sqlite', 'postgresql']) {
     test(`serve › --seed, of two services with workers at once, on ${engine} › adds the pets once`, async () => {

@@ -24,7 +24,10 @@ describe('log', { concurrency: 2 }, () => {
 
   test('log › a start with --log-level warn › is text on standard output', async () => {
     await using service = await startService([...inMemory, '--log-level', 'warn'], { cwd });
-    assert.match(service.output.stdout, /^petstore \d\S+ listens on .*\nThe first key, /);
+    assert.match(
+      service.output.stdout,
+      /^petstore \d\S+ listens on http:\S+\n {2}api {10}http:.*\n\nThe first key, /s,
+    );
     assert.equal(service.output.stderr, '');
   });
 
@@ -45,7 +48,8 @@ describe('log', { concurrency: 2 }, () => {
       const options = { cwd, within: onTerminal(rest), env: { TERM: 'xterm-256color', ...env } };
       await using service = await startService(inMemory, options);
       const { output } = service;
-      const start = /^petstore \d\S+ listens on .*\r\nThe first key, .*\r\n {2}curl .*\r\n/;
+      const start =
+        /^petstore \d\S+ listens on http:\S+\r\n.*\r\nThe first key, .*\r\n {2}curl .*\r\n/s;
       assert.match(output.stdout, start);
       assert.equal(await ask(service.url, service.key), 200);
       const line = `\\d\\d:\\d\\d:\\d\\d GET /v1/pets ${status} \\d+\\.\\d ms key 1\\r\\n$`;

@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { runCurl } from '../support/curl.ts';
-import { type RunningService, readStart, startService } from '../support/program.ts';
+import { type RunningService, readFacts, readStart, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -29,33 +29,40 @@ describe('start', () => {
   });
   after(() => service[Symbol.asyncDispose]());
 
-  test('first start in staging › its printed line › lists the pets', async () => {
-    const [where, words, curl = '', ...rest] = readStart(service).split('\n');
-    assert.equal(
-      where,
-      `petstore ${manifest.version} listens on http://127.0.0.1:${service.port} (staging, new store sqlite:${cwd}/petstore.db), console at ${service.url}/console, documentation at /docs`,
-    );
-    assert.equal(words, 'The first key, which is shown only now, and how to use it:');
-    assert.deepEqual(rest, ['']);
+  test('first start in staging › the lines that it prints › list the pets, and open the console', async () => {
     const { stdout, stderr } = service.output;
-    assert.ok(stdout.startsWith('The first key,'), stdout);
+    const [empty, , key = '', , curl = '', , link = '', ...rest] = stdout.split('\n');
+    assert.deepEqual([empty, ...rest], ['', '']);
+    assert.equal(key.trim(), service.key);
+    assert.deepEqual(await runCurl(curl.trim()), { status: 200, body: '[]' });
+    const { origin, pathname, hash } = new URL(link.trim());
+    assert.deepEqual([origin, hash], [service.url, `#key=${service.key}`]);
+    assert.equal((await fetch(`${origin}${pathname}`)).status, 200);
     assert.ok(!stderr.includes(service.key), stderr);
     assert.doesNotMatch(stderr, /"level":"(?!info)/);
-    assert.deepEqual(await runCurl(curl.trim()), { status: 200, body: '[]' });
+    assert.deepEqual(readFacts(service), {
+      msg: `petstore ${manifest.version} listens on http://127.0.0.1:${service.port}`,
+      api: `${service.url}/v1`,
+      console: `${service.url}/console`,
+      docs: `${service.url}/docs`,
+      store: `sqlite:${cwd}/petstore.db, new`,
+      environment: 'staging',
+      keys: 'npm run -s petstore -- keys create --name NAME',
+    });
   });
 
   test('start in production › no key yet › says how to make one and prints no secret', async () => {
     const args = ['--environment', 'production', '--database', 'sqlite:production.db'];
     await using production = await startService(args, { cwd });
-    const [hint = '', where, ...rest] = readStart(production).split('\n');
-    assert.ok(
-      where?.endsWith(
-        ` (production, new store sqlite:${cwd}/production.db), console at ${production.url}/console, documentation at /docs`,
-      ),
+    const [hint = '', ...rest] = readStart(production).split('\n');
+    assert.equal(rest.length, 2);
+    const { store, environment, keys } = readFacts(production);
+    assert.deepEqual(
+      { store, environment, keys },
+      { store: `sqlite:${cwd}/production.db, new`, environment: 'production', keys: undefined },
     );
     const [words, command = ''] = hint.split(/: (.*)/);
     assert.equal(words, 'no production key is active; to make one');
-    assert.deepEqual(rest, ['']);
     assert.equal(production.output.stdout, '');
     assert.doesNotMatch(production.output.stderr, /petstore_(?:stag|prod)_/);
 
@@ -77,10 +84,10 @@ describe('start', () => {
     using database = new DatabaseSync(join(cwd, 'petstore.db'));
     database.exec("insert into idempotency_keys values (1, 'expired', 1, 1, null)");
     service = await startService([], { cwd });
-    assert.equal(
-      readStart(service),
-      `petstore ${manifest.version} listens on ${service.url} (staging, store sqlite:${cwd}/petstore.db), console at ${service.url}/console, documentation at /docs\n`,
-    );
+    assert.equal(service.output.stdout, '');
+    const { store, keys } = readFacts(service);
+    assert.equal(store, `sqlite:${cwd}/petstore.db`);
+    assert.equal(keys, 'npm run -s petstore -- keys create --name NAME');
     const headers = { authorization: `Bearer ${key}` };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 200);
     const kept = database.prepare('select name from idempotency_keys');

@@ -12,7 +12,7 @@ import { createNewKey } from '../storage/contract/data.ts';
 
 const SILENT = createLog('silent', () => undefined);
 const database = 'sqlite::memory:';
-const options = { environment: 'staging', host: '127.0.0.1', database } as ServeOptions;
+const options = { environment: 'staging', database } as ServeOptions;
 
 test('ensureFirstKey › a key has expired, the other is revoked › says how to make one, and makes none', async (t) => {
   await using store = await openStore(database, { create: true });
@@ -22,16 +22,15 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
   const lines: string[] = [];
   const log = createLog('warn', (line) => lines.push(JSON.parse(line).msg));
-  assert.equal(await ensureFirstKey(options, 8080, store, log), undefined);
-  const command =
-    "petstore keys create --name NAME --environment staging --database 'sqlite::memory:'";
+  assert.equal(await ensureFirstKey(options, store, log), undefined);
+  const command = "petstore keys create --name NAME --database 'sqlite::memory:'";
   assert.deepEqual(lines, [`no staging key is active; to make one: ${command}`]);
   assert.equal((await store.keys.list()).length, 2);
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
   await using store = await openStore(database, { create: true });
-  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, 8080, store, SILENT)));
+  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, store, SILENT)));
   const [secret = '', ...others] = printed.filter((text) => text !== undefined);
   assert.deepEqual(others, []);
   const [text = ''] = /petstore_stag_\w+/.exec(secret) ?? [];
@@ -56,6 +55,6 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
     return store.keys.list();
   };
   const keys = { ...store.keys, list };
-  const printed = await ensureFirstKey(options, 8080, { ...store, keys }, SILENT);
+  const printed = await ensureFirstKey(options, { ...store, keys }, SILENT);
   assert.match(printed ?? '', /petstore_stag_/);
 });

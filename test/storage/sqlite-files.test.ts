@@ -202,7 +202,7 @@ describe('opening', { concurrency: 2 }, () => {
     const refusal = { name: 'PetstoreError', code: 'unavailable' };
     await assert.rejects(openStore(`sqlite:${folder}`, { create: true }), {
       ...refusal,
-      message: `the database ${folder} is not a file`,
+      message: `the database ${folder} is a folder: name a file in it`,
     });
     const file = join(folder, 'store.db');
     await assert.rejects(openStore(`sqlite:${file}`, { create: false }), {

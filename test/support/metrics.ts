@@ -1,12 +1,12 @@
 /** The metrics of the real program, at its admin listener. */
 
 import assert from 'node:assert/strict';
-import { type RunningProgram, readStart } from './program.ts';
+import type { RunningProgram } from './program.ts';
 
 /** The address that the start tells. */
 export function getAdmin(service: RunningProgram): string {
-  const start = readStart(service);
-  const [, url] = /metrics at (http:\S+)\/metrics/.exec(start) ?? [];
+  const start = service.output.stdout + service.output.stderr;
+  const [, url] = /metrics"?[:\s]+"?(http:\S+)\/metrics/.exec(start) ?? [];
   assert.ok(url, start);
   return url;
 }

@@ -128,7 +128,7 @@ export async function startService(
 ): Promise<RunningService> {
   const program = startProgram(['serve', '--port', '0', ...args], options);
   const { process, output } = program;
-  const findUrl = () => /listens on (http:\S+) /.exec(output.stdout + output.stderr)?.[1];
+  const findUrl = () => /listens on (http:[^\s"]+)[\s"]/.exec(output.stdout + output.stderr)?.[1];
   const hasEnded = () => (process.exitCode ?? process.signalCode) !== null;
   await until(() => findUrl() !== undefined || hasEnded(), START_MS_MAX).catch(() => undefined);
   const url = findUrl();
@@ -138,6 +138,15 @@ export async function startService(
   }
   const key = /(petstore_stag_\w+)/.exec(output.stdout)?.[1] ?? '';
   return { ...program, url, port: Number(new URL(url).port), key };
+}
+
+/** The facts that the start told, in the line of the log about them. */
+export function readFacts({
+  output: { stderr },
+}: RunningProgram): Readonly<Record<string, string>> {
+  const line = stderr.split('\n').find((line) => line.includes(' listens on '));
+  const { time: _, level: __, pid: ___, ...facts } = JSON.parse(line ?? '{}');
+  return facts;
 }
 
 /** What the start said so far: as lines of the log, then on standard output. */

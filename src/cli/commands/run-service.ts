@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander';
 import type { ServeOptions } from '../../service/serve-options.ts';
+import { isMemoryAddress } from '../../storage/address.ts';
 import { serveOptions, UsageError } from '../options.ts';
 import { examples } from '../output.ts';
 
@@ -31,8 +32,12 @@ function checkTogether(options: ServeOptions): void {
       "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit",
     );
   }
+  if (options.environment === 'staging') return;
+  if (isMemoryAddress(options.database)) {
+    throw new UsageError('sqlite::memory: is only for staging: no command can add a key to it');
+  }
   for (const name of ['seed', 'rehearse'] as const) {
-    if (!options[name] || options.environment === 'staging') continue;
+    if (!options[name]) continue;
     const variable = `PETSTORE_${name.toUpperCase()}`;
     throw new UsageError(`option '--${name}', or ${variable}, is only for staging`);
   }

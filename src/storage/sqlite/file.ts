@@ -23,6 +23,7 @@ const WAL_TRY_MS = 50;
 export async function prepareFile(file: string, create: boolean): Promise<boolean> {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats !== undefined) {
+    if (stats.isDirectory()) throw createError(file, 'is a folder: name a file in it');
     if (!stats.isFile()) throw createError(file, 'is not a file');
     // A process that makes the database at this moment is about to create its -wal.
     for (let tries = 0; lacksWal(file); tries += 1) {
