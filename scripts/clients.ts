@@ -1,5 +1,5 @@
 /**
- * Generates clients in TypeScript, Python and Go from the document that the service serves. Compiles each
+ * Generates clients in TypeScript, Python, Go and Java from the document that the service serves. Compiles each
  * client, and runs a scenario with it on a service with 250 pets.
  *
  * Usage: npm run conformance, or npm run node -- scripts/clients.ts for this part of it
@@ -17,6 +17,7 @@ const CLIENTS = join(ROOT, '.ci/clients');
 export async function checkClients(): Promise<void> {
   await using folder = await createFolder();
   const document = await saveDocument(folder.path);
+  await checkJava(document);
   await checkTypeScript(document);
   await checkPython(document);
   await checkGo(document);
@@ -40,7 +41,9 @@ async function checkTypeScript(document: string): Promise<void> {
   const config = ['--file', 'hey-api.config.ts'];
   const env = { DOCUMENT: document };
   await run(node, [join(modules, '@hey-api/openapi-ts/bin/run.js'), ...config], { cwd, env });
-  await run(node, [join(ROOT, 'node_modules/typescript/bin/tsc'), '--project', cwd]);
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  await run(node, [tsc, '--project', cwd]);
+  await run(node, [tsc, '--project', join(cwd, 'tsconfig.swagger-codegen.json')]);
   await runScenario(node, ['generated/js/openapi-fetch.js'], cwd);
   await runScenario(node, ['generated/js/hey-api.js'], cwd);
 }
@@ -71,6 +74,14 @@ async function checkGo(document: string): Promise<void> {
   await run(go, ['tool', 'oapi-codegen', ...options, ...output, document], { cwd, env });
   await run(go, ['vet', './...'], { cwd, env });
   await runScenario(go, ['run', '.'], cwd, env);
+}
+
+/** Also generates the TypeScript of swagger-codegen, which checkTypeScript compiles. */
+async function checkJava(document: string): Promise<void> {
+  const cwd = join(CLIENTS, 'java');
+  const options = ['--quiet', '--batch-mode', `-Ddocument=${document}`];
+  await run('mvn', [...options, 'clean', 'compile'], { cwd });
+  await runScenario('mvn', [...options, 'exec:java'], cwd);
 }
 
 /** Runs a scenario on a service of its own, whose store has 250 sample pets. */

@@ -27,7 +27,7 @@ export const COMPONENTS = {
     required: REQUIRED,
     properties: PROPERTIES,
     description: 'A pet as a client sends it. Other members are ignored.',
-    examples: [EXAMPLE_NEW_PET],
+    example: EXAMPLE_NEW_PET,
   },
   Pet: {
     type: 'object',
@@ -37,13 +37,13 @@ export const COMPONENTS = {
       ...PROPERTIES,
     },
     description: 'A pet of the store. `status` is absent when the client gave none.',
-    examples: [EXAMPLE_PET],
+    example: EXAMPLE_PET,
   },
   Pets: {
     type: 'array',
     items: refTo('Pet'),
     description: 'Pets, by id, ascending.',
-    examples: [[EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }]],
+    example: [EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }],
   },
   Error: {
     type: 'object',

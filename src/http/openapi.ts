@@ -31,13 +31,14 @@ export const RECIPES: ReadonlyMap<string, string> = new Map([
 
 export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: number): string {
   const document = {
-    openapi: '3.1.0',
+    // Nothing here needs 3.1, from which older tools make a client without types, and no error.
+    openapi: '3.0.3',
     info: {
       title: 'Petstore',
       version: '1.0.0',
       description: describeService(),
       contact: { name: 'The operator of this service' },
-      license: { name: 'MIT', identifier: 'MIT' },
+      license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
     components: {
       securitySchemes: {

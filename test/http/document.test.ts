@@ -57,7 +57,7 @@ test('petstore openapi › with the address of a service › prints what that se
 });
 
 test('document › its head › is that of the interface', () => {
-  assert.match(document.openapi, /^3\.1\./);
+  assert.equal(document.openapi, '3.0.3');
   assert.equal(document.info.version, '1.0.0');
   assert.deepEqual(
     document.tags.map(({ name }: { name: string }) => name),

@@ -67,7 +67,7 @@ function describeOperation(operation: Operation) {
 
 function describeContent(schema: BodySchema) {
   const isNamed = typeof schema === 'string';
-  const [example] = isNamed ? COMPONENTS[schema].examples : schema.examples;
+  const { example } = isNamed ? COMPONENTS[schema] : schema;
   return { 'application/json': { schema: isNamed ? refTo(schema) : schema, example } };
 }
 

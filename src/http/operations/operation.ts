@@ -33,7 +33,7 @@ export interface Deprecation {
 }
 
 /** The name of a component, or a schema that only this operation has, with its example. */
-export type BodySchema = ComponentName | (Schema & { readonly examples: readonly unknown[] });
+export type BodySchema = ComponentName | (Schema & { readonly example: unknown });
 
 /** The errors that the interface declares, and their shared names ("Errors"). */
 export const SHARED_NAMES = {
