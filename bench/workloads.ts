@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCursor } from '../src/http/operations/list-pets.ts';
+import { createCursor } from '../src/http/cursor.ts';
 import type { Answer } from '../test/support/socket.ts';
 import { createPet, type DatasetPet } from './datasets.ts';
 import type { LoadOptions } from './load.ts';

@@ -1,8 +1,15 @@
-/** Which known name a mistyped one is taken for. */
+/** The known name that a mistyped one is taken for. */
 
-/** The known name that takes the fewest edits; undefined if no name is known. */
-export function findNearest(name: string, known: Iterable<string>): string | undefined {
-  return [...known].sort((a, b) => countEdits(a, name) - countEdits(b, name))[0];
+/** The known name that takes the fewest edits, and at most `editsMax`; undefined if there is none. */
+export function findNearest(
+  name: string,
+  known: Iterable<string>,
+  editsMax = Number.POSITIVE_INFINITY,
+): string | undefined {
+  const [nearest] = [...known]
+    .map((one) => ({ one, edits: countEdits(one, name) }))
+    .sort((a, b) => a.edits - b.edits);
+  return nearest !== undefined && nearest.edits <= editsMax ? nearest.one : undefined;
 }
 
 /** The least number of characters to insert, delete or replace (Levenshtein distance). */

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { createCursor } from './cursor.ts';
 import { ServerResponse } from './protocol/node-http.ts';
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
@@ -14,6 +15,7 @@ export const EXPOSED_FIELDS = {
   Link: {
     schema: ADDRESS,
     description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+    example: `</v1/pets?limit=20&cursor=${createCursor(20n)}>; rel="next"`,
   },
   Location: { schema: ADDRESS, description: 'Where the pet is.' },
   'Idempotency-Replayed': {
@@ -38,11 +40,15 @@ export const EXPOSED_FIELDS = {
     description:
       'The limit of each key: requests (`q`) in so many seconds (`w`), and how many at once, as in `"default";q=100;w=1;petstore-burst=200`.',
   },
+  'Preference-Applied': {
+    schema: text(128),
+    description: 'What `serve --rehearse` did of the `Prefer` of the request (RFC 7240).',
+  },
   'X-Request-Id': {
     schema: { ...text(128), pattern: '^[A-Za-z0-9_.-]+$' },
     description: 'Names this request in the log: the one that was sent, or a new one.',
   },
-} satisfies Record<string, { schema: object; description: string }>;
+} satisfies Record<string, { schema: object; description: string; example?: string }>;
 
 export type HeaderName = keyof typeof EXPOSED_FIELDS;
 

@@ -1,7 +1,7 @@
 /** Clients that send on before they have their answers: requests, garbage, methods that nobody routes. */
 
 import type { Socket } from 'node:net';
-import { createCursor } from '../../src/http/operations/list-pets.ts';
+import { createCursor } from '../../src/http/cursor.ts';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import { addLargePets, testAttack, writeForEver } from './attack.ts';
 

@@ -1,7 +1,7 @@
 /** The usual requests and refusals, so many that a leak shows: `TEST_SOAK_REQUESTS=10000000 npm run soak`. */
 
 import { after, test } from 'node:test';
-import { createCursor } from '../../src/http/operations/list-pets.ts';
+import { createCursor } from '../../src/http/cursor.ts';
 import { type Conversation, type Framed, frame } from './requests.ts';
 import { assertEndures, startTarget } from './run.ts';
 

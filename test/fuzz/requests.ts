@@ -1,6 +1,6 @@
 /** Random requests: well-framed ones with wrong parameters, fields and bodies, and bytes that are no request. */
 
-import { createCursor } from '../../src/http/operations/list-pets.ts';
+import { createCursor } from '../../src/http/cursor.ts';
 import type { Dice } from './dice.ts';
 
 /** A request that is framed as it should be, so that it has exactly one answer. */

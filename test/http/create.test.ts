@@ -119,6 +119,7 @@ const TYPES = [
     'application/json; charset=utf-8',
   ],
   ...['application/json; Charset="utf-8"', 'application/json ; charset=utf-8'],
+  ...['application/json; charset=utf8', 'application/json; charset="UTF8"'],
 ].map((type) => ({ 'content-type': type }));
 const IDENTITY = ['identity', 'Identity'].map((coding) => ({ 'content-encoding': coding }));
 
@@ -136,8 +137,6 @@ for (const type of [
   'application/jsonp',
   'application/xjson',
   'xapplication/json',
-  'application/json; charset=latin1',
-  'application/json; charset=utf-16',
   'application/json; charset=utf-8; charset=latin1',
   'application/json; charset="utf-8',
   'application/json, application/json',
@@ -145,6 +144,15 @@ for (const type of [
 ]) {
   test(`POST /v1/pets › with the media type "${type}" › answers 415 and says what to send`, async () => {
     assertError(await post(REX, { 'content-type': type }), 'unsupported_media_type', TYPE);
+  });
+}
+
+for (const charset of ['latin1', '"utf-16"', 'utf-7']) {
+  test(`POST /v1/pets › with the charset ${charset} › answers 415 and names it`, async () => {
+    const answer = await post(REX, { 'content-type': `application/json; charset=${charset}` });
+    const named = charset.replaceAll('"', '');
+    const message = new RegExp(`^the charset must be utf-8, and not "${named}"$`);
+    assertError(answer, 'unsupported_media_type', message);
   });
 }
 

@@ -142,7 +142,7 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
     const [success, schema] = expected.success;
     assert.deepEqual(
       Object.keys(responses).toSorted(),
-      [success, ...Object.keys(expected.declared), 'default'].toSorted(),
+      [success, ...Object.keys(expected.declared), '429', '503', 'default'].toSorted(),
     );
     const documented: string[] = [];
     for (const [status, response] of Object.entries(responses)) {
@@ -249,7 +249,14 @@ test('document › what the interface does not have › is beta, and what it has
   const parameters = described.flatMap(({ parameters = [] }) =>
     parameters.map((parameter) => [String(parameter.name), parameter] as const),
   );
-  const ours = ['default', 'cursor', 'Idempotency-Key', ...named.map(([name]) => name)];
+  const ours = [
+    '429',
+    '503',
+    'default',
+    'cursor',
+    'Idempotency-Key',
+    ...named.map(([name]) => name),
+  ];
   for (const [name, part] of [...responses, ...named, ...parameters]) {
     const expected = ours.includes(name) ? 'beta' : undefined;
     assert.equal(Object(part)['x-stability'], expected, name);

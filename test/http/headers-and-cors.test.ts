@@ -91,7 +91,7 @@ const NAMES = [
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
   ...['Allow', 'Cache-Control', 'Connection', 'Content-Length', 'Content-Security-Policy'],
   ...['Content-Type', 'Date', 'Deprecation', 'Idempotency-Replayed', 'Link', 'Location'],
-  ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
+  ...['Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
   ...['WWW-Authenticate', 'X-Content-Type-Options', 'X-Request-Id'],
 ];
 
@@ -126,7 +126,7 @@ test('headers › their names › are sent in canonical case', async () => {
 });
 
 const EXPOSED =
-  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id';
+  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, X-Request-Id';
 
 const preflight = (path: string, origin: string, method = 'POST'): Sent => ({
   method: 'OPTIONS',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { after, describe, test } from 'node:test';
-import { DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
+import { COUNTED_MAX, DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, STATUS_OF, send } from '../support/request.ts';
@@ -44,6 +44,7 @@ describe('rehearse', { concurrency: true }, () => {
     test(`rehearse › Prefer: status=${status} › answers ${code} with its header fields`, async () => {
       const answer = await list({ prefer: `status=${status}` });
       assertError(answer, code, /./);
+      assert.equal(answer.headers['preference-applied'], `status=${status}`);
       for (const [name, value] of Object.entries(FIELDS[code] ?? {})) {
         assert.equal(answer.headers[name], value, name);
       }
@@ -80,27 +81,91 @@ describe('rehearse', { concurrency: true }, () => {
     assertError(answer, 'rate_limited', /./);
   });
 
-  for (const prefer of [
-    ...['status=200', 'status=4290', 'status', 'status=', 'status=abc', 'status=-1'],
-    ...['delay=31', 'delay=-1', 'delay=1e1', 'delay', 'delay=long', 'delay=1.0001'],
-    ...['lose-answer, status=999', 'lose-answer, delay=31', 'return=minimal, delay=x'],
-  ]) {
-    test(`rehearse › Prefer: ${prefer} › answers 400 and names Prefer`, async () => {
-      assertError(await list({ prefer }), 'bad_request', /^Prefer: [a-z-]+ must /);
+  for (const [status, title] of [
+    [502, 'Bad Gateway'],
+    [504, 'Gateway Timeout'],
+  ] as const) {
+    test(`rehearse › Prefer: status=${status} › answers a page of HTML, as a proxy does`, async () => {
+      const answer = await list({ prefer: `status=${status}` });
+      assert.equal(answer.status, status);
+      assert.match(answer.headers['content-type'] ?? '', /^text\/html/);
+      assert.match(answer.body, new RegExp(`<h1>${status} ${title}</h1>`));
+      assert.equal(answer.headers['preference-applied'], `status=${status}`);
     });
   }
 
-  for (const [prefer, status] of [
-    ['respond-async, wait=10', 200],
-    ['return=minimal; foo="a b", STATUS = "503" ; x=y', 503],
-    ['status=410, status=503', 410],
-    ['delay=0', 200],
-    ['lose-answer=false', 200],
-    ['', 200],
+  test('rehearse › Prefer: status=503, times=2 › fails twice for a key and path, then succeeds, and begins anew', async () => {
+    const statuses = async (prefer: string) => (await get(prefer)).status;
+    const id = (await store.pets.add({ name: 'Rex', categoryId: 3n })).id;
+    const get = (prefer: string) =>
+      send(port, {
+        path: `/v1/pets/${id}?x=${Math.random()}`,
+        headers: { ...authorization, prefer },
+      });
+    const prefer = 'status=503, times=2';
+    assert.equal(await statuses(prefer), 503);
+    const other = { ...authorization, prefer };
+    assert.equal((await send(port, { path: `/v1/pets/${id}9`, headers: other })).status, 503);
+    assert.equal(await statuses(prefer), 503);
+    const third = await get(prefer);
+    assertJson(third, 200);
+    assert.equal(third.headers['preference-applied'], undefined);
+    assert.equal(await statuses(prefer), 503);
+  });
+
+  test('rehearse › more paths than are counted › forgets the oldest', async () => {
+    const ask = async (id: number) => {
+      const headers = { ...authorization, prefer: 'status=503, times=1' };
+      return (await send(port, { path: `/v1/pets/${id}`, headers })).status;
+    };
+    const first = 1_000_000;
+    for (let id = first; id <= first + COUNTED_MAX; id += 1) {
+      assert.equal(await ask(id), 503);
+    }
+    assert.equal(await ask(first), 503);
+    assert.equal(await ask(first + COUNTED_MAX), 404);
+  });
+
+  for (const [prefer, message] of [
+    ...[
+      'status=200',
+      'status=4290',
+      'status',
+      'code=abc',
+      'status=-1',
+      'lose-answer, status=999',
+    ].map((prefer) => [prefer, 'status must be one of 400, 401, '] as const),
+    ...[
+      'delay=31',
+      'delay=-1',
+      'delay=1e1',
+      'delay',
+      'delay=long',
+      'lose-answer, delay=1.0001',
+    ].map((prefer) => [prefer, 'delay must be a number of seconds from 0 to 30'] as const),
+    ['status=503, times=0', 'times must be a whole number from 1 to 999'],
+    ['times=2', 'times must come with what it counts'],
+    ['lose-answer=false', 'lose-answer must have no value'],
+    ...['staus=503', 'respond-async, wait=10', 'return=minimal, status=503', '__proto__'].map(
+      (prefer) => [prefer, 'it must be status, lose-answer, delay, times'] as const,
+    ),
+  ] as const) {
+    test(`rehearse › Prefer: ${prefer} › answers 400 and says what it takes`, async () => {
+      assertError(await list({ prefer }), 'bad_request', new RegExp(`^Prefer: ${message}`));
+    });
+  }
+
+  for (const [prefer, status, applied] of [
+    ['STATUS = "503" ; x=y', 503, 'status=503'],
+    ['code=503', 503, 'status=503'],
+    ['status=410, status=503', 410, 'status=410'],
+    ['delay=0, , ;', 200, 'delay=0'],
+    ['', 200, undefined],
   ] as const) {
     test(`rehearse › Prefer: ${prefer} › is read as RFC 7240 says`, async () => {
       const answer = await list({ prefer });
       assert.equal(answer.status, status);
+      assert.equal(answer.headers['preference-applied'], applied);
     });
   }
 

@@ -1,24 +1,16 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
-import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
+import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
+import { type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
+import { CODES, OF_PROXY, parsePrefer } from './prefer.ts';
 import { toRateLimit } from './rate-limit.ts';
-
-/** By status: the first code that has it. */
-const CODES: ReadonlyMap<string, ErrorCode> = new Map(
-  Object.entries(ERRORS)
-    .reverse()
-    .map(([code, { status }]) => [String(status), code as ErrorCode]),
-);
-
-const DELAY = /^\d{1,2}(?:\.\d{1,3})?$/;
 
 /** The most requests that are delayed at a time. */
 export const DELAYED_MAX = 100;
-/** Below IDLE_MS_MAX, and the usual limit of a proxy. */
-const DELAY_SECONDS_MAX = 30;
+/** The most paths that `times` counts: of more, the oldest is forgotten. */
+export const COUNTED_MAX = 1_000;
 
 /** The header fields that depend on the path or the key, not only on the code. */
 const OWN_FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
@@ -26,25 +18,28 @@ const OWN_FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
   rate_limited: { ratelimit: toRateLimit(0) },
 };
 
-/** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
-function parsePrefer(prefer: string): ReadonlyMap<string, string> {
-  const preferences = prefer.split(',').map((preference) => {
-    const [withoutParameters = ''] = preference.split(';');
-    const [name = '', value = ''] = withoutParameters.split('=');
-    return [name.trim().toLowerCase(), value.replaceAll('"', '').trim()] as const;
-  });
-  return new Map(preferences.reverse());
+/** Counts for `times`: after so many requests of a key and path, one is answered as ever, and the count begins anew. */
+function createCounter() {
+  const counts = new Map<string, number>();
+
+  return ({ keyId, method, url }: FastifyRequest, times: number): boolean => {
+    const [path] = url.split('?');
+    const id = `${keyId} ${method} ${path}`;
+    const count = counts.get(id) ?? 0;
+    counts.delete(id);
+    if (count < times) counts.set(id, count + 1);
+    const [oldest = ''] = counts.keys();
+    if (counts.size > COUNTED_MAX) counts.delete(oldest);
+    return count < times;
+  };
 }
 
 /** The hook that fails or delays a request. */
 export function createRehearse(): preValidationAsyncHookHandler {
   let delayed = 0;
+  const isWithin = createCounter();
 
   async function waitFor(delay: string): Promise<void> {
-    if (!DELAY.test(delay) || Number(delay) > DELAY_SECONDS_MAX) {
-      const rule = `delay must be a number of seconds from 0 to ${DELAY_SECONDS_MAX}`;
-      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
-    }
     if (delayed >= DELAYED_MAX) {
       throw new PetstoreError('unavailable', 'too many requests are delayed by Prefer');
     }
@@ -56,17 +51,25 @@ export function createRehearse(): preValidationAsyncHookHandler {
 
   return async (request, reply) => {
     const preferences = parsePrefer(String(request.headers.prefer ?? ''));
-    const status = preferences.get('status');
+    const times = preferences.get('times');
+    if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return;
     const delay = preferences.get('delay');
-    const code = CODES.get(status ?? '');
-    if (status !== undefined && code === undefined) {
-      const rule = `status must be one of ${[...CODES.keys()].join(', ')}`;
-      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
-    }
     if (delay !== undefined) await waitFor(delay);
-    request.losesAnswer = preferences.get('lose-answer') === '';
-    if (code === undefined) return;
+    request.losesAnswer = preferences.has('lose-answer');
+    // An answer that is lost tells nothing. It comes only when a create is sent again.
+    const applied = [...preferences].filter(([name]) => name !== 'lose-answer');
+    if (applied.length > 0) {
+      reply.header('preference-applied', applied.map((pair) => pair.join('=')).join(', '));
+    }
+    const status = preferences.get('status');
+    if (status === undefined) return;
+    const code = CODES.get(status) ?? 'unavailable';
     request.refusal = { code, reason: 'rehearsed' };
+    const title = OF_PROXY.get(status);
+    if (title !== undefined) {
+      const page = `<html><body><h1>${status} ${title}</h1></body></html>\n`;
+      return reply.code(Number(status)).type('text/html').send(page);
+    }
     reply.headers(OWN_FIELDS[code] ?? {});
     throw new PetstoreError(code);
   };

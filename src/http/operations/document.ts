@@ -13,9 +13,16 @@ const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as cons
 const COMMON_ERRORS = [
   new PetstoreError('headers_too_large'),
   new PetstoreError('request_timeout'),
-  new PetstoreError('rate_limited'),
   new PetstoreError('internal_error'),
-  new PetstoreError('unavailable'),
+];
+
+/** What every client must handle has a response of its own. */
+const RETRIED = [
+  { error: new PetstoreError('rate_limited'), description: 'Too many requests. Nothing was done.' },
+  {
+    error: new PetstoreError('unavailable'),
+    description: 'The service cannot answer now. A create may have been done.',
+  },
 ];
 
 const DEPRECATION_HEADERS = {
@@ -23,6 +30,7 @@ const DEPRECATION_HEADERS = {
   Link: beta({
     ...EXPOSED_FIELDS.Link,
     description: 'The documentation, with `rel="deprecation"`.',
+    example: '</docs>; rel="deprecation"; type="text/html"',
   }),
 };
 
@@ -98,7 +106,13 @@ function describeResponses(operation: Operation) {
         { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
       ]),
     ),
-    default: beta(describeErrors('Any other error; an example of each is here.', others, headers)),
+    ...Object.fromEntries(
+      RETRIED.map(({ error, description }) => [
+        toErrorBody(error).status,
+        beta(describeErrors(description, [error], headers)),
+      ]),
+    ),
+    default: beta(describeErrors('Any other error; an example of each is here.', others)),
   };
 }
 

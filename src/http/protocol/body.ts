@@ -7,7 +7,8 @@ import { parseJson } from '../../json.ts';
 import { LIMITS } from '../limits.ts';
 import { StoppableRequest } from './one-request.ts';
 
-const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-8|"utf-8")\s*)?)*$/i;
+const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?)*$/i;
+const OTHER_CHARSET = /^application\/json\s*;\s*charset\s*=\s*"?(?!utf-?8)([\w.:-]{1,40})"?$/i;
 
 /** Leaves out a byte order mark. */
 const UTF_8 = new TextDecoder();
@@ -84,7 +85,9 @@ export function addBytesParser(app: FastifyInstance): void {
 export const requireJson: onRequestHookHandler = (request, _reply, done) => {
   const { 'content-type': type, 'content-encoding': encoding } = request.headers;
   if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
-    throw new PetstoreError('unsupported_media_type');
+    const [, charset] = OTHER_CHARSET.exec(type) ?? [];
+    const message = charset && `the charset must be utf-8, and not "${charset}"`;
+    throw new PetstoreError('unsupported_media_type', message);
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new PetstoreError(
