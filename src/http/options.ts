@@ -60,7 +60,7 @@ export const REQUEST_OPTIONS = {
   ),
   rehearse: option(
     SWITCH,
-    'a request gets the failure that its Prefer names, only in staging',
+    'let requests ask for failures, by the header field Prefer, only in staging',
     false,
   ),
   retireGetPet: option(SWITCH, 'answer 410 on the deprecated GET /v1/pets/{petId}', false),

@@ -32,7 +32,7 @@ export const STORE_OPTIONS = {
   ),
   startTimeout: option(
     count(0, 3_600, '<seconds>'),
-    'how long the start waits for a PostgreSQL that is away',
+    'how long the start waits until PostgreSQL answers',
     60,
   ),
 };

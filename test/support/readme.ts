@@ -8,6 +8,7 @@ import { runCurl } from './curl.ts';
 export const CLIENT = new URL('../../client/petstore-client.ts', import.meta.url);
 const README = new URL('../../README.md', import.meta.url);
 const CLIENT_README = new URL('../../client/README.md', import.meta.url);
+const REHEARSE = new URL('../../docs/rehearse.md', import.meta.url);
 /** A program that uses the client, and what is shown below it. */
 const PROGRAM = /```js\n([\s\S]*?)```\n\n```\n([\s\S]*?)```/;
 /** A command, and the answer that is shown below it. */
@@ -23,9 +24,17 @@ export async function assertReadme(url: string, key: string): Promise<number> {
   return examples.length;
 }
 
-/** The program of each README, for a service at that address, and what the README says that it prints. */
+/** The program of each page, for a service at that address with --rehearse, and what the page says that it prints. */
 export function readPrograms(url: string): Promise<{ program: string; printed: string }[]> {
-  return Promise.all([README, CLIENT_README].map((file) => readProgram(file, url)));
+  return Promise.all([README, CLIENT_README, REHEARSE].map((file) => readProgram(file, url)));
+}
+
+/** The block of the README for production. */
+export async function readProductionScript(): Promise<string> {
+  const [, script = ''] =
+    /```sh\n(export PETSTORE_ENVIRONMENT=production.*?)```/s.exec(await readFile(README, 'utf8')) ??
+    [];
+  return script;
 }
 
 async function readProgram(file: URL, url: string) {
