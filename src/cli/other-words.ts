@@ -3,31 +3,11 @@
 import type { Command } from 'commander';
 import { UsageError } from './options.ts';
 
-/** By the name of the group: the word, and the command from there on. */
+/** By the name of the group: the word, and our command. */
 const OTHER_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  petstore: {
-    start: 'serve',
-    run: 'serve',
-    up: 'serve',
-    dump: 'backup',
-    restore: 'copy',
-    upgrade: 'migrate',
-    import: 'pets import',
-    export: 'pets export',
-  },
-  pets: {
-    delete: 'remove',
-    rm: 'remove',
-    create: 'add',
-    new: 'add',
-    show: 'get',
-    edit: 'update',
-    set: 'update',
-    seed: 'generate',
-    load: 'import',
-    dump: 'export',
-  },
-  keys: { add: 'create', new: 'create', delete: 'revoke', remove: 'revoke', rm: 'revoke' },
+  petstore: { start: 'serve', run: 'serve', import: 'pets import', export: 'pets export' },
+  pets: { delete: 'remove', rm: 'remove', create: 'add', show: 'get', edit: 'update' },
+  keys: { add: 'create', delete: 'revoke', remove: 'revoke', rm: 'revoke' },
 };
 
 /** Commander itself suggests only names that are spelled alike. */

@@ -6,15 +6,8 @@ import { PetstoreError } from '../error.ts';
 const ID_BYTES = 8;
 const BYTES = ID_BYTES + 4;
 
-/** A multiple of 3 bytes has no padding. */
-const CHARACTERS = (BYTES / 3) * 4;
-
-export const CURSOR_SCHEMA = {
-  type: 'string',
-  minLength: CHARACTERS,
-  maxLength: CHARACTERS,
-  pattern: '^[A-Za-z0-9_-]+$',
-};
+/** 12 bytes are 16 characters, without padding. */
+export const CURSOR_SCHEMA = { type: 'string', maxLength: 16, pattern: '^[A-Za-z0-9_-]{16}$' };
 
 /** Also the cursors of 1.0.0, which have no checksum. */
 const FORM = /^[\w-]{11,16}$/;

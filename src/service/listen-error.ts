@@ -3,9 +3,6 @@
 import { PetstoreError } from '../error.ts';
 import { spellServe } from './program.ts';
 
-const PORT_MAX = 65_535;
-const PRIVILEGED_MAX = 1_023;
-
 /** Where a listener listens, and the beginning of the names of its options. */
 export interface Place {
   readonly host: string;
@@ -20,10 +17,10 @@ export function explainListenError(error: unknown, { host, port, options }: Plac
     return `${spellServe(`--${options}${name} ${value}`)} (or ${variable}=${value})`;
   };
   const messages: Readonly<Record<string, string>> = {
-    EADDRINUSE: `port ${port} is in use: ${hint('port', port < PORT_MAX ? port + 1 : 0)}`,
+    EADDRINUSE: `port ${port} is in use: ${hint('port', port < 65_535 ? port + 1 : 0)}`,
     EADDRNOTAVAIL: `this machine does not have the address ${host}: ${hint('host', '127.0.0.1')}`,
     ENOTFOUND: `nobody knows the host ${host}: ${hint('host', '127.0.0.1')}`,
-    EACCES: `this user may not listen on port ${port}${port > PRIVILEGED_MAX ? '' : ', which is below 1024'}: ${hint('port', 8080)}`,
+    EACCES: `this user may not listen on port ${port}${port > 1_023 ? '' : ', which is below 1024'}: ${hint('port', 8080)}`,
   };
   const message = messages[String(Object(error).code)];
   if (message === undefined) return error;

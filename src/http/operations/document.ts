@@ -17,13 +17,10 @@ const COMMON_ERRORS = [
 ];
 
 /** What every client must handle has a response of its own. */
-const RETRIED = [
-  { error: new PetstoreError('rate_limited'), description: 'Too many requests. Nothing was done.' },
-  {
-    error: new PetstoreError('unavailable'),
-    description: 'The service cannot answer now. A create may have been done.',
-  },
-];
+const RETRIED = {
+  rate_limited: 'Too many requests. Nothing was done.',
+  unavailable: 'The service cannot answer now. A create may have been done.',
+};
 
 const DEPRECATION_HEADERS = {
   ...describeHeaders(['Deprecation', 'Sunset']),
@@ -89,7 +86,6 @@ function describeParameter([name, parameter]: [string, Parameter<unknown>]) {
 function describeResponses(operation: Operation) {
   const { description, status, schema, headers: own = [], links } = operation.success;
   const others = [...operation.errors, ...COMMON_ERRORS];
-  const headers = ['Retry-After', ...COMMON_HEADERS] as const;
   return {
     [status]: {
       description,
@@ -106,14 +102,18 @@ function describeResponses(operation: Operation) {
         { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
       ]),
     ),
-    ...Object.fromEntries(
-      RETRIED.map(({ error, description }) => [
-        toErrorBody(error).status,
-        beta(describeErrors(description, [error], headers)),
-      ]),
-    ),
+    ...describeRetried(),
     default: beta(describeErrors('Any other error; an example of each is here.', others)),
   };
+}
+
+function describeRetried() {
+  const responses = Object.entries(RETRIED).map(([code, description]) => {
+    const error = new PetstoreError(code as keyof typeof RETRIED);
+    const described = describeErrors(description, [error], ['Retry-After', ...COMMON_HEADERS]);
+    return [toErrorBody(error).status, beta(described)];
+  });
+  return Object.fromEntries(responses);
 }
 
 /** A response of the Error shape with an example for each error. */

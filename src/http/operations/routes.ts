@@ -84,15 +84,12 @@ function readInput(
 /** What caches and trackers add to an address. It changes no answer. */
 const IGNORED = /^(?:_|utm_\w*|(?:dcl|fbcl|gcl|mscl|ttcl|twcl|ycl)id|[gw]braid)$/;
 
-const NAME_SHOWN_MAX = 40;
-const EDITS_MAX = 2;
-
 /** @throws PetstoreError for a parameter that the operation does not have: a mistyped filter would list all pets. */
 function refuseUnknown(query: Values, known: readonly string[]): void {
   const unknown = Object.keys(query).find((name) => !known.includes(name) && !IGNORED.test(name));
   if (unknown === undefined) return;
-  const shown = unknown.slice(0, NAME_SHOWN_MAX);
-  const nearest = findNearest(shown, known, EDITS_MAX);
+  const shown = unknown.slice(0, 40);
+  const nearest = findNearest(shown, known, 2);
   const hint = nearest === undefined ? `known are ${known.join(', ')}` : `did you mean ${nearest}?`;
   throw new PetstoreError('bad_request', `unknown parameter ${JSON.stringify(shown)}: ${hint}`);
 }
