@@ -85,6 +85,29 @@ describePages('pages without a key', start, (testPage, stage) => {
       if (size !== null) await page.setViewportSize(size);
     });
 
+    for (const width of [390, 1280]) {
+      test(`docs page › a form in a window of ${width} px › has nothing cut or covered`, async () => {
+        const { page } = opened;
+        const size = page.viewportSize();
+        await page.setViewportSize({ width, height: 800 });
+        const client = await openClient(page, stage.service, 'GET', 'List animals');
+        const cut = `[...document.querySelectorAll('button:has(h2)')].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ textContent }) => textContent)`;
+        assert.deepEqual(await page.evaluate(cut), []);
+        const texts = [client.getByText(`${stage.service.url}/v1`), page.getByText('Keep the key')];
+        for (const text of texts) {
+          const box = await text.first().boundingBox();
+          if (box === null) continue;
+          for (const x of [box.x + 5, box.x + box.width - 5]) {
+            const found = `document.elementFromPoint(${x}, ${box.y + box.height / 2})?.closest('button')?.textContent ?? ''`;
+            const covered = await page.evaluate<string>(found);
+            assert.ok(covered.includes('/v1'), `"${covered}" covers ${text} at ${x}`);
+          }
+        }
+        await close(page);
+        if (size !== null) await page.setViewportSize(size);
+      });
+    }
+
     test('docs page › a token that is to be kept › is there after a reload, and until it is not to be kept', async () => {
       const { page } = opened;
       const token = page.getByRole('textbox', { name: 'Bearer Token' }).first();
