@@ -19,9 +19,15 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(docsPage) ?? [];
   const ownScript = `'sha256-${hash('sha256', script, 'base64')}'`;
   const policy = createPolicy(`'self' ${ownScript}`, "'unsafe-inline'");
+  // The service may not know its own address.
+  const findBaseUrl = (request: FastifyRequest) =>
+    options.baseUrl === '/v1' ? `${findOrigin(request)}/v1` : options.baseUrl;
   const addPage = (url: string, html: string) =>
-    app.get(url, (_request, reply) =>
-      reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(html),
+    app.get(url, (request, reply) =>
+      reply
+        .header('content-security-policy', policy)
+        .type('text/html; charset=utf-8')
+        .send(html.replace('<!-- baseUrl -->', () => findBaseUrl(request))),
     );
   addPage('/', readTemplate('http/routes/start.html'));
   addPage('/docs/', docsPage);
@@ -40,7 +46,7 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   app.get('/openapi.json', (request, reply) => {
     document ??= writeOpenApi(options);
     // Only one text is kept: a client can send any Host.
-    const served = document.replace('"url":"/v1"', () => `"url":"${findOrigin(request)}/v1"`);
+    const served = document.replace('"url":"/v1"', () => `"url":"${findBaseUrl(request)}"`);
     return reply.type('application/json').send(served);
   });
 }
