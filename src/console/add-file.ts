@@ -1,97 +1,86 @@
-/** Adds the pets of a CSV or JSON file. The same file again adds only what is missing. */
+/** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
-import { readCsv } from '../csv.ts';
-import { type NewPet, parseNewPet } from '../pet.ts';
-import { parseRows, readJsonRows } from '../rows.ts';
-import { getElement, say } from './elements.ts';
-import { createClient } from './session.ts';
+import { CSV_HEADER, toCsvRow } from '../csv.ts';
+import { toPetJson } from '../pet.ts';
+import { generatePets } from '../sample.ts';
+import { getElement, keepFile, say, show, write } from './elements.ts';
+import { countKnown, type PetFile, readFile } from './pet-file.ts';
+import { sendPets } from './send-pets.ts';
 
-const FILE_MIB_MAX = 4;
+const SAMPLES = 20;
+/** With more pets, the command line is the better way: it adds all or none. */
+const MANY = 2_000;
 
-const FNV_OFFSET = 0xcbf29ce484222325n;
-const FNV_PRIME = 0x100000001b3n;
+export class FileAdder {
+  readonly dialog = getElement('from-file', HTMLDialogElement);
+  /** What is read or sent. */
+  #work: AbortController | undefined;
+  #file: PetFile | undefined;
 
-export async function addFile(file: File): Promise<void> {
-  const progress = getElement('progress', HTMLElement);
-  say('file-added', '');
-  if (!progress.hidden) {
-    throw new Error('Another file is being added: wait, or reload the page to stop it.');
+  /** Reads a file, and shows what adding it would do. */
+  async read(file: File): Promise<void> {
+    if (!this.dialog.open) this.dialog.showModal();
+    await this.#do(async ({ signal }) => {
+      this.#file = undefined;
+      write('progress-text', `Reading ${file.name}`);
+      const found = await readFile(file);
+      write('progress-text', 'Looking for its first pets in the store');
+      const known = await countKnown(found, signal);
+      this.#file = found;
+      showFound(found, known);
+    });
   }
-  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
-    throw new Error(`${file.name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
-  }
-  showProgress('reading the file', 0);
-  progress.hidden = false;
-  try {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    const pets = await parsePets(file.name, bytes);
-    say('file-added', await addPets(pets, hash(bytes)));
-  } finally {
-    progress.hidden = true;
-  }
-}
 
-/** @throws Error that names the first wrong rows. */
-async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Error('The file is not valid UTF-8.', { cause });
+  async add(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return;
+    await this.#do(async (stop) => say('file-added', await sendPets(file, stop)));
   }
-  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-  const pets: NewPet[] = [];
-  const lines: string[] = [];
-  const rows = isJson ? readJsonRows(text) : readCsv([text]);
-  try {
-    for await (const pet of parseRows(rows, parseNewPet, (line) => lines.push(line))) {
-      pets.push(pet);
+
+  stop(): void {
+    this.#work?.abort();
+  }
+
+  async #do(act: (work: AbortController) => Promise<void>): Promise<void> {
+    if (this.#work !== undefined) {
+      throw new Error('Another file is being added: wait, or stop it.');
     }
-  } catch (cause) {
-    const reason = (cause as Error).message;
-    throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
+    this.#work = new AbortController();
+    say('file-added', '');
+    show('found', false);
+    getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
+    show('progress', true);
+    try {
+      await act(this.#work);
+    } finally {
+      this.#work = undefined;
+      show('progress', false);
+    }
   }
-  if (pets.length === 0) throw new Error('The file has no pets.');
-  return pets;
 }
 
-/** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
-function hash(bytes: Uint8Array): string {
-  let value = FNV_OFFSET;
-  for (const byte of bytes) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * FNV_PRIME);
-  return value.toString(16);
-}
-
-/** Sends each pet until the service takes or refuses it. Resolves to the result in words. */
-async function addPets(pets: readonly NewPet[], id: string): Promise<string> {
+function showFound({ name, pets }: PetFile, known: number): void {
   const { length } = pets;
-  let added = 0;
-  /** The pets that were in the store before. */
-  let known = 0;
-  const show = (words = '') => showProgress(`${added} of ${length}${words}`, added / length);
-  const client = createClient({
-    onResponse({ request, status, headers }) {
-      if (status !== 201) show(`, answered ${status}`);
-      // A replay after the first try repeats an answer that was lost.
-      else if (request.tries === 1 && headers.get('idempotency-replayed') === 'true') known += 1;
-    },
-  });
-  show();
-  try {
-    for (const [index, pet] of pets.entries()) {
-      await client.create(pet, { idempotencyKey: `${id}-${index}`, retries: Infinity });
-      added += 1;
-      show();
-    }
-  } catch (cause) {
-    const count = `${added} of ${length} added. Add the same file again to go on.`;
-    throw new Error(`${(cause as Error).message}\n${count}`, { cause });
-  }
-  const before = known === 0 ? '' : `; already there: ${known}`;
-  return `${length - known} of ${length} added${before}.`;
+  const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
+  const [first] = pets;
+  const row = first === undefined ? '' : toPetJson({ id: 0n, ...first }).replace('"id":0,', '');
+  write('found-text', `${name} has ${count}. The first one: ${row}`);
+  write(
+    'found-known',
+    known === 0
+      ? ''
+      : `The store already has ${known === 1 ? 'the first pet' : `the first ${known} pets`} of this file. Was it added before? After 24 hours, or if the file has changed, it is added once more.`,
+  );
+  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? `'${name}'` : name}`);
+  show('found-many', length > MANY);
+  write('add-all', `Add ${count}`);
+  show('found', true);
+  getElement('add-all', HTMLButtonElement).focus();
 }
 
-function showProgress(text: string, part: number): void {
-  getElement('progress-text', HTMLElement).textContent = text;
-  getElement('progress-bar', HTMLProgressElement).value = part;
+/** Lets the browser keep a file of sample pets. */
+export async function keepExample(): Promise<void> {
+  const rows = [CSV_HEADER];
+  for await (const pet of generatePets(SAMPLES)) rows.push(toCsvRow(pet));
+  keepFile('example.csv', rows);
 }

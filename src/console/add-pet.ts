@@ -1,9 +1,9 @@
-/** Adds the pet of the form, once, however often the client sends it. */
+/** Adds the pet of the form, once, however often the client sends it. The dialog stays open for the next pet. */
 
 import { createIdempotencyKey } from '../../client/petstore-client.ts';
 import { JsonNumber } from '../json.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
-import { focusFirst, getElement, readTexts } from './elements.ts';
+import { getElement, readTexts, say } from './elements.ts';
 import { createClient } from './session.ts';
 
 export class PetAdder {
@@ -18,13 +18,16 @@ export class PetAdder {
 
   async add(): Promise<Pet> {
     const idempotencyKey = this.#idempotencyKey;
-    const pet = await createClient().create(readNewPet(this.#form), { idempotencyKey });
+    say('added', '');
+    const pet = await createClient('add').create(readNewPet(this.#form), { idempotencyKey });
     // With another key, the form has the next pet already.
     if (this.#idempotencyKey === idempotencyKey) {
       this.#idempotencyKey = createIdempotencyKey();
       this.#form.reset();
-      if (this.#form.contains(document.activeElement)) focusFirst(this.#form);
+      this.#form.querySelector<HTMLElement>('input, select')?.focus();
     }
+    // A reset empties it.
+    say('added', `${pet.name} has the id ${pet.id}.`);
     return pet;
   }
 }

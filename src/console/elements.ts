@@ -1,4 +1,4 @@
-/** The elements of the page: what its forms have, and the messages beside their fields. */
+/** The elements of the page: the texts of its forms, the messages beside their fields, its files to keep. */
 
 export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
   const element = document.getElementById(id);
@@ -6,14 +6,13 @@ export function getElement<T extends HTMLElement>(id: string, type: new () => T)
   throw new Error(`the page has no ${type.name} with the id ${id}`);
 }
 
-type Field = HTMLInputElement | HTMLSelectElement;
-const getFields = (form: HTMLFormElement) => form.querySelectorAll<Field>('input, select');
-
 /** The texts of the fields that are filled in, by the names of the fields. */
 export function readTexts(form: HTMLFormElement): URLSearchParams {
   const texts = new URLSearchParams();
-  for (const { name, value, inputMode } of getFields(form)) {
-    const text = inputMode === 'numeric' ? value.trim() : value;
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value !== 'string') continue;
+    const isNumber = form.querySelector(`[name="${name}"][inputmode=numeric]`) !== null;
+    const text = isNumber ? value.trim() : value;
     if (text !== '') texts.set(name, text);
   }
   return texts;
@@ -22,16 +21,24 @@ export function readTexts(form: HTMLFormElement): URLSearchParams {
 /** Fills in the fields that have a text, and resets the other fields. */
 export function fillIn(form: HTMLFormElement, texts: URLSearchParams): void {
   form.reset();
-  for (const field of getFields(form)) field.value = texts.get(field.name) ?? field.value;
-}
-
-export function focusFirst(form: HTMLFormElement): void {
-  getFields(form)[0]?.focus();
+  for (const [name, text] of texts) {
+    const field = form.elements.namedItem(name);
+    // Of chips, it checks the one with this text; without one, they stay as they are.
+    if (field !== null && 'value' in field) field.value = text;
+  }
 }
 
 /** Shows a text that screen readers say too. */
 export function say(id: string, text: string): void {
   getElement(id, HTMLOutputElement).value = text;
+}
+
+export function show(id: string, isShown: boolean): void {
+  getElement(id, HTMLElement).hidden = !isShown;
+}
+
+export function write(id: string, text: string): void {
+  getElement(id, HTMLElement).textContent = text;
 }
 
 export function createElement(tag: string, text: string, className = ''): HTMLElement {
@@ -41,16 +48,30 @@ export function createElement(tag: string, text: string, className = ''): HTMLEl
   return element;
 }
 
-/** Shows the message beside the field that its first word names, else at the end of the form, in place of the last one. */
-export function showMessage(form: HTMLFormElement, message: string): void {
-  const fields = [...form.querySelectorAll<HTMLInputElement>('[aria-describedby]')];
-  const [name] = message.split(' ', 1);
-  const wrong = fields.find((field) => field.name === name);
-  for (const field of fields) {
-    const place = getElement(field.getAttribute('aria-describedby') ?? '', HTMLElement);
-    place.textContent = field === wrong ? message : '';
-    field.setAttribute('aria-invalid', String(field === wrong));
+/**
+ * Shows a message, in place of the last one. The first word of each part may name a field, as in "name is required;
+ * categoryId is required": this part is shown beside its field, the others at the end.
+ */
+export function showMessage(place: HTMLElement, message: string): void {
+  const parts = message.split('; ');
+  const wrong: HTMLElement[] = [];
+  for (const field of place.querySelectorAll<HTMLInputElement>('[aria-describedby]')) {
+    const index = parts.findIndex((part) => part.split(' ', 1)[0] === field.name);
+    const [text = ''] = index < 0 ? [] : parts.splice(index, 1);
+    getElement(field.getAttribute('aria-describedby') ?? '', HTMLElement).textContent = text;
+    field.setAttribute('aria-invalid', String(index >= 0));
+    if (index >= 0) wrong.push(field);
   }
-  form.querySelector('[role=alert]')?.replaceChildren(wrong ? '' : message);
-  wrong?.focus();
+  place.querySelector('[role=alert]')?.replaceChildren(parts.join('; '));
+  wrong[0]?.focus();
+}
+
+/** Lets the browser keep a text as a CSV file. */
+export function keepFile(name: string, pieces: readonly string[]): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([...pieces], { type: 'text/csv' }));
+  link.download = name;
+  link.click();
+  // Browsers read it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

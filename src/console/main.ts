@@ -1,9 +1,13 @@
 /** The console: what its forms and buttons do. */
 
-import { addFile } from './add-file.ts';
+import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
+import { FileAdder, keepExample } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
-import { focusFirst, getElement, readTexts, showMessage } from './elements.ts';
+import { readAddress, takeKey, toPetAddress } from './address.ts';
+import { getElement, readTexts, show, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
+import { PetPanel } from './pet-panel.ts';
+import { copyBefore } from './request-line.ts';
 import { findKey, forgetKey, keepKey } from './session.ts';
 
 const KEY_REFUSED =
@@ -15,19 +19,22 @@ const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
 const fileInput = getElement('file', HTMLInputElement);
-const forget = getElement('forget', HTMLElement);
+const addDialog = getElement('add', HTMLDialogElement);
+const list = getElement('list', HTMLElement);
 const work = getElement('work', HTMLElement);
 
-const petList = new PetList();
+const petList = new PetList(showMore);
+const petPanel = new PetPanel();
 const petAdder = new PetAdder();
+const fileAdder = new FileAdder();
 
-/** Runs an action. Its error is shown in the form; a refused key is shown beside the key. */
-function run(form: HTMLFormElement, act: () => Promise<unknown>): void {
-  for (const each of document.forms) showMessage(each, '');
+/** Runs an action. Its error is shown in its place; a refused key is shown beside the key. */
+function run(place: HTMLElement, act: () => Promise<unknown>): void {
+  showMessage(place, '');
   act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
     const isKeyRefused = [error, error.cause].some((each) => Object(each).status === 401);
-    if (!isKeyRefused) return showMessage(form, error.message);
+    if (!isKeyRefused) return showMessage(place, error.message);
     closeWork();
     // The next lines say how many pets were added.
     showMessage(keyForm, error.message.replace(/.*/, KEY_REFUSED));
@@ -41,70 +48,109 @@ function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
   });
 }
 
-function onClick(id: string, act: () => void): void {
-  const button = getElement(id, HTMLElement);
-  button.addEventListener('click', () => {
-    if (button.ariaDisabled !== 'true') act();
-  });
+function onClick(selector: string, act: (button: HTMLElement) => void): void {
+  for (const button of document.querySelectorAll<HTMLElement>(selector)) {
+    button.addEventListener('click', () => act(button));
+  }
 }
 
 function showWork(isShown: boolean): void {
-  forget.hidden = !isShown;
-  keyForm.hidden = isShown;
-  work.hidden = !isShown;
+  show('forget', isShown);
+  show('key-form', !isShown);
+  show('work', isShown);
 }
 
-/** Opens the list and the forms if the service accepts the key. */
+/** Opens the list if the service accepts the key. */
 async function openWork(): Promise<void> {
-  await petList.showAddress();
+  show('forget', true);
+  await petList.open(readAddress()).catch((error) => {
+    show('key-form', true);
+    throw error;
+  });
   keyForm.reset();
   showWork(true);
+  list.focus({ focusVisible: false });
+  showAddress();
 }
 
 function closeWork(): void {
   forgetKey();
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
   showWork(false);
+}
+
+async function useKey(text: string): Promise<void> {
+  try {
+    const key = text.trim().replace(/^Bearer +/i, '');
+    if (!/^[!-~]+$/.test(key))
+      throw new Error('key must be the text that petstore keys create prints');
+    keepKey(key);
+    await openWork();
+  } catch (error) {
+    // A second click has ended the first, and needs the key.
+    if ((error as Error).name !== 'AbortError') closeWork();
+    throw error;
+  }
+}
+
+/** Takes the key of the address, or shows its list and its pet: a link, Back or a person has changed it. */
+function followAddress(): void {
+  const key = takeKey();
+  if (key !== undefined) run(keyForm, () => useKey(key));
+  else if (!work.hidden) showAddress();
+}
+
+function showAddress(): void {
+  const address = readAddress();
+  if (!petList.isShown(address)) run(listForm, () => petList.open(address));
+  const id = findCanonicalInt64(address.get('pet') ?? '');
+  if (id === undefined) petPanel.dialog.close();
+  else run(petPanel.dialog, () => petPanel.open(id, petList.table));
+}
+
+function showMore(): void {
+  run(listForm, () => petList.showMore());
 }
 
 function takeFile(file: File | undefined): void {
   if (file === undefined || work.hidden) return;
-  run(fileForm, async () => {
-    await addFile(file);
-    showListAgain();
-  });
+  addDialog.close();
+  petPanel.dialog.close();
+  run(fileForm, () => fileAdder.read(file));
 }
 
-function showListAgain(): void {
-  run(listForm, () => petList.show(petList.page));
-}
-
-onSubmit(keyForm, async () => {
-  const text = readTexts(keyForm).get('key') ?? '';
-  const key = text.trim().replace(/^Bearer +/i, '');
-  if (!/^[!-~]+$/.test(key))
-    throw new Error('key must be the text that petstore keys create prints');
-  keepKey(key);
-  await openWork().catch((error) => {
-    // A second click has ended the first, and needs the key.
-    if (error.name !== 'AbortError') closeWork();
-    throw error;
-  });
-  focusFirst(addForm);
+// So that keys can scroll it in every browser.
+list.tabIndex = 0;
+onSubmit(keyForm, () => useKey(readTexts(keyForm).get('key') ?? ''));
+const filter = async () => {
+  location.hash = String(readTexts(listForm));
+};
+onSubmit(listForm, filter);
+listForm.addEventListener('change', () => run(listForm, filter));
+onSubmit(findForm, async () => {
+  const id = findCanonicalInt64(readTexts(findForm).get('id') ?? '');
+  if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
+  findForm.reset();
+  location.hash = toPetAddress(id);
 });
-onSubmit(listForm, () => petList.open(1));
-onSubmit(findForm, () => petList.find());
-onSubmit(addForm, async () => {
-  const pet = await petAdder.add();
-  petList.table.mark(pet, `The new pet has the id ${pet.id}`);
-  showListAgain();
+onSubmit(addForm, async () => petList.table.addFirst(await petAdder.add()));
+onSubmit(fileForm, async () => {
+  await fileAdder.add();
+  run(listForm, () => petList.open(readAddress()));
 });
-listForm.addEventListener('change', () => run(listForm, () => petList.open(1)));
-onClick('previous', () => run(listForm, () => petList.open(petList.page - 1)));
-onClick('next', () => run(listForm, () => petList.open(petList.page + 1)));
-onClick('go', () => run(listForm, () => petList.showMarked()));
-window.addEventListener('popstate', () => {
-  if (!work.hidden) run(listForm, () => petList.showAddress());
+onClick('#open-add', () => addDialog.showModal());
+onClick('#open-file', () => fileAdder.dialog.showModal());
+onClick('#stop', () => fileAdder.stop());
+onClick('#next', showMore);
+onClick('#download', () => run(listForm, () => petList.download()));
+onClick('.close', (button) => button.closest('dialog')?.close());
+onClick('.copy', copyBefore);
+onClick('.example', () => void keepExample());
+onClick('#forget', () => {
+  forgetKey();
+  location.reload();
 });
+window.addEventListener('hashchange', followAddress);
 fileInput.addEventListener('change', () => {
   takeFile(fileInput.files?.[0]);
   // Without this, the browser would not tell if the same file is chosen again.
@@ -119,11 +165,10 @@ for (const type of ['dragover', 'dragleave', 'drop'] as const) {
     if (type === 'drop') takeFile(event.dataTransfer.files[0]);
   });
 }
-onClick('forget', () => {
-  forgetKey();
-  location.reload();
-});
 
-forget.hidden = findKey() === '';
-if (forget.hidden) getElement('key', HTMLElement).focus();
-else run(keyForm, openWork);
+if (readAddress().has('key')) followAddress();
+else if (findKey() !== '') run(keyForm, openWork);
+else {
+  showWork(false);
+  getElement('key', HTMLElement).focus();
+}

@@ -1,122 +1,96 @@
-/** The list of pets: the page that it shows, and the address of this page. */
+/** The list: the pets of the filters, and more of them when the reader comes to their end. */
 
-import type { PetPage } from '../../client/petstore-client.ts';
-import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet.ts';
-import { fillIn, getElement, readTexts, say } from './elements.ts';
+import { CSV_HEADER, toCsvRow } from '../csv.ts';
+import { PAGE_LIMIT_MAX } from '../pet.ts';
+import { fillIn, getElement, keepFile, readTexts, say, show } from './elements.ts';
 import { PetTable } from './pet-table.ts';
 import { createClient } from './session.ts';
 
+const PAGE = 50;
+
 export class PetList {
   readonly #form = getElement('list-form', HTMLFormElement);
-  readonly #findForm = getElement('find-form', HTMLFormElement);
+  readonly #download = getElement('download', HTMLButtonElement);
   readonly table = new PetTable();
+  /** Ends what reads the list before: its late answer would mix two lists. */
   #reading = new AbortController();
-  /** The filters and the limit of the cursors. With others, the cursors lead to other pages. */
-  #asked = new URLSearchParams();
-  #limit = PAGE_LIMIT_DEFAULT;
-  /** By the number of the page: the service gives only the cursor of the next page. The first page has none. */
-  #cursors = new Map<number, string>();
-  page = 1;
+  #downloading: AbortController | undefined;
+  #filters = new URLSearchParams();
+  /** The cursor of the next page; undefined at the end of the list. */
+  #next: string | undefined;
+  #isReading = false;
+  readonly #end: IntersectionObserver;
 
-  async showAddress(): Promise<void> {
-    const address = new URLSearchParams(location.hash.slice(1));
+  /** @param showMore called when the end of the list comes into view. */
+  constructor(showMore: () => void) {
+    this.#end = new IntersectionObserver(([entry]) => entry?.isIntersecting && showMore());
+  }
+
+  /** Whether the filters of the address are those of the list. */
+  isShown(address: URLSearchParams): boolean {
+    const shown = this.#filters;
     fillIn(this.#form, address);
-    this.#startReading();
-    const page = Number(address.get('page'));
-    const cursor = address.get('cursor');
-    if (page > 1 && cursor !== null) this.#cursors.set(page, cursor);
-    await this.show(cursor === null ? 1 : page).catch((error) => {
-      if (error.code !== 'bad_request') throw error;
-      // A person may have changed the address.
-      this.#form.reset();
-      return this.show(1);
-    });
-    this.table.mark(undefined);
+    return String(readTexts(this.#form)) === String(shown);
   }
 
-  /** Shows the page, and sets its address. */
-  async open(page: number): Promise<void> {
-    await this.show(page);
-    this.table.mark(undefined);
-    const address = new URLSearchParams(this.#asked);
-    const cursor = this.#cursors.get(this.page);
-    if (cursor !== undefined) {
-      address.set('page', String(this.page));
-      address.set('cursor', cursor);
-    }
-    if (location.hash !== `#${address}`) history.pushState(null, '', `#${address}`);
-  }
-
-  async find(): Promise<void> {
-    const id = findCanonicalInt64(readTexts(this.#findForm).get('id') ?? '');
-    if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
-    const signal = this.#startReading();
-    this.table.mark(await createClient().get(id, { signal }), `The pet with the id ${id}`);
-  }
-
-  /** Goes to the page of the marked pet. A filter could hide the pet, so the list has all pets. */
-  async showMarked(): Promise<void> {
-    const { marked } = this.table;
-    if (marked === undefined) return;
-    fillIn(this.#form, new URLSearchParams({ limit: String(this.#limit) }));
-    await this.open(await this.#findPage(marked.id));
-    this.table.showInPlace(marked.id);
-  }
-
-  /** Shows the page, or the last page if there are fewer. Also reads the pages before without a cursor. */
-  async show(asked: number): Promise<void> {
-    const signal = this.#startReading();
-    let page = Math.max(1, ...[...this.#cursors.keys()].filter((known) => known <= asked));
-    let found = await this.#read(page, signal);
-    while (page < asked && found.next !== undefined) {
-      page += 1;
-      found = await this.#read(page, signal);
-    }
-    this.page = page;
-    const isFiltered = [...this.#asked.keys()].some((name) => name !== 'limit');
-    this.table.show(page, found, isFiltered);
-  }
-
-  /** The page of the pet. Reads all pages up to it, as many at once as the service gives. */
-  async #findPage(id: bigint): Promise<number> {
-    const signal = this.#startReading();
-    const count = PAGE_LIMIT_MAX / this.#limit;
-    const [first] = this.table.pets;
-    const isFurtherOn = this.#cursors.has(this.page) && first !== undefined && first.id <= id;
-    for (let page = isFurtherOn ? this.page : 1; ; page += count) {
-      say('shown', `Looking for the page of the pet, from page ${page} on`);
-      const { pets, next } = await this.#read(page, signal, count);
-      const index = pets.findIndex((pet) => pet.id >= id);
-      // Without an index, the pet was removed meanwhile.
-      if (index >= 0 || next === undefined) {
-        return page + Math.floor(Math.max(index, 0) / this.#limit);
-      }
-    }
-  }
-
-  /** Reads `count` pages from this page on, as one. */
-  async #read(page: number, signal: AbortSignal, count = 1): Promise<PetPage> {
-    const found = await createClient().listPage({
-      ...Object.fromEntries(this.#asked),
-      limit: this.#limit * count,
-      cursor: this.#cursors.get(page),
-      signal,
-    });
-    if (found.next === undefined) this.#cursors.delete(page + count);
-    else this.#cursors.set(page + count, found.next);
-    return found;
-  }
-
-  /** Ends the read before: its late answer would replace the new one. */
-  #startReading(): AbortSignal {
+  /** Shows the pets of these filters, from the first one on. */
+  async open(address: URLSearchParams): Promise<void> {
+    fillIn(this.#form, address);
+    this.#filters = readTexts(this.#form);
     this.#reading.abort();
     this.#reading = new AbortController();
-    const asked = readTexts(this.#form);
-    if (String(asked) !== String(this.#asked)) this.#cursors = new Map();
-    this.#asked = asked;
-    // A person may have changed the address to a limit that the form does not have.
-    this.#limit = Number(asked.get('limit') ?? PAGE_LIMIT_DEFAULT);
-    return this.#reading.signal;
+    this.#next = undefined;
+    this.#isReading = false;
+    await this.#read(this.#reading.signal);
+  }
+
+  async showMore(): Promise<void> {
+    if (this.#next === undefined || this.#isReading) return;
+    await this.#read(this.#reading.signal);
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const cursor = this.#next;
+    this.#isReading = true;
+    try {
+      const asked = { ...Object.fromEntries(this.#filters), limit: PAGE, cursor, signal };
+      const { pets, next } = await createClient('work').listPage(asked);
+      this.#next = next;
+      if (cursor === undefined) this.table.show(pets);
+      else this.table.append(pets);
+      const { length } = this.table.pets;
+      say('shown', `${length} ${length === 1 ? 'pet' : 'pets'}${next ? ', and more' : ''}`);
+      const isEmpty = length === 0 && next === undefined;
+      show('empty', isEmpty && this.#filters.size === 0);
+      show('empty-filter', isEmpty && this.#filters.size > 0);
+      show('more', next !== undefined);
+      // An end that stays in view is seen only by a new look.
+      this.#end.disconnect();
+      this.#end.observe(getElement('next', HTMLElement));
+    } finally {
+      // Another list may be read by now.
+      if (!signal.aborted) this.#isReading = false;
+    }
+  }
+
+  /** Lets the browser keep all pets of the filters. A second call stops the first. */
+  async download(): Promise<void> {
+    const before = this.#downloading;
+    before?.abort();
+    if (before !== undefined) return;
+    this.#downloading = new AbortController();
+    const { signal } = this.#downloading;
+    const rows = [CSV_HEADER];
+    try {
+      const asked = { ...Object.fromEntries(this.#filters), limit: PAGE_LIMIT_MAX, signal };
+      for await (const pet of createClient('work').list(asked)) {
+        rows.push(toCsvRow(pet));
+        this.#download.textContent = `Stop: ${rows.length - 1} pets`;
+      }
+      keepFile('pets.csv', rows);
+    } finally {
+      this.#downloading = undefined;
+      this.#download.textContent = 'Download CSV';
+    }
   }
 }

@@ -1,71 +1,73 @@
-/** The table: the pet that was added or looked up, and below it the pets of a page. */
+/** The table: the pets that were added meanwhile, and below them the pets of the list. */
 
-import type { PetPage } from '../../client/petstore-client.ts';
 import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
-import { createElement, getElement, say } from './elements.ts';
-
-const EMPTY = 'There are no pets yet. Add the first one above, or many from a file.';
+import { toPetAddress } from './address.ts';
+import { createElement, getElement, show } from './elements.ts';
 
 export class PetTable {
   readonly #rows = getElement('pets', HTMLElement);
+  /** The pets of the list. */
   pets: readonly Pet[] = [];
-  /** The pet that was added or looked up. It is highlighted, and first on each page. */
-  marked: Pet | undefined;
+  /** The pets that were added since the list was read, first the newest. They are at its end, or the filter hides them. */
+  #added: readonly Pet[] = [];
 
-  show(page: number, { pets, next }: PetPage, isFiltered: boolean): void {
-    this.pets = pets;
-    this.#draw();
-    const why = isFiltered ? 'No pet matches the filter.' : EMPTY;
-    getElement('empty', HTMLElement).textContent = pets.length === 0 ? why : '';
-    say('shown', `Page ${page}: ${pets.length} ${pets.length === 1 ? 'pet' : 'pets'}`);
-    // `disabled` would take the focus away from a person who uses the keyboard.
-    getElement('previous', HTMLElement).ariaDisabled = String(page === 1);
-    getElement('next', HTMLElement).ariaDisabled = String(next === undefined);
+  show(pets: readonly Pet[]): void {
+    this.#rows.replaceChildren();
+    this.pets = [];
+    this.#added = [];
+    this.append(pets);
+    getElement('list', HTMLElement).scrollTop = 0;
   }
 
-  mark(pet: Pet | undefined, words = ''): void {
-    this.marked = pet;
-    say('marked', words);
-    getElement('go', HTMLElement).hidden = pet === undefined;
-    this.#draw();
+  append(pets: readonly Pet[]): void {
+    this.pets = [...this.pets, ...pets];
+    const added = new Set(this.#added.map(({ id }) => id));
+    const others = pets.filter(({ id }) => !added.has(id));
+    this.#rows.append(...others.map((pet) => createRow(pet)));
+    show('table', this.#rows.children.length > 0);
   }
 
-  /** Highlights the pet in its place, and scrolls to it. */
-  showInPlace(id: bigint): void {
-    const row = this.#rows.children.item(this.pets.findIndex((pet) => pet.id === id));
-    if (!(row instanceof HTMLElement)) return;
-    row.ariaCurrent = 'true';
-    // The button that had the focus is hidden now.
-    row.tabIndex = -1;
-    row.focus({ preventScroll: true });
-    row.scrollIntoView({ block: 'center' });
+  /** Shows a new pet as the first one. */
+  addFirst(pet: Pet): void {
+    this.#added = [pet, ...this.#added];
+    const row = createRow(pet);
+    row.classList.add('new');
+    this.#rows.prepend(row);
+    show('table', true);
+    show('empty', false);
+    getElement('list', HTMLElement).scrollTop = 0;
   }
 
-  #draw(): void {
-    const { marked } = this;
-    const others = this.pets.filter(({ id }) => id !== marked?.id);
-    const pets = marked === undefined ? others : [marked, ...others];
-    this.#rows.replaceChildren(...pets.map((pet) => createRow(pet, pet === marked)));
-    getElement('table', HTMLElement).hidden = pets.length === 0;
+  find(id: bigint): Pet | undefined {
+    return [...this.#added, ...this.pets].find((pet) => pet.id === id);
   }
 }
 
-function createRow(pet: Pet, isMarked: boolean): HTMLElement {
+function createRow(pet: Pet): HTMLElement {
   const row = createElement('tr', '');
-  if (isMarked) row.ariaCurrent = 'true';
-  row.append(createElement('th', String(pet.id), 'int64'));
+  const id = createElement('th', '', 'int64');
+  id.setAttribute('scope', 'row');
+  const link = document.createElement('a');
+  link.href = toPetAddress(pet.id);
+  link.textContent = String(pet.id);
+  id.append(link);
+  row.append(id);
+  row.addEventListener('click', ({ target }) => {
+    // The click may end the selection of a text.
+    if (target !== link && getSelection()?.isCollapsed) location.hash = link.hash;
+  });
   for (const { name, kind, schema } of NEW_PET_FIELDS) {
     const text = String(pet[name] ?? '');
-    row.append(schema.enum ? createChoice(text) : createElement('td', text, kind));
+    const cell = createElement('td', schema.enum ? '' : text, schema.enum ? 'choice' : kind);
+    if (schema.enum) cell.append(createLabel(text));
+    row.append(cell);
   }
   return row;
 }
 
-/** The cell of a value that is chosen from a list. The style sheet has the colour of each value. */
-function createChoice(value: string): HTMLElement {
+/** The value of a field that is chosen from a list. The style sheet has the colour of each value. */
+export function createLabel(value: string): HTMLElement {
   const label = createElement('span', value || 'none', value ? 'label' : 'none');
   label.dataset.value = value;
-  const cell = createElement('td', '', 'choice');
-  cell.append(label);
-  return cell;
+  return label;
 }

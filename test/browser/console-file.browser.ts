@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
-import { enterKey, listPets, toFile } from '../support/console.ts';
+import { addPet, enterKey, listPets, readDownload, toFile } from '../support/console.ts';
 import { describePages } from '../support/page-tests.ts';
 import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -12,6 +12,7 @@ import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
 const UNAVAILABLE = { code: 'unavailable', message: 'try again', status: 503 };
+const AT_A_TIME = 16;
 
 const folder = createProcessFolder();
 const start = () => startService([], { cwd: folder });
@@ -26,8 +27,19 @@ function expectNames(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix} ${index}`).sort();
 }
 
+/** The request adds one of the first pets of a file. */
+const isFirst = (route: Route, count: number) =>
+  Number(/ (\d+)"/.exec(route.request().postData() ?? '')?.[1]) < count;
+
 function chooseFile(page: Page, content: string | Buffer): Promise<void> {
   return page.getByLabel('CSV or JSON file').setInputFiles(toFile(content));
+}
+
+const addAll = (page: Page) => page.getByRole('button', { name: /^Add \d+ pets?$/ }).click();
+
+async function addFile(page: Page, content: string | Buffer): Promise<void> {
+  await chooseFile(page, content);
+  await addAll(page);
 }
 
 describePages('console, add many', start, (test, stage) => {
@@ -39,6 +51,7 @@ describePages('console, add many', start, (test, stage) => {
   }
 
   test('console, add many › files with something wrong › are refused whole, with the lines', async (page, opened) => {
+    await page.getByRole('button', { name: 'Add from a file' }).click();
     const long = createCsv('x', 25).replaceAll(/,\d+/g, ',1.5');
     for (const [content, ...messages] of [
       [
@@ -63,13 +76,13 @@ describePages('console, add many', start, (test, stage) => {
     ] as const) {
       await chooseFile(page, content);
       for (const message of messages) await page.getByText(message).waitFor();
+      assert.equal(await page.locator('#found').isVisible(), false);
     }
     await chooseFile(page, long);
     await page.getByText('and 5 more').waitFor();
     const lines = await page.locator('#file-form [role=alert]').innerText();
     assert.equal(lines.split('\n').length, 22);
-    const columns = 'names its columns: name, categoryId, status (optional).';
-    await page.getByText(columns).waitFor({ state: 'attached' });
+    await page.getByText('names its columns: name, categoryId, status (optional).').waitFor();
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);
   });
@@ -79,6 +92,9 @@ describePages('console, add many', start, (test, stage) => {
     const csv = `\uFEFFname;categoryId;status\r\n"Drop ""1"", 1";${INT64_MAX};sold\r\nDrop 2;-${INT64_MAX};\r\nDrop 2;-${INT64_MAX};\r\n`;
     writeFileSync(file, csv);
     await dropFile(page, file);
+    const first = `{"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"}`;
+    await page.getByText(`pets.csv has 3 pets. The first one: ${first}`).waitFor();
+    await addAll(page);
     await page.getByText('3 of 3 added.').waitFor();
     const added = await listPets(stage.service);
     const second = `"name":"Drop 2","categoryId":-${INT64_MAX}`;
@@ -89,19 +105,27 @@ describePages('console, add many', start, (test, stage) => {
       assert.equal(added.filter((pet) => pet.includes(members)).length, count, members);
     }
     await page.reload();
-    await page.getByText('Page 1:').waitFor();
+    await page.getByRole('button', { name: 'Add from a file' }).click();
     await page.getByLabel('CSV or JSON file').setInputFiles(file);
+    await page.getByText('The store already has the first 3 pets of this file.').waitFor();
+    await addAll(page);
     await page.getByText('0 of 3 added; already there: 3.').waitFor();
     assert.deepEqual(await listPets(stage.service), added);
-    // Another file, though some rows are the same.
+    // Another file, though its rows are the same.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
+    await page.getByText('The store already has the first pet of this file.').waitFor();
+    await addAll(page);
     await page.getByText('1 of 1 added.').waitFor();
     assert.equal((await listPets(stage.service)).filter((pet) => pet.includes(second)).length, 3);
+    // Only a part of its first pets is known.
+    await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\nDrop 3,1\n`);
+    await page.getByRole('button', { name: 'Add 2 pets' }).waitFor();
+    assert.equal(await page.getByText('The store already has').count(), 0);
   });
 
   test('console, add many › a JSON file › is added exactly', async (page, opened) => {
     const json = `\uFEFF[\n{"id":7,"name":"Json","categoryId":${INT64_MAX},"status":"sold"}\n]\n`;
-    await chooseFile(page, json);
+    await addFile(page, json);
     await page.getByText('1 of 1 added.').waitFor();
     await page.locator('#pets', { hasText: 'Json' }).waitFor();
     const added = (await listPets(stage.service)).filter((pet) => pet.includes('"name":"Json"'));
@@ -112,6 +136,13 @@ describePages('console, add many', start, (test, stage) => {
     });
     await page.getByText('not valid JSON').waitFor();
     assert.deepEqual(opened.refusals, []);
+  });
+
+  test('console, add many › the example file › is taken as it is', async (page) => {
+    await page.getByRole('button', { name: 'Add from a file' }).click();
+    const example = await readDownload(page, 'Download an example file');
+    await chooseFile(page, example);
+    await page.getByText('pets.csv has 20 pets').waitFor();
   });
 
   test('console, add many › a file that is dropped before there is a key › is left alone', {
@@ -134,13 +165,15 @@ describePages('console, add many', start, (test, stage) => {
     }
     await dropFile(page, file);
     await enterKey(page, stage.service.key);
-    await page.getByText('Page 1:').waitFor();
-    assert.deepEqual(await listNames('Early'), []);
+    await page.locator('#shown:not(:empty)').waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0);
     assert.equal(await page.locator('.dragging').count(), 0);
   });
 
   test('console, add many › 503 and lost answers › sends each pet until it is added, once', async (page) => {
     const tries = new Map<string, number>();
+    await chooseFile(page, createCsv('Lost', 12));
+    await page.getByRole('button', { name: 'Add 12 pets' }).waitFor();
     await page.route('**/v1/pets', async (route: Route) => {
       const body = route.request().postData() ?? '';
       const count = (tries.get(body) ?? 0) + 1;
@@ -159,10 +192,10 @@ describePages('console, add many', start, (test, stage) => {
       const note = (changes) => progress.push(...changes.map(({ target }) => target.textContent));
       new MutationObserver(note).observe(document.getElementById('progress-text'), { childList: true });
     }`);
-    await chooseFile(page, createCsv('Lost', 12));
+    await addAll(page);
     await page.getByText('12 of 12 added.').waitFor();
     const progress = await page.evaluate<string[]>('window.progress');
-    for (const text of ['reading the file', '0 of 12', '0 of 12, answered 503', '12 of 12']) {
+    for (const text of ['0 of 12', '0 of 12, answered 503', '12 of 12']) {
       assert.ok(progress.includes(text), text);
     }
     assert.deepEqual(await listNames('Lost'), expectNames('Lost', 12));
@@ -170,32 +203,88 @@ describePages('console, add many', start, (test, stage) => {
     assert.equal(await page.getByLabel('CSV or JSON file').inputValue(), '');
   });
 
-  test('console, add many › stopped by a reload and then chosen again › adds the rest', async (page) => {
-    const held: Route[] = [];
-    await page.route('**/v1/pets', async (route: Route) => {
-      // By its name: a busy service may refuse a pet at first, which is then sent again.
-      if (/"Stopped [0-4]"/.test(route.request().postData() ?? '')) await route.continue();
-      else held.push(route);
+  for (const how of ['Stop', 'a reload'] as const) {
+    test(`console, add many › ended by ${how} and then chosen again › adds the rest`, async (page) => {
+      const prefix = how === 'Stop' ? 'Stopped' : 'Reloaded';
+      const held: Route[] = [];
+      await page.route('**/v1/pets', async (route: Route) => {
+        if (isFirst(route, 5)) await route.continue();
+        else held.push(route);
+      });
+      await addFile(page, createCsv(prefix, 30));
+      await page.getByText('5 of 30').waitFor();
+      // A browser sends six of them at once on HTTP/1.1.
+      await until(() => held.length >= 6);
+      assert.equal(await page.evaluate('document.querySelector("progress").value'), 5 / 30);
+      const asked = page.waitForEvent('dialog');
+      const reloaded = page.evaluate('location.reload()').catch(() => undefined);
+      const warning = await asked;
+      assert.equal(warning.type(), 'beforeunload');
+      if (how === 'Stop') {
+        await warning.dismiss();
+        await page.getByRole('button', { name: 'Stop' }).click();
+        await page.getByText('Stopped: 5 of 30 added. Add the same file again to go on.').waitFor();
+        assert.ok(held.length <= AT_A_TIME);
+      } else await warning.accept();
+      for (const route of held) await route.abort().catch(() => undefined);
+      await reloaded;
+      await page.unrouteAll();
+      // Nothing is under way, so nothing warns.
+      if (how === 'Stop') await page.reload();
+      await page.locator('#shown:not(:empty)').waitFor();
+      await addFile(page, createCsv(prefix, 30));
+      await page.getByText('25 of 30 added; already there: 5.').waitFor();
+      assert.deepEqual(await listNames(prefix), expectNames(prefix, 30));
+      assert.equal(await page.locator('#progress').isVisible(), false);
     });
-    await chooseFile(page, createCsv('Stopped', 12));
-    await until(() => held.length > 0);
-    await page.getByText('5 of 12').waitFor();
-    assert.equal(await page.evaluate('document.querySelector("progress").value'), 5 / 12);
-    await page.reload();
-    await page.getByText('Page 1:').waitFor();
-    // The browser would still send what it has not given up by then.
-    for (const route of held) await route.abort().catch(() => undefined);
-    await page.unrouteAll();
-    await chooseFile(page, createCsv('Stopped', 12));
-    await page.getByText('7 of 12 added; already there: 5.').waitFor();
-    assert.deepEqual(await listNames('Stopped'), expectNames('Stopped', 12));
-    assert.equal(await page.locator('#progress').isVisible(), false);
+  }
+
+  test('console, add many › creates that take time › are 16 at a time, and tell the minutes that are left', async (page) => {
+    // In the page, since a browser sends only six requests at once.
+    await page.evaluate(`{
+      window.held = [];
+      window.fetch = (url, init) => {
+        if (init.method === 'GET') return Promise.resolve(new Response('[]'));
+        const { promise, resolve } = Promise.withResolvers();
+        held.push(() => resolve(new Response('{"id":1,"name":"Slow","categoryId":1}', { status: 201 })));
+        return promise;
+      };
+    }`);
+    const answer = (count: number) =>
+      page.evaluate(`for (const each of held.splice(0, ${count})) each()`);
+    const countHeld = () => page.evaluate<number>('held.length');
+    await page.evaluate('window.now = performance.now(); performance.now = () => now');
+    await addFile(page, createCsv('Slow', 100));
+    await until(async () => (await countHeld()) === AT_A_TIME);
+    await page.evaluate('window.now += 60_000');
+    await answer(10);
+    await page.getByText('10 of 100, 9 minutes left').waitFor();
+    await until(async () => (await countHeld()) === AT_A_TIME);
+    await answer(AT_A_TIME);
+    await until(async () => (await countHeld()) === AT_A_TIME);
+    await answer(AT_A_TIME);
+    await page.getByText('42 of 100, 1 minute left').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+  });
+
+  test('console, add many › more than 2,000 pets › names the command line to use', async (page) => {
+    const file = { name: 'my pets.csv', mimeType: 'text/csv' };
+    for (const [count, isTold] of [
+      [2_000, false],
+      [2_001, true],
+    ] as const) {
+      const buffer = Buffer.from(createCsv('Many', count));
+      await page.getByLabel('CSV or JSON file').setInputFiles({ ...file, buffer });
+      await page.getByRole('button', { name: `Add ${count} pets` }).waitFor();
+      const command = page.getByText("petstore pets import 'my pets.csv'");
+      assert.equal(await command.isVisible(), isTold);
+    }
   });
 
   test('console, add many › a file after another, and one meanwhile › shows the message of the last one alone', async (page) => {
     const done = page.locator('#file-added');
     const wrong = page.locator('#file-form [role=alert]');
-    await chooseFile(page, createCsv('First', 1));
+    await addFile(page, createCsv('First', 1));
     await done.getByText('1 of 1 added.').waitFor();
     await chooseFile(page, ' '.repeat(4 * 1024 * 1024 + 1));
     await wrong.getByText('has more than 4 MiB').waitFor();
@@ -203,32 +292,52 @@ describePages('console, add many', start, (test, stage) => {
     const held: Route[] = [];
     await page.route('**/v1/pets', (route) => held.push(route));
     // The same bytes in another order are another file.
-    await chooseFile(page, createCsv('Frist', 1));
+    await addFile(page, createCsv('Frist', 1));
     await until(() => held.length === 1);
     await chooseFile(page, createCsv('Meanwhile', 1));
     await wrong.getByText('Another file is being added').waitFor();
     await held[0]?.continue();
     await done.getByText('1 of 1 added.').waitFor();
-    assert.equal(await wrong.textContent(), '');
   });
 
   test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async (page) => {
     let passed = 0;
     const refusal = { code: 'unauthorized', message: 'the API key is not known', status: 401 };
+    await chooseFile(page, createCsv('Refused', 80));
+    await page.getByRole('button', { name: 'Add 80 pets' }).waitFor();
     await page.route('**/v1/pets', async (route: Route) => {
       passed += 1;
-      if (passed <= 2) await route.continue();
-      else await route.fulfill({ status: 401, json: refusal });
+      if (isFirst(route, 2)) await route.continue();
+      else {
+        await until(async () => (await listNames('Refused')).length === 2);
+        await route.fulfill({ status: 401, json: refusal });
+      }
     });
-    await chooseFile(page, createCsv('Refused', 8));
+    await addAll(page);
     await page
       .locator('#key-error', {
-        hasText: /^key is not accepted: .+\n2 of 8 added/,
+        hasText: /^key is not accepted: .+\n\d of 80 added/,
       })
       .waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     assert.equal(await page.locator('#work:not([hidden]), #forget:not([hidden])').count(), 0);
-    assert.equal(passed, 3);
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    assert.ok(passed <= 2 * AT_A_TIME, `${passed} requests`);
+  });
+
+  test('console, add many › stopped while it looks into the store › shows nothing, and takes the next file', async (page) => {
+    await addPet(stage.service, { name: 'Looked at', categoryId: 1 });
+    const held: Route[] = [];
+    await page.route(/limit=100/, (route) => held.push(route));
+    await chooseFile(page, createCsv('Looked', 3));
+    await until(() => held.length === 1);
+    await page.getByText('Looking for its first pets in the store').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.locator('#progress').waitFor({ state: 'hidden' });
+    assert.equal(await page.locator('#found').isVisible(), false);
+    await page.unrouteAll();
+    await chooseFile(page, createCsv('Looked', 2));
+    await page.getByRole('button', { name: 'Add 2 pets' }).waitFor();
   });
 });
 

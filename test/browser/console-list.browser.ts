@@ -1,4 +1,4 @@
-/** The list of the console, in a real browser: its pages, its address, and the pet that was added or looked up. */
+/** The list of the console, in a real browser: its filters, its pages, its address, and the pet that is open. */
 
 import assert from 'node:assert/strict';
 import type { Request, Route } from 'playwright-core';
@@ -8,10 +8,13 @@ import {
   addPet,
   assertAccessible,
   assertFieldMessage,
+  chooseStatus,
   enterKey,
   lookUp,
   readColumn,
-  readMarked,
+  readDownload,
+  readRequest,
+  scrollDown,
 } from '../support/console.ts';
 import { assertClean, describePages } from '../support/page-tests.ts';
 import { type RunningService, startService } from '../support/program.ts';
@@ -21,6 +24,12 @@ import { until } from '../support/until.ts';
 const PETS = 225;
 /** From the first pet on; every fifth is pending. */
 const STATUSES = ['pending', 'sold', 'sold', 'sold', 'available'] as const;
+const INT64_MAX = '9223372036854775807';
+const UNAVAILABLE = {
+  status: 503,
+  headers: { 'retry-after': '61' },
+  json: { code: 'unavailable', message: 'try again later', status: 503 },
+};
 
 async function startWith(count: number): Promise<RunningService> {
   const started = await startService([], { cwd: createProcessFolder() });
@@ -32,175 +41,227 @@ async function startWith(count: number): Promise<RunningService> {
 
 const start = () => startWith(PETS);
 const startEmpty = () => startWith(0);
+const range = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
 
 describePages('console, list', start, (test, stage) => {
-  test('console, list › pages of a status, forth and back › show each pet once', async (page, opened) => {
-    const nextPage = page.getByRole('button', { name: 'Next page' });
-    await page.getByLabel('Pets on a page').selectOption('50');
-    await page.getByText('Page 1: 50 pets').waitFor();
-    await page.getByLabel('Status').last().selectOption('available');
-    const first = await readColumn(page, 'Page 1: 45 pets', 2);
-    assert.equal(await nextPage.getAttribute('aria-disabled'), 'true');
-    await page.getByLabel('Pets on a page').selectOption('20');
-    await page.getByText('Page 1: 20 pets').waitFor();
-    // The second click comes before the answer to the first, however quick the service is.
-    const { promise: clicked, resolve: letAnswer } = Promise.withResolvers<void>();
-    await page.route(/cursor=/, (route) => clicked.then(() => route.continue()));
-    await nextPage.dblclick();
-    letAnswer();
-    const second = await readColumn(page, 'Page 2: 20 pets', 2);
-    await nextPage.click();
-    const third = await readColumn(page, 'Page 3: 5 pets', 2);
-    assert.deepEqual([...first.slice(0, 20), ...second, ...third], first);
-    const previousPage = page.getByRole('button', { name: 'Previous page' });
-    await previousPage.click();
-    assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 2), second);
-    await previousPage.click();
-    await page.getByText('Page 1: 20 pets').waitFor();
-    assert.equal(await previousPage.getAttribute('aria-disabled'), 'true');
-    // There is none before the first one.
+  test('console, list › scrolled to its end › reads each page once, and shows each pet once', async (page, opened) => {
     const { length } = opened.requests;
-    await previousPage.click({ force: true });
-    await nextPage.click();
-    await page.getByText('Page 2: 20 pets').waitFor();
-    assert.equal(opened.requests.length, length + 1);
+    for (const shown of ['100 pets, and more', '150 pets, and more', '200 pets, and more']) {
+      await scrollDown(page);
+      await page.getByText(shown).waitFor();
+    }
+    // By a key, where the reader has not scrolled.
+    await page.getByRole('button', { name: 'Show more' }).press('Enter');
+    assert.deepEqual(await readColumn(page, '225 pets', 1), range(PETS));
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).isVisible(), false);
+    await scrollDown(page);
+    assert.equal(opened.requests.length - length, 4);
     assert.deepEqual(opened.refusals, []);
   });
 
-  for (const [hash, shown] of [
-    ['limit=7', 'Page 1: 20 pets'],
-    ['limit=100&page=2', 'Page 1: 100 pets'],
-    ['limit=100&page=2&cursor=x', 'Page 1: 20 pets'],
-    ['limit=7&status=gone&page=2&cursor=x', 'Page 1: 20 pets'],
+  test('console, list › in a window that is higher than it › shows all pets', {
+    view: { viewport: { width: 1280, height: 12_000 } },
+  }, async (page) => {
+    assert.deepEqual(await readColumn(page, '225 pets', 1), range(PETS));
+  });
+
+  test('console, list › a page that fails › says why, and a button tries again', async (page) => {
+    await page.route(/cursor=/, (route) => route.fulfill(UNAVAILABLE));
+    await scrollDown(page);
+    await page.locator('#list-form', { hasText: 'try again later' }).waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await page.getByText('100 pets, and more').waitFor();
+    assert.equal(await page.getByText('try again later').count(), 0);
+  });
+
+  test('console, list › a filter, while the next page is read › shows and continues only its own list', async (page) => {
+    const held: Route[] = [];
+    const ended: Request[] = [];
+    page.on('requestfailed', (request) => ended.push(request));
+    await page.route(/limit=50&cursor=/, (route) => held.push(route));
+    await scrollDown(page);
+    await until(() => held.length === 1);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await chooseStatus(page, 'sold');
+    await page.locator('tbody a', { hasText: /^2$/ }).waitFor();
+    await held[0]?.continue().catch(() => {});
+    await until(() => ended.length === 1);
+    assert.equal(ended[0]?.failure()?.errorText, 'net::ERR_ABORTED');
+    await page.unrouteAll();
+    for (const shown of ['100 pets, and more', '135 pets']) {
+      await scrollDown(page);
+      await page.getByText(shown, { exact: true }).waitFor();
+    }
+    const sold = range(PETS).filter((id) => STATUSES[(Number(id) - 1) % 5] === 'sold');
+    assert.deepEqual(await readColumn(page, '135 pets', 1), sold);
+    assert.deepEqual(
+      asked.map((url) => new URL(url).searchParams.has('cursor')),
+      [false, true, true],
+    );
+    // The cursor of the list before leads to a page of its own.
+    await chooseStatus(page, 'all');
+    assert.deepEqual(await readColumn(page, '50 pets, and more', 1), range(50));
+  });
+
+  for (const [hash, shown, pet] of [
+    ['limit=7&page=2&cursor=x', '50 pets, and more', undefined],
+    ['status=gone', '50 pets, and more', undefined],
+    ['status=available', '45 pets', undefined],
+    ['status=available&pet=2', '45 pets', 'Pet 2'],
+    ['pet=x', '50 pets, and more', undefined],
   ] as const) {
-    test(`console, list › opened with #${hash} › shows a page`, {
+    test(`console, list › opened with #${hash} › shows ${shown}, and ${pet ?? 'no pet'}`, {
       path: `/console/#${hash}`,
     }, async (page) => {
       await enterKey(page, stage.service.key);
-      await page.getByText(shown).waitFor();
+      await page.getByText(shown, { exact: true }).waitFor();
+      if (pet !== undefined) await page.getByRole('heading', { name: pet }).waitFor();
+      assert.equal(await page.getByRole('dialog').count(), pet === undefined ? 0 : 1);
     });
   }
 
-  test('console, list › reloaded, gone back, and opened in another tab › shows the page of its address', async (page) => {
-    await page.getByLabel('Pets on a page').selectOption('10');
-    await page.waitForURL(/#limit=10$/);
-    await page.getByLabel('Status').last().selectOption('sold');
-    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 2))[0] === 'Pet 2');
-    // The same list again is the same place in the history.
-    const listed = page.waitForResponse(/limit=10/);
-    await page.getByRole('button', { name: 'List' }).click();
-    await listed;
-    for (const shown of ['Page 2: 10 pets', 'Page 3: 10 pets']) {
-      await page.getByRole('button', { name: 'Next page' }).click();
-      await page.getByText(shown).waitFor();
-    }
-    const third = await readColumn(page, 'Page 3: 10 pets', 2);
-    assert.equal(third[0], 'Pet 34');
-    await page.reload();
-    assert.deepEqual(await readColumn(page, 'Page 3: 10 pets', 2), third);
-    assert.equal(await page.getByLabel('Status').last().inputValue(), 'sold');
-    await page.goBack();
-    const second = await readColumn(page, 'Page 2: 10 pets', 2);
-    assert.equal(second[0], 'Pet 18');
-    await page.goBack();
-    await page.getByText('Page 1: 10 pets').waitFor();
-    await page.goBack();
-    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 2))[0] === 'Pet 1');
-    assert.equal(await page.getByLabel('Status').last().inputValue(), '');
-    for (let times = 0; times < 3; times += 1) await page.goForward();
-    await page.getByText('Page 3: 10 pets').waitFor();
-
+  test('console, list › reloaded, gone back, and opened in another tab › shows what its address says', async (page) => {
+    const dialog = page.getByRole('dialog');
+    await chooseStatus(page, 'available');
+    await page.waitForURL(/#status=available$/);
+    await page.getByText('45 pets', { exact: true }).waitFor();
+    await page.getByRole('link', { name: '10', exact: true }).click();
+    await page.waitForURL(/#status=available&pet=10$/);
+    await dialog.getByRole('heading', { name: 'Pet 10' }).waitFor();
     await using other = await openPage(stage.browser);
     await other.page.goto(page.url());
     await enterKey(other.page, stage.service.key);
-    assert.deepEqual(await readColumn(other.page, 'Page 3: 10 pets', 2), third);
-    await other.page.getByRole('button', { name: 'Previous page' }).click();
-    assert.deepEqual(await readColumn(other.page, 'Page 2: 10 pets', 2), second);
-    // With a number that a person has changed. There are 14 pages.
-    await other.page.goto(page.url().replace('page=3', 'page=30'));
-    assert.deepEqual(await readColumn(other.page, 'Page 30: 10 pets', 2), third);
-    await other.page.getByRole('button', { name: 'Previous page' }).click();
-    const last = await readColumn(other.page, 'Page 14: 5 pets', 2);
-    await other.page.waitForURL(/page=14&/);
-    await other.page.reload();
-    assert.deepEqual(await readColumn(other.page, 'Page 14: 5 pets', 2), last);
-    assert.ok(!other.page.url().includes(stage.service.key));
+    await other.page.getByRole('heading', { name: 'Pet 10' }).waitFor();
+    await other.page.getByText('45 pets', { exact: true }).waitFor();
     assertClean(other, stage.service.url);
+
+    await page.reload();
+    await dialog.getByRole('heading', { name: 'Pet 10' }).waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByText('45 pets', { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByText('50 pets, and more').waitFor();
+    assert.equal(await page.getByRole('radio', { name: 'all' }).isChecked(), true);
+    await page.goForward();
+    await page.getByText('45 pets', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('radio', { name: 'available' }).isChecked(), true);
+    await page.goForward();
+    await dialog.getByRole('heading', { name: 'Pet 10' }).waitFor();
+    // Closed, it is no part of the address that a person may share.
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/#status=available$/);
   });
 
-  test('console, list › a pet that is added or looked up › is marked at once, and leads to its page', async (page, opened) => {
-    await page.getByLabel('Pets on a page').selectOption('10');
-    await page.getByLabel('Status').last().selectOption('sold');
-    await until(async () => (await readColumn(page, 'Page 1: 10 pets', 1))[0] === '2');
-    await page.getByRole('button', { name: 'Next page' }).click();
-    const listed = await readColumn(page, 'Page 2: 10 pets', 1);
-    await addInPage(page, '<i>Newest</i>');
-    assert.deepEqual(await readMarked(page), [`${PETS + 1}`, '<i>Newest</i>', '3', 'none']);
-    assert.deepEqual(await readColumn(page, 'Page 2: 10 pets', 1), [`${PETS + 1}`, ...listed]);
-    const { y = 720 } = (await page.locator('tr[aria-current]').boundingBox()) ?? {};
-    assert.ok(y < 650, `the pet is shown at ${y}`);
-    await page.getByRole('button', { name: 'Go to its page' }).click();
-    // The filter would hide it.
-    const ids = await readColumn(page, 'Page 23: 6 pets', 1);
-    assert.deepEqual(ids, ['221', '222', '223', '224', '225', '226']);
-    assert.deepEqual((await readMarked(page))[0], `${PETS + 1}`);
-    // The button, which had the focus, is gone.
-    assert.equal(await page.evaluate('document.activeElement.ariaCurrent'), 'true');
-    // The pages before need not be read again.
-    const { length } = opened.requests;
-    await addInPage(page, 'Newer');
-    await page.getByRole('button', { name: 'Go to its page' }).click();
-    await until(async () => (await readColumn(page, 'Page 23: 7 pets', 1))[6] === `${PETS + 2}`);
-    assert.ok(opened.requests.length - length <= 4);
-    await page.getByRole('button', { name: 'Previous page' }).click();
-    assert.equal((await readColumn(page, 'Page 22: 10 pets', 1))[0], '211');
-    assert.deepEqual(await readMarked(page), []);
+  test('console, list › a row › opens its pet by mouse and by key, with its JSON and its request', async (page) => {
+    const row = page.locator('tbody tr').nth(6);
+    // A text that is selected can be copied.
+    const box = await row.locator('td').first().boundingBox();
+    const { x, y, height } = box ?? { x: 0, y: 0, height: 0 };
+    await page.mouse.move(x + 1, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 200, y + height / 2);
+    await page.mouse.up();
+    assert.equal(await page.evaluate('getSelection().toString().trim()'), 'Pet 7');
+    await page.getByRole('heading', { name: 'Pets' }).click();
+    await row.locator('td').last().click();
+    await page.getByRole('heading', { name: 'Pet 7' }).waitFor();
+    await page.keyboard.press('Escape');
+    const link = page.getByRole('link', { name: '7', exact: true });
+    // The row that was open has the focus again.
+    await link.press('Enter');
+    await page.getByText('"id": 7').waitFor();
+    const json = await page.locator('#pet-json').textContent();
+    assert.deepEqual(JSON.parse(json ?? ''), {
+      ...{ id: 7, name: 'Pet 7', categoryId: 1, status: 'sold' },
+    });
+    const [line = '', answer = ''] = await readRequest(page, '#pet');
+    const { url } = stage.service;
+    assert.equal(line, `curl '${url}/v1/pets/7' -H "Authorization: Bearer $KEY"`);
+    assert.match(answer, /^200 in \d+ ms, X-Request-Id [\w-]{36}$/);
+    // The service may have retired the operation: the list knows the pet.
+    await page.keyboard.press('Escape');
+    const gone = { code: 'gone', message: 'this operation was removed', status: 410 };
+    await page.route('**/v1/pets/7', (route) => route.fulfill({ status: 410, json: gone }));
+    await link.press('Enter');
+    await page.locator('#pet', { hasText: gone.message }).waitFor();
+    await page.getByText('"id": 7').waitFor();
+  });
 
-    await lookUp(page, 117);
-    await page.getByText('The pet with the id 117').waitFor();
-    assert.deepEqual(await readMarked(page), ['117', 'Pet 117', '1', 'sold']);
-    await page.setViewportSize({ width: 1280, height: 300 });
-    await page.getByRole('button', { name: 'Go to its page' }).click();
-    assert.equal((await readColumn(page, 'Page 12: 10 pets', 1))[6], '117');
-    const place = await page.locator('tr[aria-current]').boundingBox();
-    assert.ok(place !== null && place.y > 0 && place.y < 250, `its place is at ${place?.y}`);
-    await page.reload();
-    await page.getByText('Page 12: 10 pets').waitFor();
-    await page.goBack();
-    await page.getByText('Page 22: 10 pets').waitFor();
+  test('console, list › its last request › is shown without the key, and copied', async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await chooseStatus(page, 'sold');
+    const { url } = stage.service;
+    const line = `curl '${url}/v1/pets?status=sold&limit=50' -H "Authorization: Bearer $KEY"`;
+    await until(async () => (await readRequest(page, '#work'))[0] === line);
+    await page.locator('#work .copy').click();
+    await page.getByText('Copied').waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), line);
+    await page.locator('#work .copy', { hasText: /^Copy$/ }).waitFor();
+    await page.route(/limit=50/, (route) => route.abort());
+    await chooseStatus(page, 'all');
+    await page.getByText('no answer', { exact: true }).waitFor();
+  });
+
+  test('console, list › a pet that is added › is the first row at once, and no second one at its end', {
+    start: () => startWith(60),
+  }, async (page) => {
+    await addInPage(page, '<i>Newest</i>');
+    const first = page.locator('tbody tr').first();
+    assert.deepEqual(await first.locator('> *').allTextContents(), [
+      ...['61', '<i>Newest</i>', '3', 'none'],
+    ]);
+    await page.locator('#add .close').click();
+    await scrollDown(page);
+    const ids = await readColumn(page, '61 pets', 1);
+    assert.deepEqual(ids, ['61', ...range(60)]);
+    await page.getByRole('link', { name: '61', exact: true }).click();
+    await page.getByRole('heading', { name: '<i>Newest</i>' }).waitFor();
   });
 
   test('console, list › an empty store › says what to do next, until it has a pet', {
     start: startEmpty,
   }, async (page) => {
-    const empty = page.getByText('There are no pets yet. Add the first one above');
+    const empty = page.getByText('There are no pets yet');
     await empty.waitFor();
-    await page.getByText('Page 1: 0 pets').waitFor();
+    await page.getByText('0 pets', { exact: true }).waitFor();
     assert.equal(await page.locator('thead').isVisible(), false);
-    const choices = page.locator('[name=status] > [value=""]');
-    assert.deepEqual(await choices.allTextContents(), ['none', 'any']);
-    const numbers = 'Array.from(document.querySelectorAll("[inputmode=numeric]"), ({ id }) => id)';
-    assert.deepEqual(await page.evaluate(numbers), ['new-categoryId', 'id']);
     await assertAccessible(page);
-    await page.getByLabel('Status').last().selectOption('sold');
+    assert.equal((await readDownload(page, 'Download CSV')).split('\n').length, 2);
+    await chooseStatus(page, 'sold');
     await page.getByText('No pet matches the filter').waitFor();
-    await page.getByLabel('Status').last().selectOption('');
+    assert.equal(await empty.isVisible(), false);
+    await chooseStatus(page, 'all');
     await empty.waitFor();
     await addInPage(page, 'Rex');
-    assert.deepEqual(await readColumn(page, 'Page 1: 1 pet', 2), ['Rex']);
     assert.equal(await empty.isVisible(), false);
     // For the next pet.
     assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
-    // A pet that is looked up is shown above a list without pets, too.
-    await page.getByLabel('Status').last().selectOption('sold');
-    await page.getByText('No pet matches the filter').waitFor();
-    await lookUp(page, 1);
-    await page.locator('tr[aria-current]', { hasText: 'Rex' }).waitFor();
   });
 
-  test('console, list › a look-up in vain › leaves the table as it was, and tells why until the next action', async (page) => {
-    await page.getByRole('button', { name: 'Next page' }).click();
-    const listed = await readColumn(page, 'Page 2: 20 pets', 1);
+  test('console, list › downloaded › is a CSV of all pets of the filter, or can be stopped', async (page) => {
+    await chooseStatus(page, 'sold');
+    await page.locator('tbody a', { hasText: /^2$/ }).waitFor();
+    const rows = (await readDownload(page, 'Download CSV')).split('\n');
+    assert.deepEqual(
+      [rows[0], rows[1], rows.at(-2), rows.length],
+      ['id,name,categoryId,status', '2,Pet 2,1,sold', '224,Pet 224,1,sold', 137],
+    );
+    const held: Route[] = [];
+    await page.route(/limit=100.*cursor/, (route) => held.push(route));
+    await page.getByRole('button', { name: 'Download CSV' }).click();
+    await until(() => held.length === 1);
+    await page.getByRole('button', { name: 'Stop: 100 pets' }).click();
+    await page.getByRole('button', { name: 'Download CSV' }).waitFor();
+    assert.equal(await page.locator('.error:not(:empty)').count(), 0);
+    await page.unrouteAll();
+    assert.equal((await readDownload(page, 'Download CSV')).split('\n').length, 137);
+  });
+
+  test('console, list › a look-up in vain › leaves the list as it was, and tells why', async (page) => {
+    const listed = await readColumn(page, '50 pets, and more', 1);
     for (const [id, message] of [
       ['', /^id must be a whole number/],
       ['1.5', /^id must be a whole number/],
@@ -208,66 +269,33 @@ describePages('console, list', start, (test, stage) => {
     ] as const) {
       await lookUp(page, id);
       await assertFieldMessage(page, 'Id', message);
-      assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 1), listed);
     }
     await lookUp(page, '9007199254740993');
-    const refusal = page.locator('#find-form', { hasText: 'there is no pet with this petId' });
-    await refusal.waitFor();
-    assert.deepEqual(await readColumn(page, 'Page 2: 20 pets', 1), listed);
-    await page.getByRole('button', { name: 'Next page' }).click();
-    await page.getByText('Page 3: 20 pets').waitFor();
-    assert.equal(await refusal.count(), 0);
-    // It is removed before the page is looked for.
-    const json = { id: 0, name: 'Gone', categoryId: 1 };
-    await page.route('**/v1/pets/0', (route) => route.fulfill({ json }));
-    await lookUp(page, 0);
-    await page.getByRole('button', { name: 'Go to its page' }).click();
-    await page.getByText('Page 1: 20 pets').waitFor();
-    assert.equal(await page.locator('#marked:not(:empty), #go:not([hidden])').count(), 0);
-  });
-
-  test('console, list › a look-up or a list that is late › does not take the place of a newer list', async (page) => {
-    const selectLimit = (limit: string) => page.getByLabel('Pets on a page').selectOption(limit);
+    await page.locator('#pet', { hasText: 'there is no pet with this petId' }).waitFor();
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await readColumn(page, '50 pets, and more', 1), listed);
+    assert.equal(await page.locator('#find-form .error:not(:empty)').count(), 0);
+    // Its answer is late: another pet is open by then.
     const held: Route[] = [];
-    const ended: Request[] = [];
-    const late = /pets\/1$|limit=50/;
-    const note = (request: Request) => late.test(request.url()) && ended.push(request);
-    page.on('requestfailed', note);
-    page.on('requestfinished', note);
-    await page.route(late, (route) => held.push(route));
-    await lookUp(page, 1);
+    await page.route('**/v1/pets/1', (route) => held.push(route));
+    await page.getByRole('link', { name: '1', exact: true }).click();
     await until(() => held.length === 1);
-    await selectLimit('50');
-    await until(() => held.length === 2);
-    await selectLimit('10');
-    await page.getByText('Page 1: 10 pets').waitFor();
-    // They cannot be answered any more.
-    for (const route of held) await route.continue().catch(() => {});
-    await until(() => ended.length === 2);
-    const failures = ended.map((request) => request.failure()?.errorText);
-    assert.deepEqual(failures, ['net::ERR_ABORTED', 'net::ERR_ABORTED']);
-    await page.getByText('Page 1: 10 pets').waitFor();
-    const messages = await page.locator('.error').allTextContents();
-    assert.equal(messages.join(''), '');
+    await page.evaluate('location.hash = "pet=2"');
+    await page.getByText('"id": 2').waitFor();
+    await held[0]?.continue().catch(() => {});
+    await page.getByRole('heading', { name: 'Pet 2', exact: true }).waitFor();
   });
 
   for (const width of [390, 1280]) {
     const view = { viewport: { width, height: 800 } };
-    test(`console, list › 20 pets at ${width} px › show the form, the header and the pages without scrolling`, {
+    test(`console, list › at ${width} px › shows the actions, the header, and the request without scrolling`, {
       view,
     }, async (page) => {
-      await page.getByText('Page 1: 20 pets').waitFor();
-      const isInView = async (selector: string) => {
+      await scrollDown(page);
+      await page.getByText('100 pets, and more').waitFor();
+      for (const selector of ['#open-add', 'thead th:first-child', '.foot code', '.foot span']) {
         const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: -1, height: 0 };
-        return y >= 0 && y + height <= view.viewport.height;
-      };
-      for (const selector of ['#add-form button', '#next']) {
-        assert.ok(await isInView(selector), selector);
-      }
-      await page.evaluate('document.querySelector("#pets tr:last-child").scrollIntoView()');
-      await until(() => page.evaluate<boolean>('scrollY > 0'));
-      for (const selector of ['thead th:first-child', '#next']) {
-        assert.ok(await isInView(selector), selector);
+        assert.ok(y >= 0 && y + height <= view.viewport.height, selector);
       }
       const labels = await page.evaluate<string[]>(
         'Array.from(document.querySelectorAll("td [data-value]"), (label) => label.textContent + getComputedStyle(label).backgroundColor)',
@@ -282,13 +310,31 @@ describePages('console, list', start, (test, stage) => {
       }
     });
 
-    test(`console, list › a name of 255 characters at ${width} px › does not widen the page`, {
-      start: startEmpty,
-      view,
-    }, async (page) => {
-      await addInPage(page, 'M'.repeat(255));
-      await page.getByText('Page 1: 1 pet').waitFor();
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
-    });
+    test(
+      `console, list › a long name and a long category at ${width} px › do not widen the page, and a number keeps its line`,
+      {
+        start: startEmpty,
+        view,
+      },
+      async (page, { service }) => {
+        await addPet(service, { name: 'M'.repeat(255), categoryId: 1 });
+        const body = `{"name":"Rex","categoryId":-${INT64_MAX},"status":"available"}`;
+        await page.evaluate(
+          `fetch('../v1/pets', { method: 'POST', body: '${body}', headers: { authorization: 'Bearer ' + sessionStorage.getItem('petstore-api-key'), 'content-type': 'application/json' } })`,
+        );
+        await page.reload();
+        await page.getByText('2 pets', { exact: true }).waitFor();
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+        for (const text of [`-${INT64_MAX}`, 'available']) {
+          const lines = await page.evaluate(`{
+          const cell = [...document.querySelectorAll('td')].find((each) => each.textContent === '${text}');
+          const range = document.createRange();
+          range.selectNodeContents(cell);
+          new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 9))).size;
+        }`);
+          assert.equal(lines, 1, text);
+        }
+      },
+    );
   }
 });

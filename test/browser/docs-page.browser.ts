@@ -99,7 +99,7 @@ describePages('pages without a key', start, (testPage, stage) => {
           if (box === null) continue;
           for (const x of [box.x + 5, box.x + box.width - 5]) {
             const found = `document.elementFromPoint(${x}, ${box.y + box.height / 2})?.closest('button')?.textContent ?? ''`;
-            const covered = await page.evaluate<string>(found);
+            const covered: string = await page.evaluate(found);
             assert.ok(covered.includes('/v1'), `"${covered}" covers ${text} at ${x}`);
           }
         }

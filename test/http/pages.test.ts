@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { posix } from 'node:path';
 import { after, test } from 'node:test';
 import { RECIPES } from '../../src/http/openapi.ts';
 import { startTestApp } from '../support/app.ts';
@@ -36,6 +37,7 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
   assert.ok(paths.some(([, , name]) => name?.endsWith('.css')));
   assert.ok(paths.some(([, , name]) => name?.endsWith('.ts')));
   assert.doesNotMatch(page.body, /"files\//);
+  const named = new Set(paths.map(([, path]) => path));
   const bodies: string[] = [];
   for (const [, path, name = ''] of paths) {
     const { status, headers, body } = await send(port, { path: `/console/${path}` });
@@ -50,10 +52,27 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
     assert.equal(isStyle, body === source);
     assert.equal(body.length, source.length);
     bodies.push(body);
+    for (const [, imported = ''] of body.matchAll(/^(?:import|export|}) .*from '(.+)';$/gm)) {
+      const file = posix.join(posix.dirname(path ?? ''), imported);
+      assert.ok(named.has(file), `the page does not name ${file}, which ${name} imports`);
+    }
   }
   // Else a browser would keep the files of another version.
   assert.equal(paths[0]?.[1]?.split('/')[0], hash('sha256', bodies.join()).slice(0, 16));
 });
+
+for (const [host, address] of [
+  ['pets.test:81', 'http://pets.test:81/v1'],
+  ['pets(test', '/v1'],
+] as const) {
+  test(`GET / › sent to ${host} › has a first request to ${address}`, async () => {
+    const { body } = await send(port, { path: '/', headers: { host } });
+    const lines = body.match(/<code>curl .*/g);
+    assert.deepEqual(lines, [
+      `<code>curl ${address}/pets -H "Authorization: Bearer $KEY"</code></pre></dd>`,
+    ]);
+  });
+}
 
 for (const path of ['main.ts', '/', '../src/pet.ts', '__proto__']) {
   test(`GET /console/${path} › what is no file of the page › is 404`, async () => {

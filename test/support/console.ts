@@ -9,16 +9,15 @@ import type { ServiceTarget } from './path-proxy.ts';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-/** The console with the key, when it shows the first page. */
+/** The console with the key, when it shows the list. */
 export async function openConsole(
   browser: Browser,
   { url, key }: ServiceTarget,
   options?: BrowserContextOptions,
 ): Promise<WatchedPage> {
   const opened = await openPage(browser, options);
-  await opened.page.goto(`${url}/console`);
-  await enterKey(opened.page, key);
-  await opened.page.getByText('Page 1:').waitFor();
+  await opened.page.goto(`${url}/console#key=${key}`);
+  await opened.page.locator('#shown:not(:empty)').waitFor();
   return opened;
 }
 
@@ -38,29 +37,34 @@ export async function assertFieldMessage(
   assert.equal(await field.getAttribute('aria-invalid'), 'true');
   const place = page.locator(`[id="${await field.getAttribute('aria-describedby')}"]`);
   assert.match((await place.textContent()) ?? '', message);
-  assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), label);
 }
 
-/** The cells of a column, when the page says what it shows. */
+/** The cells of a column, when the page says how many pets it shows. */
 export async function readColumn(page: Page, shown: string, column: number): Promise<string[]> {
-  await page.getByText(shown).waitFor();
+  await page.getByText(shown, { exact: true }).waitFor();
   return page.locator(`tbody tr > :nth-child(${column})`).allTextContents();
 }
 
-/** The cells of the highlighted pet; none without it. */
-export function readMarked(page: Page): Promise<string[]> {
-  return page.locator('tr[aria-current] > *').allTextContents();
+export function chooseStatus(page: Page, status: string): Promise<void> {
+  return page.locator('.chips').getByText(status, { exact: true }).click();
+}
+
+/** Comes to the end of the list as a person does. */
+export function scrollDown(page: Page): Promise<void> {
+  return page.evaluate('document.getElementById("list").scrollTop = 1e6');
 }
 
 export async function submitPet(page: Page, name: string, categoryId = '3'): Promise<void> {
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Category id').fill(categoryId);
-  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a pet' });
+  if (!(await dialog.isVisible())) await page.getByRole('button', { name: 'Add a pet' }).click();
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('Category id').fill(categoryId);
+  await dialog.getByRole('button', { name: 'Add', exact: true }).click();
 }
 
 export async function addInPage(page: Page, name: string): Promise<void> {
   await submitPet(page, name);
-  await waitForMarked(page, name);
+  await page.getByText(`${name} has the id `).waitFor();
 }
 
 export async function lookUp(page: Page, id: unknown): Promise<void> {
@@ -68,19 +72,28 @@ export async function lookUp(page: Page, id: unknown): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-export async function waitForMarked(page: Page, name: string): Promise<void> {
-  await page.getByText(/^The new pet has the id \d+$/).waitFor();
-  await page.locator('tr[aria-current]', { hasText: name }).waitFor();
+/** The request that a place of the page shows, and how it was answered. */
+export async function readRequest(page: Page, place: string): Promise<string[]> {
+  const footer = page.locator(`${place} .request`);
+  await footer.waitFor();
+  return footer.locator('code, span').allTextContents();
+}
+
+/** The content of the file that a button lets the browser keep. */
+export async function readDownload(page: Page, button: string): Promise<string> {
+  const started = page.waitForEvent('download');
+  await page.getByRole('button', { name: button }).first().click();
+  return readFileSync(await (await started).path(), 'utf8');
 }
 
 /** That axe finds nothing, not even what it cannot decide. */
 export async function assertAccessible(page: Page): Promise<void> {
   const size = page.viewportSize() ?? { width: 1280, height: 720 };
-  // All of the page is in view then, and nothing that stays in view covers a part of it.
+  // All of the page is in view then. A dialog covers the page, and makes it inert.
   await page.setViewportSize({ ...size, height: 4_000 });
   await page.evaluate(AXE);
   const findings = await page.evaluate(
-    'axe.run().then(({ violations, incomplete }) => [...violations, ...incomplete].map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))',
+    'axe.run(document.querySelector("dialog[open]") ?? document).then(({ violations, incomplete }) => [...violations, ...incomplete].map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))',
   );
   assert.deepEqual(findings, []);
   await page.setViewportSize(size);

@@ -15,25 +15,41 @@ const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text
 
 const POLICY = createPolicy("'self'", "'self'");
 
+/** Shows the request that its place has made. */
+const REQUEST = `<footer class="request" hidden><code></code>
+<button type="button" class="copy">Copy</button> <span></span></footer>`;
+
 const PARTS: Readonly<Record<string, string>> = {
   // The class aligns numbers.
   columns: NEW_PET_FIELDS.map(
     ({ kind, label }) => `<th scope="col" class="${kind}">${label}</th>`,
   ).join(''),
-  filters: PET_FILTERS.map((field) => writeField(field, `list-${field.name}`, 'any')).join('\n'),
-  fields: NEW_PET_FIELDS.map((field) => writeField(field, `new-${field.name}`, 'none')).join('\n'),
+  filters: PET_FILTERS.map(writeFilter).join('\n'),
+  fields: NEW_PET_FIELDS.map((field) => writeField(field, `new-${field.name}`)).join('\n'),
   names: NEW_PET_FIELDS.map(
     ({ name, optional }) => `<code>${name}</code>${optional ? ' (optional)' : ''}`,
   ).join(', '),
+  request: REQUEST,
 };
 
-function writeField({ name, kind, label, schema }: NewPetField, id: string, none: string): string {
+/** A chip for each value, or a field. */
+function writeFilter(field: NewPetField): string {
+  const { name, label, schema } = field;
+  if (schema.enum === undefined) return writeField(field, `list-${name}`);
+  const chips = ['', ...schema.enum].map((value) => {
+    const input = `<input type="radio" name="${name}" value="${value}"${value ? '' : ' checked'}>`;
+    return `<label>${input}${value || 'all'}</label>`;
+  });
+  return `<div class="chips" role="radiogroup" aria-label="${label}">${chips.join('')}</div>`;
+}
+
+function writeField({ name, kind, label, schema }: NewPetField, id: string): string {
   const attributes = `id="${id}" name="${name}" aria-describedby="${id}-error"`;
   const options = schema.enum?.map((value) => `<option>${value}</option>`).join('');
   const input =
     options === undefined
       ? `<input ${attributes}${kind === 'int64' ? ' inputmode="numeric"' : ''}>`
-      : `<select ${attributes}><option value="">${none}</option>${options}</select>`;
+      : `<select ${attributes}><option value="">none</option>${options}</select>`;
   return `<p class="field"><label for="${id}">${label}</label>
 ${input}
 <span class="error" id="${id}-error"></span></p>`;
@@ -57,19 +73,34 @@ export function addConsoleRoutes(app: FastifyInstance): void {
 
 /** What the page names, from the folder of the sources. */
 const FILE = /"files\/([^"]+)"/g;
+/** What a module imports, of types too: each is a name that begins with a dot. */
+const IMPORT = /\b(?:from|import) '(\.[^']+)'/g;
 
-/** By path; the page has the empty path. It names every file, so that a browser asks for all of them at once. */
+/** By path; the page has the empty path. It names every module, so that a browser asks for all of them at once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const page = readTemplate('console/index.html', PARTS).replaceAll('.ts"', `${EXTENSION}"`);
+  const modules = readModules(`console/main${EXTENSION}`);
+  const [main, ...others] = modules.keys();
+  const links = others.map((name) => `<link rel="modulepreload" href="files/${name}">`);
+  const parts = { ...PARTS, main: `files/${main}`, modules: links.join('\n') };
+  const page = readTemplate('console/index.html', parts);
   const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
-  const texts = names.map(readSource);
-  const folder = hash('sha256', texts.join()).slice(0, 16);
-  // The page names the files of the client as `../client/`, beside the sources.
+  const texts = new Map(names.map((name) => [name, modules.get(name) ?? read(name)]));
+  const folder = hash('sha256', [...texts.values()].join()).slice(0, 16);
+  // The names of the files of the client begin with `../client/`, beside the sources.
   const toPath = (name: string) => posix.join(folder, 'src', name);
-  const found = names.map((name, index) => [toPath(name), texts[index] ?? ''] as const);
+  const found = [...texts].map(([name, text]) => [toPath(name), text] as const);
   return new Map([['', page.replace(FILE, (_all, name) => `"${toPath(name)}"`)], ...found]);
 }
 
-function readSource(name: string): string {
-  return extname(name) === '.ts' ? stripTypeScriptTypes(read(name)) : read(name);
+/** The module, and all modules that it imports, by their names. */
+function readModules(main: string): ReadonlyMap<string, string> {
+  const modules = new Map<string, string>();
+  const names = new Set([main]);
+  // A set also gives the names that are added meanwhile.
+  for (const name of names) {
+    const text = extname(name) === '.ts' ? stripTypeScriptTypes(read(name)) : read(name);
+    modules.set(name, text);
+    for (const [, path = ''] of text.matchAll(IMPORT)) names.add(posix.join(name, '..', path));
+  }
+  return modules;
 }

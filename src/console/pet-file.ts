@@ -1,0 +1,78 @@
+/** The pets of a CSV or JSON file, and whether the store has the first ones already. */
+
+import { readCsv } from '../csv.ts';
+import { type NewPet, PAGE_LIMIT_MAX, parseNewPet, toPetJson } from '../pet.ts';
+import { parseRows, readJsonRows } from '../rows.ts';
+import { createClient } from './session.ts';
+
+const FILE_MIB_MAX = 4;
+
+/** How many of the first pets of a file are looked for, among how many pets of the store. */
+const LOOKED_FOR = 10;
+const LOOKED_THROUGH = 5_000;
+
+const FNV_OFFSET = 0xcbf29ce484222325n;
+const FNV_PRIME = 0x100000001b3n;
+
+export interface PetFile {
+  readonly name: string;
+  /** The same for the same bytes. */
+  readonly id: string;
+  readonly pets: readonly NewPet[];
+}
+
+/** @throws Error that names the first wrong rows. */
+export async function readFile(file: File): Promise<PetFile> {
+  const { name } = file;
+  if (file.size > FILE_MIB_MAX * 1024 * 1024) {
+    throw new Error(`${name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
+  }
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return { name, id: hash(bytes), pets: await parsePets(name, bytes) };
+}
+
+async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Error('The file is not valid UTF-8.', { cause });
+  }
+  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
+  const pets: NewPet[] = [];
+  const lines: string[] = [];
+  const rows = isJson ? readJsonRows(text) : readCsv([text]);
+  try {
+    for await (const pet of parseRows(rows, parseNewPet, (line) => lines.push(line))) {
+      pets.push(pet);
+    }
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
+  }
+  if (pets.length === 0) throw new Error('The file has no pets.');
+  return pets;
+}
+
+/** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
+function hash(bytes: Uint8Array): string {
+  let value = FNV_OFFSET;
+  for (const byte of bytes) value = BigInt.asUintN(64, (value ^ BigInt(byte)) * FNV_PRIME);
+  return value.toString(16);
+}
+
+/** How many of the first pets of the file the store has, if it has all of them; else 0. */
+export async function countKnown(file: PetFile, signal: AbortSignal): Promise<number> {
+  const toText = (pet: NewPet) => toPetJson({ ...pet, id: 0n });
+  const first = file.pets.slice(0, LOOKED_FOR);
+  const missing = new Set(first.map(toText));
+  let read = 0;
+  const pets = createClient('from-file').list({ limit: PAGE_LIMIT_MAX, signal });
+  for await (const pet of pets) {
+    missing.delete(toText(pet));
+    if (missing.size === 0) return first.length;
+    read += 1;
+    if (read === LOOKED_THROUGH) break;
+  }
+  return 0;
+}

@@ -1,0 +1,65 @@
+/** Sends the pets of a file, several at a time, each until the service takes or refuses it. */
+
+import { getElement, write } from './elements.ts';
+import type { PetFile } from './pet-file.ts';
+import { createClient } from './session.ts';
+
+/** How many creates are under way. They share a sync of the disk. */
+const AT_A_TIME = 16;
+/** Before, too few pets are added to tell when the last one will be. */
+const TELLS_AFTER_MS = 2_000;
+
+/** Resolves to the result in words. Sent again, the file adds only what is missing. */
+export async function sendPets({ id, pets }: PetFile, stop: AbortController): Promise<string> {
+  const { length } = pets;
+  const startedAt = performance.now();
+  let added = 0;
+  /** The pets that were in the store before. */
+  let known = 0;
+  const show = (words = '') => {
+    const ms = performance.now() - startedAt;
+    const left =
+      ms < TELLS_AFTER_MS || added === 0 ? '' : describe((ms / added) * (length - added));
+    write('progress-text', `${added} of ${length}${words || left}`);
+    getElement('progress-bar', HTMLProgressElement).value = added / length;
+  };
+  const client = createClient('from-file', {
+    onResponse({ request, status, headers }) {
+      if (status !== 201) show(`, answered ${status}`);
+      // A replay after the first try repeats an answer that was lost.
+      else if (request.tries === 1 && headers.get('idempotency-replayed') === 'true') known += 1;
+    },
+  });
+  const entries = pets.entries();
+  const { signal } = stop;
+  const sendNext = async () => {
+    for (const [index, pet] of entries) {
+      const options = { idempotencyKey: `${id}-${index}`, retries: Infinity, signal };
+      await client.create(pet, options);
+      added += 1;
+      show();
+    }
+  };
+  const warn = (event: BeforeUnloadEvent) => event.preventDefault();
+  window.addEventListener('beforeunload', warn);
+  show();
+  try {
+    await Promise.all(Array.from({ length: AT_A_TIME }, sendNext));
+  } catch (cause) {
+    const count = `${added} of ${length} added. Add the same file again to go on.`;
+    if (signal.aborted) return `Stopped: ${count}`;
+    throw new Error(`${(cause as Error).message}\n${count}`, { cause });
+  } finally {
+    // Ends the others after an error.
+    stop.abort();
+    window.removeEventListener('beforeunload', warn);
+  }
+  const before = known === 0 ? '' : `; already there: ${known}`;
+  return `${length - known} of ${length} added${before}.`;
+}
+
+function describe(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes === 0) return ', less than a minute left';
+  return `, ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} left`;
+}
