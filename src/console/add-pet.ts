@@ -16,6 +16,11 @@ export class PetAdder {
     });
   }
 
+  open(): void {
+    getElement('add', HTMLDialogElement).showModal();
+    this.#focus();
+  }
+
   async add(): Promise<Pet> {
     const idempotencyKey = this.#idempotencyKey;
     say('added', '');
@@ -24,11 +29,15 @@ export class PetAdder {
     if (this.#idempotencyKey === idempotencyKey) {
       this.#idempotencyKey = createIdempotencyKey();
       this.#form.reset();
-      this.#form.querySelector<HTMLElement>('input, select')?.focus();
+      this.#focus();
     }
     // A reset empties it.
     say('added', `${pet.name} has the id ${pet.id}.`);
     return pet;
+  }
+
+  #focus(): void {
+    this.#form.querySelector<HTMLElement>('input, select')?.focus();
   }
 }
 

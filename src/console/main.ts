@@ -138,7 +138,7 @@ onSubmit(fileForm, async () => {
   await fileAdder.add();
   run(listForm, () => petList.open(readAddress()));
 });
-onClick('#open-add', () => addDialog.showModal());
+onClick('#open-add', () => petAdder.open());
 onClick('#open-file', () => fileAdder.dialog.showModal());
 onClick('#stop', () => fileAdder.stop());
 onClick('#next', showMore);
