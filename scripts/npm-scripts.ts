@@ -12,6 +12,7 @@ const SCRIPTS: Readonly<Record<Exclude<keyof typeof manifest.scripts, Explained>
   generate: 'writes the generated files',
   build: 'packs the service and the client',
   'test:browser': 'the pages',
+  'test:firefox': 'the pages in Firefox',
   crash: '`kill -9`, a full disk, the order on the disk',
   fuzz: 'random requests; before a release with `TEST_FUZZ_REQUESTS=1000000`',
   soak: 'memory growth; before a release with `TEST_SOAK_REQUESTS=10000000`',

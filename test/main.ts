@@ -38,6 +38,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   all: { files: ['test/**/*.test.ts'], secondsMax: 60, concurrency: 5, hasServer: true },
   unit: { files: UNIT, secondsMax: 10, concurrency: 3 },
   browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, concurrency: 2 },
+  firefox: { files: ['test/browser/*.firefox.ts'], secondsMax: 60 },
   outages: { files: ['test/outages/*.outage.ts'], secondsMax: 300, hasServer: true },
   abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180 },
   monitoring: { files: ['test/monitoring/*.monitoring.ts'], secondsMax: 180, hasServer: true },
