@@ -3,7 +3,7 @@
 import { CSV_HEADER, toCsvRow } from '../csv.ts';
 import { toPetJson } from '../pet.ts';
 import { generatePets } from '../sample.ts';
-import { getElement, keepFile, say, show, write } from './elements.ts';
+import { getElement, keepFile, show, write } from './elements.ts';
 import { countKnown, type PetFile, readFile } from './pet-file.ts';
 import { sendPets } from './send-pets.ts';
 
@@ -12,29 +12,26 @@ const SAMPLES = 20;
 const MANY = 2_000;
 
 export class FileAdder {
-  readonly dialog = getElement('from-file', HTMLDialogElement);
   /** What is read or sent. */
   #work: AbortController | undefined;
   #file: PetFile | undefined;
 
   /** Reads a file, and shows what adding it would do. */
   async read(file: File): Promise<void> {
-    if (!this.dialog.open) this.dialog.showModal();
     await this.#do(async ({ signal }) => {
       this.#file = undefined;
       write('progress-text', `Reading ${file.name}`);
       const found = await readFile(file);
       write('progress-text', 'Looking for its first pets in the store');
-      const known = await countKnown(found, signal);
+      showFound(found, await countKnown(found, signal));
       this.#file = found;
-      showFound(found, known);
     });
   }
 
   async add(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
-    await this.#do(async (stop) => say('file-added', await sendPets(file, stop)));
+    await this.#do(async (stop) => write('file-added', await sendPets(file, stop)));
   }
 
   stop(): void {
@@ -46,7 +43,7 @@ export class FileAdder {
       throw new Error('Another file is being added: wait, or stop it.');
     }
     this.#work = new AbortController();
-    say('file-added', '');
+    write('file-added', '');
     show('found', false);
     getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
     show('progress', true);
@@ -62,15 +59,10 @@ export class FileAdder {
 function showFound({ name, pets }: PetFile, known: number): void {
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
-  const [first] = pets;
-  const row = first === undefined ? '' : toPetJson({ id: 0n, ...first }).replace('"id":0,', '');
-  write('found-text', `${name} has ${count}. The first one: ${row}`);
-  write(
-    'found-known',
-    known === 0
-      ? ''
-      : `The store already has ${known === 1 ? 'the first pet' : `the first ${known} pets`} of this file. Was it added before? After 24 hours, or if the file has changed, it is added once more.`,
-  );
+  const [first] = pets.map((pet) => toPetJson({ id: 0n, ...pet }).replace('"id":0,', ''));
+  write('found-text', `${name} has ${count}. The first one: ${first}`);
+  write('known', known === 1 ? 'pet' : `${known} pets`);
+  show('found-known', known > 0);
   write('command', `petstore pets import ${/[^\w.-]/.test(name) ? `'${name}'` : name}`);
   show('found-many', length > MANY);
   write('add-all', `Add ${count}`);
@@ -80,7 +72,6 @@ function showFound({ name, pets }: PetFile, known: number): void {
 
 /** Lets the browser keep a file of sample pets. */
 export async function keepExample(): Promise<void> {
-  const rows = [CSV_HEADER];
-  for await (const pet of generatePets(SAMPLES)) rows.push(toCsvRow(pet));
-  keepFile('example.csv', rows);
+  const pets = await Array.fromAsync(generatePets(SAMPLES));
+  keepFile('example.csv', [CSV_HEADER, ...pets.map(toCsvRow)]);
 }

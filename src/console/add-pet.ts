@@ -3,8 +3,8 @@
 import { createIdempotencyKey } from '../../client/petstore-client.ts';
 import { JsonNumber } from '../json.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
-import { getElement, readTexts, say } from './elements.ts';
-import { createClient } from './session.ts';
+import { createClient } from './client.ts';
+import { getElement, readTexts, write } from './elements.ts';
 
 export class PetAdder {
   readonly #form = getElement('add-form', HTMLFormElement);
@@ -16,27 +16,21 @@ export class PetAdder {
     });
   }
 
-  open(): void {
-    getElement('add', HTMLDialogElement).showModal();
-    this.#focus();
-  }
-
   async add(): Promise<Pet> {
     const idempotencyKey = this.#idempotencyKey;
-    say('added', '');
+    write('added', '');
     const pet = await createClient('add').create(readNewPet(this.#form), { idempotencyKey });
     // With another key, the form has the next pet already.
     if (this.#idempotencyKey === idempotencyKey) {
       this.#idempotencyKey = createIdempotencyKey();
       this.#form.reset();
-      this.#focus();
+      this.focus();
     }
-    // A reset empties it.
-    say('added', `${pet.name} has the id ${pet.id}.`);
+    write('added', `${pet.name} has the id ${pet.id}.`);
     return pet;
   }
 
-  #focus(): void {
+  focus(): void {
     this.#form.querySelector<HTMLElement>('input, select')?.focus();
   }
 }
@@ -46,7 +40,7 @@ function readNewPet(form: HTMLFormElement): NewPet {
   const texts = readTexts(form);
   const members = NEW_PET_FIELDS.map(({ name, kind }) => {
     const text = texts.get(name) ?? undefined;
-    return [name, text && kind === 'int64' ? new JsonNumber(text) : text];
+    return [name, text && kind === 'int64' ? new JsonNumber(text.trim()) : text];
   });
   return parseNewPet(Object.fromEntries(members));
 }

@@ -8,14 +8,8 @@ export function getElement<T extends HTMLElement>(id: string, type: new () => T)
 
 /** The texts of the fields that are filled in, by the names of the fields. */
 export function readTexts(form: HTMLFormElement): URLSearchParams {
-  const texts = new URLSearchParams();
-  for (const [name, value] of new FormData(form)) {
-    if (typeof value !== 'string') continue;
-    const isNumber = form.querySelector(`[name="${name}"][inputmode=numeric]`) !== null;
-    const text = isNumber ? value.trim() : value;
-    if (text !== '') texts.set(name, text);
-  }
-  return texts;
+  const texts = [...new FormData(form)].map(([name, text]) => [name, String(text)]);
+  return new URLSearchParams(texts.filter(([, text]) => text !== ''));
 }
 
 /** Fills in the fields that have a text, and resets the other fields. */
@@ -23,14 +17,9 @@ export function fillIn(form: HTMLFormElement, texts: URLSearchParams): void {
   form.reset();
   for (const [name, text] of texts) {
     const field = form.elements.namedItem(name);
-    // Of chips, it checks the one with this text; without one, they stay as they are.
+    // Chips without this text stay as they are.
     if (field !== null && 'value' in field) field.value = text;
   }
-}
-
-/** Shows a text that screen readers say too. */
-export function say(id: string, text: string): void {
-  getElement(id, HTMLOutputElement).value = text;
 }
 
 export function show(id: string, isShown: boolean): void {
@@ -54,16 +43,14 @@ export function createElement(tag: string, text: string, className = ''): HTMLEl
  */
 export function showMessage(place: HTMLElement, message: string): void {
   const parts = message.split('; ');
-  const wrong: HTMLElement[] = [];
   for (const field of place.querySelectorAll<HTMLInputElement>('[aria-describedby]')) {
     const index = parts.findIndex((part) => part.split(' ', 1)[0] === field.name);
     const [text = ''] = index < 0 ? [] : parts.splice(index, 1);
-    getElement(field.getAttribute('aria-describedby') ?? '', HTMLElement).textContent = text;
+    write(field.getAttribute('aria-describedby') ?? '', text);
     field.setAttribute('aria-invalid', String(index >= 0));
-    if (index >= 0) wrong.push(field);
   }
   place.querySelector('[role=alert]')?.replaceChildren(parts.join('; '));
-  wrong[0]?.focus();
+  place.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
 }
 
 /** Lets the browser keep a text as a CSV file. */

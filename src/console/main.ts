@@ -3,12 +3,11 @@
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
 import { FileAdder, keepExample } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
-import { readAddress, takeKey, toPetAddress } from './address.ts';
+import { copyBefore } from './client.ts';
 import { getElement, readTexts, show, showMessage } from './elements.ts';
 import { PetList } from './pet-list.ts';
 import { PetPanel } from './pet-panel.ts';
-import { copyBefore } from './request-line.ts';
-import { findKey, forgetKey, keepKey } from './session.ts';
+import { findKey, forgetKey, keepKey, readAddress, takeKey, toPetAddress } from './session.ts';
 
 const KEY_REFUSED =
   'key is not accepted: it may be mistyped, expired, revoked, or of another environment';
@@ -19,9 +18,8 @@ const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
 const fileInput = getElement('file', HTMLInputElement);
-const addDialog = getElement('add', HTMLDialogElement);
+const fileDialog = getElement('from-file', HTMLDialogElement);
 const list = getElement('list', HTMLElement);
-const work = getElement('work', HTMLElement);
 
 const petList = new PetList(showMore);
 const petPanel = new PetPanel();
@@ -34,8 +32,9 @@ function run(place: HTMLElement, act: () => Promise<unknown>): void {
   act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
     const isKeyRefused = [error, error.cause].some((each) => Object(each).status === 401);
+    if (isKeyRefused) forgetKey();
+    if (isKeyRefused || place === keyForm) showPart('key');
     if (!isKeyRefused) return showMessage(place, error.message);
-    closeWork();
     // The next lines say how many pets were added.
     showMessage(keyForm, error.message.replace(/.*/, KEY_REFUSED));
   });
@@ -54,58 +53,45 @@ function onClick(selector: string, act: (button: HTMLElement) => void): void {
   }
 }
 
-function showWork(isShown: boolean): void {
-  show('forget', isShown);
-  show('key-form', !isShown);
-  show('work', isShown);
+/** Shows the form of the key, or the list. */
+function showPart(part: 'key' | 'work'): void {
+  document.body.dataset.part = part;
+  closeDialogs();
+  show('forget', findKey() !== '');
+  getElement(part === 'key' ? 'key' : 'list', HTMLElement).focus({ focusVisible: false });
 }
 
-/** Opens the list if the service accepts the key. */
-async function openWork(): Promise<void> {
-  show('forget', true);
-  await petList.open(readAddress()).catch((error) => {
-    show('key-form', true);
-    throw error;
-  });
-  keyForm.reset();
-  showWork(true);
-  list.focus({ focusVisible: false });
-  showAddress();
-}
-
-function closeWork(): void {
-  forgetKey();
+function closeDialogs(): void {
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
-  showWork(false);
 }
+
+const isOpen = () => document.body.dataset.part === 'work';
 
 async function useKey(text: string): Promise<void> {
-  try {
-    const key = text.trim().replace(/^Bearer +/i, '');
-    if (!/^[!-~]+$/.test(key))
-      throw new Error('key must be the text that petstore keys create prints');
-    keepKey(key);
-    await openWork();
-  } catch (error) {
-    // A second click has ended the first, and needs the key.
-    if ((error as Error).name !== 'AbortError') closeWork();
-    throw error;
-  }
+  const key = text.trim().replace(/^Bearer +/i, '');
+  if (!/^[!-~]+$/.test(key))
+    throw new Error('key must be the text that petstore keys create prints');
+  keepKey(key);
+  await petList.reload();
+  await showAddress();
 }
 
-/** Takes the key of the address, or shows its list and its pet: a link, Back or a person has changed it. */
+/** Takes the key of the address, or shows its list and its pet. A link, Back or a person has changed it. */
 function followAddress(): void {
   const key = takeKey();
-  if (key !== undefined) run(keyForm, () => useKey(key));
-  else if (!work.hidden) showAddress();
+  if (key !== null) run(keyForm, () => useKey(key));
+  else if (findKey() === '') showPart('key');
+  else run(isOpen() ? listForm : keyForm, showAddress);
 }
 
-function showAddress(): void {
+async function showAddress(): Promise<void> {
   const address = readAddress();
-  if (!petList.isShown(address)) run(listForm, () => petList.open(address));
+  await petList.open(address);
+  keyForm.reset();
+  if (!isOpen()) showPart('work');
   const id = findCanonicalInt64(address.get('pet') ?? '');
   if (id === undefined) petPanel.dialog.close();
-  else run(petPanel.dialog, () => petPanel.open(id, petList.table));
+  else run(petPanel.dialog, () => petPanel.open(id, petList.table.pets.get(id)));
 }
 
 function showMore(): void {
@@ -113,9 +99,9 @@ function showMore(): void {
 }
 
 function takeFile(file: File | undefined): void {
-  if (file === undefined || work.hidden) return;
-  addDialog.close();
-  petPanel.dialog.close();
+  if (file === undefined || !isOpen()) return;
+  closeDialogs();
+  fileDialog.showModal();
   run(fileForm, () => fileAdder.read(file));
 }
 
@@ -128,18 +114,24 @@ const filter = async () => {
 onSubmit(listForm, filter);
 listForm.addEventListener('change', () => run(listForm, filter));
 onSubmit(findForm, async () => {
-  const id = findCanonicalInt64(readTexts(findForm).get('id') ?? '');
+  const id = findCanonicalInt64(readTexts(findForm).get('id')?.trim() ?? '');
   if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
   findForm.reset();
   location.hash = toPetAddress(id);
 });
-onSubmit(addForm, async () => petList.table.addFirst(await petAdder.add()));
+onSubmit(addForm, async () => {
+  petList.table.addFirst(await petAdder.add());
+  show('empty', false);
+});
 onSubmit(fileForm, async () => {
   await fileAdder.add();
-  run(listForm, () => petList.open(readAddress()));
+  run(listForm, () => petList.reload());
 });
-onClick('#open-add', () => petAdder.open());
-onClick('#open-file', () => fileAdder.dialog.showModal());
+onClick('#open-add', () => {
+  getElement('add', HTMLDialogElement).showModal();
+  petAdder.focus();
+});
+onClick('#open-file', () => fileDialog.showModal());
 onClick('#stop', () => fileAdder.stop());
 onClick('#next', showMore);
 onClick('#download', () => run(listForm, () => petList.download()));
@@ -150,7 +142,6 @@ onClick('#forget', () => {
   forgetKey();
   location.reload();
 });
-window.addEventListener('hashchange', followAddress);
 fileInput.addEventListener('change', () => {
   takeFile(fileInput.files?.[0]);
   // Without this, the browser would not tell if the same file is chosen again.
@@ -165,10 +156,5 @@ for (const type of ['dragover', 'dragleave', 'drop'] as const) {
     if (type === 'drop') takeFile(event.dataTransfer.files[0]);
   });
 }
-
-if (readAddress().has('key')) followAddress();
-else if (findKey() !== '') run(keyForm, openWork);
-else {
-  showWork(false);
-  getElement('key', HTMLElement).focus();
-}
+window.addEventListener('hashchange', followAddress);
+followAddress();

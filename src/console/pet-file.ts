@@ -3,7 +3,7 @@
 import { readCsv } from '../csv.ts';
 import { type NewPet, PAGE_LIMIT_MAX, parseNewPet, toPetJson } from '../pet.ts';
 import { parseRows, readJsonRows } from '../rows.ts';
-import { createClient } from './session.ts';
+import { createClient } from './client.ts';
 
 const FILE_MIB_MAX = 4;
 
@@ -39,19 +39,16 @@ async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewP
     throw new Error('The file is not valid UTF-8.', { cause });
   }
   const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-  const pets: NewPet[] = [];
   const lines: string[] = [];
   const rows = isJson ? readJsonRows(text) : readCsv([text]);
   try {
-    for await (const pet of parseRows(rows, parseNewPet, (line) => lines.push(line))) {
-      pets.push(pet);
-    }
+    const pets = await Array.fromAsync(parseRows(rows, parseNewPet, (line) => lines.push(line)));
+    if (pets.length > 0) return pets;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
   }
-  if (pets.length === 0) throw new Error('The file has no pets.');
-  return pets;
+  throw new Error('The file has no pets.');
 }
 
 /** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
@@ -62,17 +59,17 @@ function hash(bytes: Uint8Array): string {
 }
 
 /** How many of the first pets of the file the store has, if it has all of them; else 0. */
-export async function countKnown(file: PetFile, signal: AbortSignal): Promise<number> {
+export async function countKnown({ pets }: PetFile, signal: AbortSignal): Promise<number> {
   const toText = (pet: NewPet) => toPetJson({ ...pet, id: 0n });
-  const first = file.pets.slice(0, LOOKED_FOR);
+  const first = pets.slice(0, LOOKED_FOR);
   const missing = new Set(first.map(toText));
-  let read = 0;
-  const pets = createClient('from-file').list({ limit: PAGE_LIMIT_MAX, signal });
-  for await (const pet of pets) {
+  let left = LOOKED_THROUGH;
+  const stored = createClient('from-file').list({ limit: PAGE_LIMIT_MAX, signal });
+  for await (const pet of stored) {
     missing.delete(toText(pet));
+    left -= 1;
     if (missing.size === 0) return first.length;
-    read += 1;
-    if (read === LOOKED_THROUGH) break;
+    if (left === 0) break;
   }
   return 0;
 }

@@ -2,23 +2,20 @@
 
 import { CSV_HEADER, toCsvRow } from '../csv.ts';
 import { PAGE_LIMIT_MAX } from '../pet.ts';
-import { fillIn, getElement, keepFile, readTexts, say, show } from './elements.ts';
+import { createClient } from './client.ts';
+import { fillIn, getElement, keepFile, readTexts, show, write } from './elements.ts';
 import { PetTable } from './pet-table.ts';
-import { createClient } from './session.ts';
 
 const PAGE = 50;
 
 export class PetList {
   readonly #form = getElement('list-form', HTMLFormElement);
-  readonly #download = getElement('download', HTMLButtonElement);
   readonly table = new PetTable();
   /** Ends what reads the list before: its late answer would mix two lists. */
   #reading = new AbortController();
-  #downloading: AbortController | undefined;
-  #filters = new URLSearchParams();
-  /** The cursor of the next page; undefined at the end of the list. */
+  #filters: URLSearchParams | undefined;
+  /** The cursor of the next page; undefined at the end of the list, and while the next page is read. */
   #next: string | undefined;
-  #isReading = false;
   readonly #end: IntersectionObserver;
 
   /** @param showMore called when the end of the list comes into view. */
@@ -26,71 +23,59 @@ export class PetList {
     this.#end = new IntersectionObserver(([entry]) => entry?.isIntersecting && showMore());
   }
 
-  /** Whether the filters of the address are those of the list. */
-  isShown(address: URLSearchParams): boolean {
-    const shown = this.#filters;
-    fillIn(this.#form, address);
-    return String(readTexts(this.#form)) === String(shown);
-  }
-
-  /** Shows the pets of these filters, from the first one on. */
+  /** Shows the pets of the filters of an address, from the first one on, if it does not show them. */
   async open(address: URLSearchParams): Promise<void> {
     fillIn(this.#form, address);
-    this.#filters = readTexts(this.#form);
+    if (String(readTexts(this.#form)) !== String(this.#filters)) await this.reload();
+  }
+
+  async reload(): Promise<void> {
     this.#reading.abort();
     this.#reading = new AbortController();
     this.#next = undefined;
-    this.#isReading = false;
-    await this.#read(this.#reading.signal);
+    this.#filters = undefined;
+    const filters = readTexts(this.#form);
+    await this.#read(filters);
+    this.#filters = filters;
+    getElement('list', HTMLElement).scrollTop = 0;
   }
 
   async showMore(): Promise<void> {
-    if (this.#next === undefined || this.#isReading) return;
-    await this.#read(this.#reading.signal);
-  }
-
-  async #read(signal: AbortSignal): Promise<void> {
     const cursor = this.#next;
-    this.#isReading = true;
-    try {
-      const asked = { ...Object.fromEntries(this.#filters), limit: PAGE, cursor, signal };
-      const { pets, next } = await createClient('work').listPage(asked);
-      this.#next = next;
-      if (cursor === undefined) this.table.show(pets);
-      else this.table.append(pets);
-      const { length } = this.table.pets;
-      say('shown', `${length} ${length === 1 ? 'pet' : 'pets'}${next ? ', and more' : ''}`);
-      const isEmpty = length === 0 && next === undefined;
-      show('empty', isEmpty && this.#filters.size === 0);
-      show('empty-filter', isEmpty && this.#filters.size > 0);
-      show('more', next !== undefined);
-      // An end that stays in view is seen only by a new look.
-      this.#end.disconnect();
-      this.#end.observe(getElement('next', HTMLElement));
-    } finally {
-      // Another list may be read by now.
-      if (!signal.aborted) this.#isReading = false;
-    }
+    if (cursor === undefined || this.#filters === undefined) return;
+    this.#next = undefined;
+    await this.#read(this.#filters, cursor).catch((error) => {
+      // Not if another list is read by now.
+      if (error.name !== 'AbortError') this.#next = cursor;
+      throw error;
+    });
   }
 
-  /** Lets the browser keep all pets of the filters. A second call stops the first. */
+  async #read(filters: URLSearchParams, cursor?: string): Promise<void> {
+    const { signal } = this.#reading;
+    const asked = { ...Object.fromEntries(filters), limit: PAGE, cursor, signal };
+    const { pets, next } = await createClient('work').listPage(asked);
+    this.#next = next;
+    if (cursor === undefined) this.table.clear();
+    this.table.add(pets);
+    const { size } = this.table.pets;
+    write('shown', `${size} ${size === 1 ? 'pet' : 'pets'}${next ? ', and more' : ''}`);
+    show('empty', size === 0 && filters.size === 0);
+    show('empty-filter', size === 0 && filters.size > 0);
+    show('more', next !== undefined);
+    // An end that stays in view is seen only by a new look.
+    this.#end.disconnect();
+    this.#end.observe(getElement('next', HTMLElement));
+  }
+
+  /** Lets the browser keep all pets of the filters. */
   async download(): Promise<void> {
-    const before = this.#downloading;
-    before?.abort();
-    if (before !== undefined) return;
-    this.#downloading = new AbortController();
-    const { signal } = this.#downloading;
     const rows = [CSV_HEADER];
-    try {
-      const asked = { ...Object.fromEntries(this.#filters), limit: PAGE_LIMIT_MAX, signal };
-      for await (const pet of createClient('work').list(asked)) {
-        rows.push(toCsvRow(pet));
-        this.#download.textContent = `Stop: ${rows.length - 1} pets`;
-      }
-      keepFile('pets.csv', rows);
-    } finally {
-      this.#downloading = undefined;
-      this.#download.textContent = 'Download CSV';
+    const filters = Object.fromEntries(readTexts(this.#form));
+    for await (const pet of createClient('work').list({ ...filters, limit: PAGE_LIMIT_MAX })) {
+      rows.push(toCsvRow(pet));
+      write('shown', `${rows.length - 1} pets read`);
     }
+    keepFile('pets.csv', rows);
   }
 }

@@ -1,11 +1,11 @@
 /** The panel of one pet: its JSON, as the service answers it. */
 
-import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
-import { readAddress, replaceAddress, toPetAddress } from './address.ts';
-import { getElement, showMessage, write } from './elements.ts';
-import type { PetTable } from './pet-table.ts';
-import { createLabel } from './pet-table.ts';
-import { createClient } from './session.ts';
+import type { Pet } from '../pet.ts';
+import { createClient } from './client.ts';
+import { getElement, write } from './elements.ts';
+import { readAddress, toPetAddress } from './session.ts';
+
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 export class PetPanel {
   readonly dialog = getElement('pet', HTMLDialogElement);
@@ -16,37 +16,24 @@ export class PetPanel {
       // Another pet may be open by now.
       if (this.dialog.open) return;
       this.#reading.abort();
-      if (readAddress().has('pet')) replaceAddress(toPetAddress());
+      if (readAddress().has('pet')) history.replaceState(null, '', toPetAddress());
     });
   }
 
-  /** Shows the pet that the table knows at once, and reads it anew. */
-  async open(id: bigint, table: PetTable): Promise<void> {
+  /** Shows what is known of the pet at once, and reads it anew. */
+  async open(id: bigint, known: Pet | undefined): Promise<void> {
     this.#reading.abort();
     this.#reading = new AbortController();
     const { signal } = this.#reading;
-    showMessage(this.dialog, '');
-    this.#write(id, table.find(id));
+    this.#write(id, known);
     if (!this.dialog.open) this.dialog.showModal();
     this.#write(id, await createClient('pet').get(id, { signal }));
   }
 
   #write(id: bigint, pet: Pet | undefined): void {
+    const toExact = (_name: string, value: unknown) =>
+      typeof value === 'bigint' ? rawJSON(String(value)) : value;
     write('pet-title', pet?.name ?? `Pet ${id}`);
-    write('pet-json', pet === undefined ? '' : toLines(pet));
-    const labels = NEW_PET_FIELDS.filter(({ name, schema }) => schema.enum && pet?.[name]);
-    getElement('pet-labels', HTMLElement).replaceChildren(
-      ...labels.map(({ name }) => createLabel(String(pet?.[name]))),
-    );
+    write('pet-json', JSON.stringify(pet, toExact, 2) ?? '');
   }
-}
-
-/** The JSON of the pet, a member on a line. */
-function toLines(pet: Pet): string {
-  const members = ['id' as const, ...NEW_PET_FIELDS.map(({ name }) => name)].flatMap((name) => {
-    const value = pet[name];
-    if (value === undefined) return [];
-    return `  "${name}": ${typeof value === 'bigint' ? value : JSON.stringify(value)}`;
-  });
-  return `{\n${members.join(',\n')}\n}`;
 }

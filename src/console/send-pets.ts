@@ -1,8 +1,8 @@
 /** Sends the pets of a file, several at a time, each until the service takes or refuses it. */
 
+import { createClient } from './client.ts';
 import { getElement, write } from './elements.ts';
 import type { PetFile } from './pet-file.ts';
-import { createClient } from './session.ts';
 
 /** How many creates are under way. They share a sync of the disk. */
 const AT_A_TIME = 16;

@@ -1,7 +1,4 @@
-/** The key of this tab, and a client with it, whose requests are shown. */
-
-import { PetstoreClient, type PetstoreClientOptions } from '../../client/petstore-client.ts';
-import { createFetch } from './request-line.ts';
+/** What belongs to this tab: its key, and the fragment of its address, which a browser never sends. */
 
 const KEY_ITEM = 'petstore-api-key';
 
@@ -10,16 +7,22 @@ export const findKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
 export const keepKey = (key: string) => sessionStorage.setItem(KEY_ITEM, key);
 export const forgetKey = () => sessionStorage.removeItem(KEY_ITEM);
 
-/** A client with the key of this moment. @param place the id of the element that shows its last request. */
-export function createClient(
-  place: string,
-  options: Partial<PetstoreClientOptions> = {},
-): PetstoreClient {
-  return new PetstoreClient({
-    // A proxy may serve the pages under a path.
-    baseUrl: new URL('../v1', document.baseURI).href,
-    apiKey: findKey(),
-    fetch: createFetch(place),
-    ...options,
-  });
+/** The filters of the list, and the pet that is open. */
+export const readAddress = () => new URLSearchParams(location.hash.slice(1));
+
+/** The address of the same list, with this pet open or with none. */
+export function toPetAddress(id?: bigint): string {
+  const address = readAddress();
+  address.delete('pet');
+  if (id !== undefined) address.set('pet', String(id));
+  return `#${address}`;
+}
+
+/** The key of a link; null without one. It leaves the address at once, so that nobody sees it there later. */
+export function takeKey(): string | null {
+  const address = readAddress();
+  const key = address.get('key');
+  address.delete('key');
+  if (key !== null) history.replaceState(null, '', `#${address}`);
+  return key;
 }

@@ -169,6 +169,7 @@ describePages('console, list', start, (test, stage) => {
     await row.locator('td').last().click();
     await page.getByRole('heading', { name: 'Pet 7' }).waitFor();
     await page.keyboard.press('Escape');
+    await page.waitForURL(/#$/);
     const link = page.getByRole('link', { name: '7', exact: true });
     // The row that was open has the focus again.
     await link.press('Enter');
@@ -183,6 +184,7 @@ describePages('console, list', start, (test, stage) => {
     assert.match(answer, /^200 in \d+ ms, X-Request-Id [\w-]{36}$/);
     // The service may have retired the operation: the list knows the pet.
     await page.keyboard.press('Escape');
+    await page.waitForURL(/#$/);
     const gone = { code: 'gone', message: 'this operation was removed', status: 410 };
     await page.route('**/v1/pets/7', (route) => route.fulfill({ status: 410, json: gone }));
     await link.press('Enter');
@@ -241,7 +243,7 @@ describePages('console, list', start, (test, stage) => {
     assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
   });
 
-  test('console, list › downloaded › is a CSV of all pets of the filter, or can be stopped', async (page) => {
+  test('console, list › downloaded › is a CSV of all pets of the filter', async (page) => {
     await chooseStatus(page, 'sold');
     await page.locator('tbody a', { hasText: /^2$/ }).waitFor();
     const rows = (await readDownload(page, 'Download CSV')).split('\n');
@@ -249,15 +251,7 @@ describePages('console, list', start, (test, stage) => {
       [rows[0], rows[1], rows.at(-2), rows.length],
       ['id,name,categoryId,status', '2,Pet 2,1,sold', '224,Pet 224,1,sold', 137],
     );
-    const held: Route[] = [];
-    await page.route(/limit=100.*cursor/, (route) => held.push(route));
-    await page.getByRole('button', { name: 'Download CSV' }).click();
-    await until(() => held.length === 1);
-    await page.getByRole('button', { name: 'Stop: 100 pets' }).click();
-    await page.getByRole('button', { name: 'Download CSV' }).waitFor();
-    assert.equal(await page.locator('.error:not(:empty)').count(), 0);
-    await page.unrouteAll();
-    assert.equal((await readDownload(page, 'Download CSV')).split('\n').length, 137);
+    await page.getByText('135 pets read').waitFor();
   });
 
   test('console, list › a look-up in vain › leaves the list as it was, and tells why', async (page) => {

@@ -68,17 +68,13 @@ describePages('console', start, (test, stage) => {
       await assertFieldMessage(page, 'API key', message);
       assert.equal(await page.evaluate('sessionStorage.length'), 0);
     }
-    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
-    await page.getByRole('button', { name: 'Open' }).click();
-    await page.getByText('try again later').waitFor();
-    assert.equal(await page.evaluate('sessionStorage.length'), 0);
   });
 
   test('console › a key that was accepted, and a reload in vain › keeps it, and can forget it', {
     path: '/console/',
   }, async (page) => {
     const forget = page.getByRole('button', { name: 'Forget the key' });
-    assert.equal(await page.locator('#work:not([hidden]), #forget:not([hidden])').count(), 0);
+    assert.equal(await page.locator('#work, #forget').filter({ visible: true }).count(), 0);
     // The second click comes before the answer to the first, however quick the service is.
     const { promise: clicked, resolve: letAnswer } = Promise.withResolvers<void>();
     await page.route('**/v1/pets*', (route) => clicked.then(() => route.continue()));
@@ -118,10 +114,14 @@ describePages('console', start, (test, stage) => {
     await page.goForward();
     await page.waitForURL(`${url}/console/#status=sold`);
     // A link that is pasted into the open page.
-    for (const wrong of ['petstore_stag_x', 'a b']) {
+    for (const [wrong, count] of [
+      ['petstore_stag_x', 0],
+      // It is no key, so the last one stays.
+      ['a b', 1],
+    ] as const) {
       await page.evaluate(`location.hash = 'key=${wrong}'`);
       await page.locator('#key-error', { hasText: 'key ' }).waitFor();
-      assert.deepEqual(await page.evaluate('[location.hash, sessionStorage.length]'), ['', 0]);
+      assert.deepEqual(await page.evaluate('[location.hash, sessionStorage.length]'), ['', count]);
       await page.evaluate(`location.hash = 'key=${key}'`);
       await page.getByRole('heading', { name: 'Pets', exact: true }).waitFor();
       assert.equal(await page.evaluate('location.hash'), '');
