@@ -230,7 +230,13 @@ describePages('console, add many', start, (test, stage) => {
       await reloaded;
       await page.unrouteAll();
       // Nothing is under way, so nothing warns.
+      const warnings: string[] = [];
+      page.on('dialog', (dialog) => {
+        warnings.push(dialog.type());
+        return dialog.accept();
+      });
       if (how === 'Stop') await page.reload();
+      assert.deepEqual(warnings, []);
       await page.locator('#shown:not(:empty)').waitFor();
       await addFile(page, createCsv(prefix, 30));
       await page.getByText('25 of 30 added; already there: 5.').waitFor();

@@ -103,6 +103,9 @@ describePages('console, list', start, (test, stage) => {
     // The cursor of the list before leads to a page of its own.
     await chooseStatus(page, 'all');
     assert.deepEqual(await readColumn(page, '50 pets, and more', 1), range(50));
+    await chooseStatus(page, 'sold');
+    await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
+    assert.deepEqual(await readColumn(page, '50 pets, and more', 1), sold.slice(0, 50));
   });
 
   for (const [hash, shown, pet] of [
@@ -274,9 +277,11 @@ describePages('console, list', start, (test, stage) => {
     await page.route('**/v1/pets/1', (route) => held.push(route));
     await page.getByRole('link', { name: '1', exact: true }).click();
     await until(() => held.length === 1);
+    const ended = page.waitForEvent('requestfailed');
     await page.evaluate('location.hash = "pet=2"');
     await page.getByText('"id": 2').waitFor();
     await held[0]?.continue().catch(() => {});
+    assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
     await page.getByRole('heading', { name: 'Pet 2', exact: true }).waitFor();
   });
 
