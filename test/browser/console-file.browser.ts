@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page, Route } from 'playwright-core';
+import type { Dialog, Page, Route } from 'playwright-core';
 import { addPet, enterKey, listPets, readDownload, toFile } from '../support/console.ts';
 import { describePages } from '../support/page-tests.ts';
 import { startService } from '../support/program.ts';
@@ -225,17 +225,24 @@ describePages('console, add many', start, (test, stage) => {
         await page.getByRole('button', { name: 'Stop' }).click();
         await page.getByText('Stopped: 5 of 30 added. Add the same file again to go on.').waitFor();
         assert.ok(held.length <= AT_A_TIME);
-      } else await warning.accept();
+      } else {
+        const loaded = page.waitForEvent('load');
+        await warning.accept();
+        await loaded;
+      }
       for (const route of held) await route.abort().catch(() => undefined);
       await reloaded;
       await page.unrouteAll();
       // Nothing is under way, so nothing warns.
       const warnings: string[] = [];
-      page.on('dialog', (dialog) => {
+      const note = (dialog: Dialog) => {
         warnings.push(dialog.type());
         return dialog.accept();
-      });
+      };
+      page.on('dialog', note);
       if (how === 'Stop') await page.reload();
+      // Another test gets the same page.
+      page.off('dialog', note);
       assert.deepEqual(warnings, []);
       await page.locator('#shown:not(:empty)').waitFor();
       await addFile(page, createCsv(prefix, 30));
