@@ -1,6 +1,6 @@
 /** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
-import { CSV_HEADER, toCsvRow } from '../csv.ts';
+import { createCsvFormat } from '../csv-format.ts';
 import { toPetJson } from '../pet.ts';
 import { generatePets } from '../sample.ts';
 import { getElement, keepFile, show, write } from './elements.ts';
@@ -73,5 +73,6 @@ function showFound({ name, pets }: PetFile, known: number): void {
 /** Lets the browser keep a file of sample pets. */
 export async function keepExample(): Promise<void> {
   const pets = await Array.fromAsync(generatePets(SAMPLES));
-  keepFile('example.csv', [CSV_HEADER, ...pets.map(toCsvRow)]);
+  const csv = createCsvFormat(false, ',');
+  keepFile('example.csv', [csv.head, ...pets.map(csv.row)]);
 }

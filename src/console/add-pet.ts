@@ -1,8 +1,7 @@
 /** Adds the pet of the form, once, however often the client sends it. The dialog stays open for the next pet. */
 
 import { createIdempotencyKey } from '../../client/petstore-client.ts';
-import { JsonNumber } from '../json.ts';
-import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet, toFieldValue } from '../pet.ts';
 import { createClient } from './client.ts';
 import { getElement, readTexts, write } from './elements.ts';
 
@@ -38,9 +37,9 @@ export class PetAdder {
 /** @throws PetstoreError that names each wrong field. */
 function readNewPet(form: HTMLFormElement): NewPet {
   const texts = readTexts(form);
-  const members = NEW_PET_FIELDS.map(({ name, kind }) => {
-    const text = texts.get(name) ?? undefined;
-    return [name, text && kind === 'int64' ? new JsonNumber(text.trim()) : text];
+  const members = NEW_PET_FIELDS.map((field) => {
+    const text = texts.get(field.name) ?? undefined;
+    return [field.name, text && toFieldValue(field, field.kind === 'int64' ? text.trim() : text)];
   });
   return parseNewPet(Object.fromEntries(members));
 }

@@ -1,14 +1,13 @@
 /** The pets of a CSV or JSON file, and whether the store has the first ones already. */
 
 import { readCsv } from '../csv.ts';
-import { type NewPet, PAGE_LIMIT_MAX, parseNewPet, toPetJson } from '../pet.ts';
-import { parseRows, readJsonRows } from '../rows.ts';
+import { type NewPet, PAGE_LIMIT_MAX, parseNewPetRow, toPetJson } from '../pet.ts';
+import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
 import { createClient } from './client.ts';
 
 const FILE_MIB_MAX = 4;
 
-/** How many of the first pets of a file are looked for, among how many pets of the store. */
-const LOOKED_FOR = 10;
+/** Among how many pets of the store the first pets of a file are looked for. */
 const LOOKED_THROUGH = 5_000;
 
 const FNV_OFFSET = 0xcbf29ce484222325n;
@@ -32,23 +31,19 @@ export async function readFile(file: File): Promise<PetFile> {
 }
 
 async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Error('The file is not valid UTF-8.', { cause });
-  }
-  const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
   const lines: string[] = [];
-  const rows = isJson ? readJsonRows(text) : readCsv([text]);
   try {
-    const pets = await Array.fromAsync(parseRows(rows, parseNewPet, (line) => lines.push(line)));
+    const text = (await Array.fromAsync(decodeText([bytes]))).join('');
+    const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
+    const rows = isJson ? readJsonRows(text) : readCsv([text]);
+    const parsed = parseRows(rows, parseNewPetRow, (line) => lines.push(line));
+    const pets = await Array.fromAsync(parsed);
     if (pets.length > 0) return pets;
+    throw new Error('the file has no pets');
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
   }
-  throw new Error('The file has no pets.');
 }
 
 /** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */
@@ -61,7 +56,7 @@ function hash(bytes: Uint8Array): string {
 /** How many of the first pets of the file the store has, if it has all of them; else 0. */
 export async function countKnown({ pets }: PetFile, signal: AbortSignal): Promise<number> {
   const toText = (pet: NewPet) => toPetJson({ ...pet, id: 0n });
-  const first = pets.slice(0, LOOKED_FOR);
+  const first = pets.slice(0, COMPARED_PETS);
   const missing = new Set(first.map(toText));
   let left = LOOKED_THROUGH;
   const stored = createClient('from-file').list({ limit: PAGE_LIMIT_MAX, signal });

@@ -1,6 +1,6 @@
 /** The list: the pets of the filters, and more of them when the reader comes to their end. */
 
-import { CSV_HEADER, toCsvRow } from '../csv.ts';
+import { createCsvFormat } from '../csv-format.ts';
 import { PAGE_LIMIT_MAX } from '../pet.ts';
 import { createClient } from './client.ts';
 import { fillIn, getElement, keepFile, readTexts, show, write } from './elements.ts';
@@ -70,10 +70,11 @@ export class PetList {
 
   /** Lets the browser keep all pets of the filters. */
   async download(): Promise<void> {
-    const rows = [CSV_HEADER];
+    const csv = createCsvFormat(false, ',');
+    const rows = [csv.head];
     const filters = Object.fromEntries(readTexts(this.#form));
     for await (const pet of createClient('work').list({ ...filters, limit: PAGE_LIMIT_MAX })) {
-      rows.push(toCsvRow(pet));
+      rows.push(csv.row(pet));
       write('shown', `${rows.length - 1} pets read`);
     }
     keepFile('pets.csv', rows);
