@@ -14,7 +14,7 @@ import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
-import { TABLES } from '../src/storage/tables.ts';
+import { RIGHTS } from '../src/storage/tables.ts';
 import { writeClientInterface } from './client-interface.ts';
 import { describeCommands, listOptions } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
@@ -94,8 +94,8 @@ function listMetrics(): string {
 }
 
 function listRights(): string {
-  const grants = Object.entries(TABLES).map(
-    ([table, { rights }]) => `grant ${rights.join(', ')} on ${table} to petstore;`,
+  const grants = RIGHTS.map(
+    ([table, rights]) => `grant ${rights.join(', ')} on ${table} to petstore;`,
   );
   return ['```sql', 'grant usage on schema public to petstore;', ...grants, '```'].join('\n');
 }

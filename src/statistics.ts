@@ -7,7 +7,6 @@ export function createStatistics() {
     commits: 0,
     committedWrites: 0,
     commitSeconds: 0,
-    waitingWrites: 0,
     /** Queries of pets that clients list or get. */
     reads: 0,
     /** Pages of lists; without a page cache none is counted. */

@@ -67,9 +67,9 @@ export interface PetStore {
   ): Promise<{ readonly pet: Pet; readonly isReplay: boolean }>;
 
   /**
-   * Adds all the pets or, when the iteration or the database fails, none. They get ids in their
-   * order, without a gap. Resolves once they are on the disk; holds at most a few thousand of them in memory.
-   * On SQLite it may not be called again until then.
+   * Adds all the pets or, when the iteration or the database fails, none. They get ids in their order; on PostgreSQL
+   * other pets may have ids between. Resolves once they are on the disk; holds at most a few thousand of them in
+   * memory. On SQLite it may not be called again until then.
    *
    * @param options with `onlyFirst` it adds nothing if the store ever had a pet; of several processes, one adds.
    */
@@ -123,13 +123,12 @@ export interface IdempotentRequest {
   readonly keyId: number;
   /** The Idempotency-Key: 1 to 255 visible ASCII characters. */
   readonly key: string;
-  /** When the request came, in milliseconds since 1970. */
-  readonly at: number;
 }
 
 export interface AddedPets {
   readonly count: number;
-  /** The greatest of their ids. */
+  /** The least and the greatest of their ids. */
+  readonly firstId: bigint;
   readonly lastId: bigint;
 }
 

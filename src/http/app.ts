@@ -64,7 +64,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
         v1.addHook('onSend', loseAnswer);
       }
       v1.addHook('preHandler', authenticate);
-      addOperations(v1, { pets: store.pets, base, retireGetPet, now });
+      addOperations(v1, { pets: store.pets, base, retireGetPet });
       addFallbackRoutes(v1, routes);
     },
     { prefix: '/v1' },

@@ -91,10 +91,6 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'The time that group commits took, with their syncs of the disk.',
     ({ store }) => store.readStatistics().commitSeconds,
   ),
-  petstore_waiting_writes: gauge(
-    'Writes that wait for the next group commit.',
-    ({ store }) => store.readStatistics().waitingWrites,
-  ),
   petstore_pet_queries_total: counter(
     'Queries of pets that clients list or get.',
     ({ store }) => store.readStatistics().reads,

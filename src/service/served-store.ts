@@ -27,7 +27,7 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
     olderSchema: 'migrate',
     warn: log.warn,
     // The primary checks and purges for all workers, because it serves no request.
-    ...(cluster.isWorker ? { environment: undefined } : { serviceClock: Date.now }),
+    ...(cluster.isWorker ? { environment: undefined } : { isServed: true }),
   });
   const { foundSchema } = store;
   if (foundSchema > 0 && foundSchema < SCHEMA) {

@@ -14,6 +14,12 @@ const COPIED = Object.entries(TABLES).flatMap(([name, { columns, copy }]) =>
   copy === null ? [] : [{ name, columns, ...copy }],
 );
 
+const NO_ROWS = COPIED.map(
+  ({ name, columns }) => `(select ${columns} from ${name} limit 0) as ${name}`,
+);
+/** Fails if the database lacks a table or column that this program uses. It reads no row. */
+export const CHECK_COLUMNS = `select 1 from ${NO_ROWS}`;
+
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */
   readonly environment?: Environment | undefined;

@@ -2,7 +2,7 @@
 
 import type { Environment } from '../api-key.ts';
 import type { Statistics } from '../statistics.ts';
-import type { IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
+import type { AddedPets, IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
 import type { StoreOptions } from './options.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
@@ -29,8 +29,8 @@ export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
   readonly environment?: Environment | undefined;
   /** Called with what the operator should know, while the store is opened and while it is open. */
   readonly warn?: (message: string) => void;
-  /** Of a service: the store purges idempotency keys by it. On PostgreSQL the opening checks the rights and the time. */
-  readonly serviceClock?: () => number;
+  /** Whether the store purges idempotency keys. On PostgreSQL the opening checks the rights and the sequences. */
+  readonly isServed?: boolean;
 }
 
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
@@ -46,8 +46,8 @@ export interface Engine extends AsyncDisposable {
   readonly connectionsMax?: number;
   readonly countConnections?: () => StoreStatistics['connections'];
 
-  /** Inserts an API key of NEW_KEY_COLUMNS, returns KEY_COLUMNS. The id counts up from 1 in the order of commits. */
-  readonly insertKey: string;
+  /** SQL for the id of a new API key. It counts up from 1. */
+  readonly newKeyId: string;
 
   /** The function that makes JSON of a text. */
   readonly toJsonFunction: 'json_quote' | 'to_json';
@@ -55,10 +55,6 @@ export interface Engine extends AsyncDisposable {
   /** The statement of `toPurge`. */
   readonly purge: string;
 
-  /** Resolves to what is wrong with this time by the clock of the database; absent on SQLite. */
-  readonly findClockError?: (now: number) => Promise<string | undefined>;
-
-  /** As in Store, but executes no statement of a request. */
   check(): Promise<void>;
 
   /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */
@@ -70,11 +66,12 @@ export interface Engine extends AsyncDisposable {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Stages all the rows, which blocks no other writer, and then does the work in a transaction of this kind.
-   * `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS. Also a `snapshot` may change it.
+   * Stages all the rows, which blocks no other writer, and then does the work in a transaction of the kind that is asked
+   * for then. `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS. Also a `snapshot` may
+   * change it.
    */
   load<T>(
-    kind: TransactionKind,
+    getKind: () => TransactionKind,
     batches: AsyncIterable<readonly Row[]>,
     work: (transaction: Transaction, staged: string) => Promise<T>,
   ): Promise<T>;
@@ -90,7 +87,7 @@ export interface Engine extends AsyncDisposable {
   readonly copyTo?: (file: string) => Promise<void>;
 }
 
-export type TransactionKind = 'snapshot' | 'exclusive';
+export type TransactionKind = 'snapshot' | 'shared' | 'exclusive';
 
 export interface Transaction extends Pick<Engine, 'read'> {
   /** Inserts rows with the ids that they have. */
@@ -99,6 +96,9 @@ export interface Transaction extends Pick<Engine, 'read'> {
   /** The greatest id that the table ever had; 0 for none. */
   readLastId(table: string): Promise<bigint>;
 
-  /** The next id of the table is the one after this id. */
+  /** The next id of the table is the one after this id. A rollback may leave this so. */
   writeLastId(table: string, id: bigint): Promise<void>;
+
+  /** Adds the pets of a staged table with new ids, by descending staged ids. */
+  addNew(staged: string): Promise<AddedPets>;
 }

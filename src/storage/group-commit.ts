@@ -3,12 +3,11 @@
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Statistics } from '../statistics.ts';
-import type { Row } from './engine.ts';
-import { LIMITS } from './limits.ts';
 
 /**
  * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a
- * commit if this process was busy and read something during it: PAUSE_FACTOR times as long as the commit.
+ * commit if this process was busy and read something during it: PAUSE_FACTOR times as long as the commit. For the same
+ * reason, such a process then has one group under way.
  */
 const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;
@@ -17,76 +16,66 @@ const BUSY_MIN = 0.5;
 
 interface Waiting<Write, Result> {
   readonly write: Write;
-  readonly bytes: number;
-  readonly since: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Collects writes during a turn of the event loop, and during a commit. Commits one group after the other. */
+/** Collects the writes of a turn of the event loop, and those that come while all groups are under way. */
 export class GroupCommit<Write, Result> {
   readonly #commit: (writes: readonly Write[]) => Promise<readonly Result[]>;
   readonly #statistics: Statistics;
-  readonly #waitMsMax: number;
-  readonly #waiting: Waiting<Write, Result>[] = [];
-  #bytes = 0;
-  #committing: Promise<void> | undefined;
+  readonly #groupsMax: number;
+  #waiting: Waiting<Write, Result>[] = [];
+  #underWay = 0;
+  /** Whether the writes that wait are taken at the end of this turn. */
+  #isCollecting = false;
+  #sparesReads = false;
+  #ended: Promise<unknown> = Promise.resolve();
 
   /**
    * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
    *   database fails; after any other error nothing is written.
-   * @param waitMsMax how long a write may wait until its commit begins.
+   * @param groupsMax how many groups may be under way.
    */
   constructor(
     commit: (writes: readonly Write[]) => Promise<readonly Result[]>,
     statistics: Statistics,
-    waitMsMax = Infinity,
+    groupsMax = 1,
   ) {
     this.#commit = commit;
     this.#statistics = statistics;
-    this.#waitMsMax = waitMsMax;
+    this.#groupsMax = groupsMax;
   }
 
-  /**
-   * Settles with the write's own outcome, once its whole group is on the disk.
-   *
-   * @param bytes about how much memory the write takes.
-   * @throws PetstoreError `unavailable` at once when too many writes wait, or later when this write has
-   *   waited for too long.
-   */
-  add(write: Write, bytes: number): Promise<Result> {
-    if (
-      this.#waiting.length >= LIMITS.WAITING_WRITES_MAX ||
-      this.#bytes + bytes > LIMITS.WAITING_WRITE_BYTES_MAX
-    ) {
-      return Promise.reject(new PetstoreError('unavailable', 'too many writes wait for the disk'));
-    }
-    this.#bytes += bytes;
-    this.#statistics.waitingWrites += 1;
+  /** Settles with the write's own outcome, once its whole group is on the disk. */
+  add(write: Write): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, bytes, since: performance.now(), resolve, reject });
-      this.#committing ??= this.#commitAll();
+      this.#waiting.push({ write, resolve, reject });
+      const groupsMax = this.#sparesReads ? 1 : this.#groupsMax;
+      if (this.#isCollecting || this.#underWay >= groupsMax) return;
+      this.#isCollecting = true;
+      this.#underWay += 1;
+      this.#ended = Promise.all([this.#ended, this.#commitAll()]);
     });
   }
 
   /** Resolves when no write waits. */
   async drain(): Promise<void> {
-    await this.#committing;
+    await this.#ended;
   }
 
   async #commitAll(): Promise<void> {
     await endOfTurn();
-    do {
+    this.#isCollecting = false;
+    while (this.#waiting.length > 0) {
       const loop = performance.eventLoopUtilization();
       const { reads } = this.#statistics;
-      const ms = await this.#commitGroup(this.#take(LIMITS.GROUP_MAX));
+      const ms = await this.#commitGroup(this.#take());
       const isBusy = performance.eventLoopUtilization(loop).utilization > BUSY_MIN;
-      const takesFromReads = isBusy && this.#statistics.reads > reads;
-      const pauseMs = takesFromReads ? Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX) : 0;
-      this.#rejectLate(pauseMs);
-      if (pauseMs > 0) await sleep(pauseMs);
-    } while (this.#waiting.length > 0);
-    this.#committing = undefined;
+      this.#sparesReads = isBusy && this.#statistics.reads > reads;
+      if (this.#sparesReads) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
+    }
+    this.#underWay -= 1;
   }
 
   /** Resolves to how long the commit took, in milliseconds. */
@@ -96,7 +85,7 @@ export class GroupCommit<Write, Result> {
       await this.#settle(group);
     } catch (error) {
       // The writes that gathered meanwhile would most likely fail too, one time limit later.
-      for (const { reject } of [...group, ...this.#take(LIMITS.WAITING_WRITES_MAX)]) reject(error);
+      for (const { reject } of [...group, ...this.#take()]) reject(error);
     }
     const ms = performance.now() - startedAt;
     this.#statistics.commits += 1;
@@ -118,26 +107,9 @@ export class GroupCommit<Write, Result> {
     }
   }
 
-  #take(count: number): Waiting<Write, Result>[] {
-    const taken = this.#waiting.splice(0, count);
-    for (const { bytes } of taken) this.#bytes -= bytes;
-    this.#statistics.waitingWrites -= taken.length;
+  #take(): Waiting<Write, Result>[] {
+    const taken = this.#waiting;
+    this.#waiting = [];
     return taken;
   }
-
-  #rejectLate(pauseMs: number): void {
-    const latest = performance.now() + pauseMs - this.#waitMsMax;
-    const late = this.#waiting.findIndex(({ since }) => since >= latest);
-    const message = 'the database commits too slowly for the writes that wait';
-    for (const { reject } of this.#take(late < 0 ? LIMITS.WAITING_WRITES_MAX : late)) {
-      reject(new PetstoreError('unavailable', message));
-    }
-  }
-}
-
-/** About how much memory a row takes. */
-export function toRowBytes(row: Row): number {
-  return row.reduce((bytes: number, value) => {
-    return bytes + (typeof value === 'string' ? 2 * value.length : 32);
-  }, 128);
 }

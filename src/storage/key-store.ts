@@ -9,7 +9,7 @@ const COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at']
 /** The columns of an ApiKey, in the order of `toApiKey`. */
 export const KEY_COLUMNS = ['id', ...COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
 /** The columns of a NewApiKey, in the order of `toValues`. */
-export const NEW_KEY_COLUMNS = ['digest', ...COLUMNS];
+const NEW_COLUMNS = ['digest', ...COLUMNS];
 const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
@@ -21,9 +21,11 @@ const ROTATE = `update api_keys set rotated_at = ?,
   where id = ? and ${IS_ACTIVE} and rotated_at is null returning id`;
 
 export function createKeyStore(engine: Engine): KeyStore {
+  const insert = `insert into api_keys (id, ${NEW_COLUMNS})
+    values (${engine.newKeyId}, ${NEW_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
   return {
     async add(newKey) {
-      const [rows] = await engine.write({ sql: engine.insertKey, values: toValues(newKey) });
+      const [rows] = await engine.write({ sql: insert, values: toValues(newKey) });
       return toApiKey(rows?.[0] ?? []);
     },
 
@@ -50,7 +52,7 @@ export function createKeyStore(engine: Engine): KeyStore {
       const values = [createdAt, oldExpiresAt, oldExpiresAt, id, createdAt];
       const [rotated, added] = await engine.write(
         { sql: ROTATE, values, stopIfEmpty: true },
-        { sql: engine.insertKey, values: toValues(newKey) },
+        { sql: insert, values: toValues(newKey) },
       );
       if (rotated?.length === 0) {
         throw new PetstoreError(

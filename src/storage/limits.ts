@@ -2,17 +2,17 @@
 
 import { limit, MIB, toValues } from '../limit.ts';
 
-const WAITING = 'petstore_waiting_writes';
 const RETRY = '503 with `Retry-After`';
 
 export const STORE_LIMITS = {
-  // A create takes about 1 KiB at most.
-  WAITING_WRITES_MAX: limit(10_000, 'writes that wait for the disk', RETRY, WAITING),
-  WAITING_WRITE_BYTES_MAX: limit(8 * MIB, 'the bytes of these writes', RETRY, WAITING),
-  // A commit locks out the commits of other processes while it lasts.
-  GROUP_MAX: limit(500, 'the creates of a commit', 'the rest in the next commits', WAITING),
   // One turn parses all their rows, at most 5,000.
   LISTS_AT_ONCE_MAX: limit(50, 'lists in a turn on PostgreSQL', 'the rest in the next turn'),
+  // Longer than a commit takes.
+  SETTLE_MS_MAX: limit(
+    500,
+    'the wait of a list on PostgreSQL for creates under way with smaller ids',
+    'the page ends before them; if it would be empty, 503 with `Retry-After`',
+  ),
   CACHED_UNITS_MAX: limit(
     8 * MIB,
     'cached pages, and cached pets',
@@ -23,12 +23,6 @@ export const STORE_LIMITS = {
   // While a step waits for a table, all later statements on the table wait behind it, with their connections.
   TABLE_LOCK_MS_MAX: limit(200, "a migration's wait for a table", 'a new try 0.5 s later'),
   MIGRATION_LOCK_SECONDS_MAX: limit(60, "a wait for another process's migration", 'a new try'),
-  // A service whose clock is ahead would purge keys that are live for other services.
-  CLOCK_SECONDS_MAX: limit(
-    60,
-    "the difference between a service's clock and PostgreSQL's",
-    'the start fails; a running service purges nothing',
-  ),
   // A step holds the writer for some milliseconds.
   PURGED_ROWS_MAX: limit(200, 'expired `Idempotency-Key`s in a step', 'a pause of 20 ms'),
 };

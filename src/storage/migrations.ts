@@ -11,12 +11,14 @@ export interface Migration {
   /** Whether a program without this step fails on a schema that has it. Such a program does not start there. */
   readonly breaking: boolean;
   readonly sqlite: string;
+  /** Columns that it adds on SQLite where they are missing: there `add column` has no `if not exists`. */
+  readonly sqliteColumns?: readonly (readonly [table: string, definition: string])[];
   readonly postgres: string;
 }
 
 /**
  * While replicas are replaced one by one, the release before still runs on the new schema: a breaking
- * step fails its requests.
+ * step fails its requests. No number is used again, released or not: a store may have the schema of that number.
  */
 export const MIGRATIONS: readonly Migration[] = [
   {
@@ -116,10 +118,64 @@ export const MIGRATIONS: readonly Migration[] = [
   alter table idempotency_keys add column added_as text;
   `,
   },
+  // 4 was step 3 in two parts; a store with only the first part has the number 3.
+  {
+    number: 5,
+    breaking: false,
+    sqlite: '-- its ids come from autoincrement',
+    sqliteColumns: [
+      ['api_keys', 'rotated_at integer'],
+      ['idempotency_keys', 'added_as text'],
+    ],
+    postgres: `
+  alter table idempotency_keys add column if not exists added_as text;
+
+  lock table counters in exclusive mode;
+  create sequence pets_id;
+  create sequence api_keys_id;
+  select setval(cast(name || '_id' as regclass), greatest(value, 1), value > 0) from counters;
+
+  -- the release before takes its ids from counters: each block of them comes from the sequence
+  create function take_ids() returns trigger
+    language plpgsql security definer set search_path from current as $$
+    declare
+      ids regclass := cast(new.name || '_id' as regclass);
+      first_id bigint := 1;
+      last_id bigint := 0;
+      next_id bigint;
+    begin
+      if new.value <= old.value then return new; end if;
+      if new.name = 'pets' then
+        perform pg_advisory_xact_lock_shared(cast(ids as int), -1), pg_advisory_xact_lock_shared(
+          cast(ids as int), cast(case when is_called then last_value else 0 end & 2147483647 as int)) from pets_id;
+      end if;
+      while last_id - first_id + 1 < new.value - old.value loop
+        next_id := nextval(ids);
+        if next_id <> last_id + 1 then first_id := next_id; end if;
+        last_id := next_id;
+      end loop;
+      new.value := last_id;
+      return new;
+    end $$;
+  create trigger take_ids before update on counters for each row execute function take_ids();
+
+  -- its import would choose ids that others may have: it locks counters, and has a temporary table
+  create function refuse_import() returns trigger
+    language plpgsql security definer set search_path from current as $$
+    begin
+      if exists (select from counters where xmax = cast(pg_current_xact_id() as xid)) then
+        raise 'pets import of the release before' using errcode = 'object_in_use';
+      end if;
+      return null;
+    end $$;
+  create trigger refuse_import before insert on pets for each statement
+    when (pg_my_temp_schema() <> 0) execute function refuse_import();
+  `,
+  },
 ];
 
 /** The schema of this program. */
-export const SCHEMA = MIGRATIONS.length;
+export const SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /** @param database how the message names the database. */
 export function createOlderError(database: string, schema: number): PetstoreError {

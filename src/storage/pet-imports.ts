@@ -22,16 +22,21 @@ const IS_SAME = toExists(
 export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'merge'> {
   return {
     addAll(newPets, { onlyFirst = false } = {}) {
-      return engine.load('exclusive', toBatches(newPets, false), async (transaction, staged) => {
-        const lastId = await transaction.readLastId('pets');
-        if (onlyFirst && lastId > 0n) return { count: 0, lastId };
-        return addStaged(transaction, staged);
+      const getKind = () => (onlyFirst ? 'exclusive' : 'shared');
+      return engine.load(getKind, toBatches(newPets), async ({ readLastId, addNew }, staged) => {
+        const lastId = onlyFirst ? await readLastId('pets') : 0n;
+        return lastId > 0n ? { count: 0, firstId: lastId, lastId } : addNew(staged);
       });
     },
 
     merge(pets, { update = false, dryRun = false, onSame } = {}) {
-      const kind = dryRun ? 'snapshot' : 'exclusive';
-      return engine.load(kind, toBatches(pets, true), async (transaction, staged) => {
+      let hasIds = false;
+      const rows = toBatches(pets, () => {
+        hasIds = true;
+      });
+      // Only pets with ids must be alone: a create could take their ids.
+      const getKind = () => (dryRun ? 'snapshot' : hasIds ? 'exclusive' : 'shared');
+      return engine.load(getKind, rows, async (transaction, staged) => {
         const { read } = transaction;
         await refuseRepeated(transaction, staged);
         const unchanged = await count(transaction, staged, IS_SAME);
@@ -43,23 +48,26 @@ export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'merge'
         const added = await count(transaction, staged, 'true');
         const same = onSame && (await findSame(transaction, staged));
         if (same !== undefined) onSame?.(same);
-        const withNewIds = dryRun ? { count: 0, lastId: 0n } : await addStaged(transaction, staged);
+        const withNewIds = dryRun
+          ? { count: 0, firstId: 0n, lastId: 0n }
+          : await addStaged(transaction, staged, hasIds);
         return { added, corrected, unchanged, withNewIds };
       });
     },
   };
 }
 
-/** The rows to stage. A pet that gets a new id has -1, -2 and so on. */
+/** The rows to stage. A pet that gets a new id has -1, -2 and so on, and all do without `onId`. */
 async function* toBatches(
   pets: AsyncIterable<GivenPet>,
-  keepsIds: boolean,
+  onId?: () => void,
 ): AsyncGenerator<readonly Row[]> {
   let newPets = 0n;
   let batch: Row[] = [];
   for await (const pet of pets) {
-    const given = keepsIds ? pet.id : undefined;
+    const given = onId ? pet.id : undefined;
     if (given === undefined) newPets += 1n;
+    else onId?.();
     batch.push([given ?? -newPets, ...toRow(pet)]);
     if (batch.length === ROWS_AT_ONCE) {
       yield batch;
@@ -131,9 +139,13 @@ async function findSame({ read }: Transaction, staged: string): Promise<bigint |
   return found?.[0] as bigint | undefined;
 }
 
-/** Adds the staged pets, of which the store has none. */
-async function addStaged(transaction: Transaction, staged: string): Promise<AddedPets> {
-  const { read, readLastId, writeLastId } = transaction;
+/** Adds the staged pets, of which the store has none. With ids, nobody else may add pets meanwhile. */
+async function addStaged(
+  { read, readLastId, writeLastId, addNew }: Transaction,
+  staged: string,
+  hasIds: boolean,
+): Promise<AddedPets> {
+  if (!hasIds) return addNew(staged);
   const [row] = await read(`select min(id), max(id) from ${staged}`);
   const [least, greatest] = row as [bigint | null, bigint | null];
   const newIds = least !== null && least < 0n ? -least : 0n;
@@ -147,5 +159,5 @@ async function addStaged(transaction: Transaction, staged: string): Promise<Adde
     offset,
   );
   if (lastId > before) await writeLastId('pets', lastId);
-  return { count: Number(newIds), lastId };
+  return { count: Number(newIds), firstId: offset + 1n, lastId };
 }

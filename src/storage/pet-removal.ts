@@ -12,7 +12,7 @@ const RANGES_AT_ONCE = 500;
 export function createRemoval({ transact }: Engine): Pick<PetStore, 'remove'> {
   return {
     remove: (ranges, dryRun = false) =>
-      transact(dryRun ? 'snapshot' : 'exclusive', async ({ read }) => {
+      transact(dryRun ? 'snapshot' : 'shared', async ({ read }) => {
         const pets = new Map<bigint, Pet>();
         for (let at = 0; at < ranges.length; at += RANGES_AT_ONCE) {
           const part = ranges.slice(at, at + RANGES_AT_ONCE);

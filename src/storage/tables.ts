@@ -7,7 +7,7 @@ interface Table {
   readonly columns: readonly string[];
   /**
    * How a copy takes it, in the order of its primary key, which is the first columns; null if the table is not part of
-   * the store. `lastId` is for ids that are never used twice.
+   * the store. `lastId` is for ids that are never used twice. On PostgreSQL they come from a sequence.
    */
   readonly copy: { readonly keyLength: 1 | 2; readonly lastId: boolean } | null;
   /** What requests and the purge do. On PostgreSQL a service does not start without these rights. */
@@ -16,7 +16,8 @@ interface Table {
 
 export const TABLES: Readonly<Record<string, Table>> = {
   petstore_schema: { columns: ['version', 'compatible'], copy: null, rights: ['select'] },
-  counters: { columns: ['name', 'value'], copy: null, rights: ['select', 'update'] },
+  // Only the release before reads and writes it.
+  counters: { columns: ['name', 'value'], copy: null, rights: [] },
   pets: {
     columns: PET_COLUMNS,
     copy: { keyLength: 1, lastId: true },
@@ -33,3 +34,14 @@ export const TABLES: Readonly<Record<string, Table>> = {
     rights: ['select', 'insert', 'update', 'delete'],
   },
 };
+
+/** The tables that have a sequence, which is named after them, such as `pets_id`. */
+export const NUMBERED = Object.keys(TABLES).filter((name) => TABLES[name]?.copy?.lastId);
+
+/** What a service needs on PostgreSQL, by the name of a table or sequence. */
+export const RIGHTS: readonly (readonly [name: string, rights: Table['rights']])[] = [
+  ...Object.entries(TABLES).flatMap(([name, { rights }]) =>
+    rights.length === 0 ? [] : [[name, rights] as const],
+  ),
+  ...NUMBERED.map((name) => [`${name}_id`, ['select', 'update']] as const),
+];

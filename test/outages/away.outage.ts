@@ -164,8 +164,8 @@ const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
     outage: lockWith('lock table pets'),
     expected: ALL_REFUSED,
   },
-  'a locked counter': {
-    outage: lockWith("select from counters where name = 'pets' for update"),
+  'a table locked against creates': {
+    outage: lockWith('lock table pets in share row exclusive mode'),
     expected: NO_CREATES,
   },
   'a full disk': { outage: fillDisk, expected: NO_CREATES },

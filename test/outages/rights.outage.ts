@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { TABLES } from '../../src/storage/tables.ts';
+import { RIGHTS } from '../../src/storage/tables.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startService } from '../support/program.ts';
@@ -51,13 +51,13 @@ test('rights › each documented right that is missing › ends the start with 1
   const rights = [...GRANTS.matchAll(/^grant ([a-z, ]+) on (\w+) to petstore;$/gm)].flatMap(
     ([, privileges = '', table = '']) => privileges.split(', ').map((each) => [each, table]),
   );
-  assert.equal(rights.length, Object.values(TABLES).flatMap((table) => table.rights).length);
+  assert.equal(rights.length, RIGHTS.flatMap(([, each]) => each).length);
   for (const [right, table] of rights) {
     await asOwner(`revoke ${right} on ${table} from petstore`);
     const grant = `grant ${right} on ${table} to petstore`;
     await t.test(grant, async () => {
       const line = `the role petstore needs more rights on the database: ${grant}`;
-      await assert.rejects(openStore(address, { create: true, serviceClock: Date.now }), {
+      await assert.rejects(openStore(address, { create: true, isServed: true }), {
         name: 'PetstoreError',
         message: line,
       });
@@ -75,12 +75,12 @@ test('rights › without usage of the schema › ends the start with 1 and where
 });
 
 test('rights › only to select › is enough to read, and a start names every grant', async () => {
-  const tables = Object.keys(TABLES);
+  const tables = RIGHTS.map(([name]) => name);
   await asOwner(`revoke all on ${tables} from petstore; grant select on ${tables} to petstore`);
   assertRefused(
     await serve(),
     1,
-    'the role petstore needs more rights on the database: grant insert, update on api_keys to petstore; grant update on counters to petstore; grant delete, insert, update on idempotency_keys to petstore; grant insert on pets to petstore',
+    'the role petstore needs more rights on the database: grant insert, update on api_keys to petstore; grant update on api_keys_id to petstore; grant delete, insert, update on idempotency_keys to petstore; grant insert on pets to petstore; grant update on pets_id to petstore',
   );
   for (const args of [
     ['keys', 'list'],
@@ -93,7 +93,7 @@ test('rights › only to select › is enough to read, and a start names every g
 
 test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
   await asOwner(GRANTS);
-  const last = MIGRATIONS.length;
+  const last = SCHEMA;
   await asOwner(`update petstore_schema set version = ${last - 1}`);
   assertRefused(
     await serve(),

@@ -10,7 +10,7 @@ import { createMetricsReader } from '../../src/service/registry.ts';
 import type { StoreStatistics } from '../../src/store.ts';
 
 const STORE: StoreStatistics = {
-  ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5, waitingWrites: 3 },
+  ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5 },
   ...{ reads: 9, pages: 5, readPages: 1 },
 };
 
@@ -53,7 +53,6 @@ test('metrics › what is read at a scrape › is its value, however often, and 
     'petstore_commits_total 2',
     'petstore_committed_writes_total 7',
     'petstore_commit_seconds_total 0.5',
-    'petstore_waiting_writes 3',
     'petstore_pet_queries_total 9',
     'petstore_log_dropped_lines_total 8',
     'petstore_page_reads_total{from="cache"} 4',

@@ -1,4 +1,4 @@
-/** Which writes share a commit, the outcome of each, and how many may wait. */
+/** Which writes share a commit, how many commits are under way, and the outcome of each write. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,10 +8,6 @@ import { createStatistics } from '../../src/statistics.ts';
 import { GroupCommit } from '../../src/storage/group-commit.ts';
 import { until } from '../support/until.ts';
 
-/** The bytes of the writes that may wait. */
-const WAITING_BYTES_MAX = 8 * 1024 * 1024;
-/** How long a write may wait for its commit, in the test of it. */
-const WAIT_MS_MAX = 900;
 /** How long this process works, or does nothing, during a commit. */
 const WORK_MS = 5;
 const IDLE_MS = 500;
@@ -24,7 +20,7 @@ interface Commit {
 }
 
 /** Writes of numbers, whose result is the double; each commit is under way until it is ended. */
-function create(bytes = 1, waitMsMax?: number) {
+function create(groupsMax?: number) {
   const commits: Commit[] = [];
   const statistics = createStatistics();
   const commit = (writes: readonly number[]) => {
@@ -40,8 +36,8 @@ function create(bytes = 1, waitMsMax?: number) {
     commits.push({ end, fail });
     return promise;
   };
-  const writes = new GroupCommit<number, number>(commit, statistics, waitMsMax);
-  return { write: (number: number) => writes.add(number, bytes), commits, statistics };
+  const writes = new GroupCommit<number, number>(commit, statistics, groupsMax);
+  return { write: (number: number) => writes.add(number), commits, statistics };
 }
 
 /** Keeps the event loop busy. */
@@ -69,18 +65,53 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
-test('GroupCommit › a queue that was full when its commit failed › has room again', async () => {
-  const { write, commits } = create(WAITING_BYTES_MAX);
+test('GroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
+  const { write, commits, statistics } = create(2);
+  const writing: Promise<number>[] = [];
+  for (const number of [1, 2, 3, 4]) {
+    writing.push(write(number));
+    await nextTurn();
+  }
+  assert.equal(commits.length, 2);
+  await commits[1]?.end();
+  await commits[2]?.end();
+  assert.deepEqual(await Promise.all(writing.slice(1)), [4, 6, 8]);
+  await commits[0]?.end();
+  assert.equal(await writing[0], 2);
+  assert.equal(statistics.commits, 3);
+  assert.equal(statistics.committedWrites, 4);
+});
+
+test('GroupCommit › reads in a busy process › one group is under way', async () => {
+  const { write, commits, statistics } = create(2);
+  const first = write(1);
+  await nextTurn();
+  work(WORK_MS);
+  statistics.reads += 1;
+  await commits[0]?.end();
+  const writing = [first, write(2)];
+  await until(() => commits.length === 2, PAUSE_MS_MAX);
+  writing.push(write(3));
+  await nextTurn();
+  assert.equal(commits.length, 2);
+  await commits[1]?.end();
+  await until(() => commits.length === 3, PAUSE_MS_MAX);
+  await commits[2]?.end();
+  assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
+});
+
+test('GroupCommit › a commit that fails › fails the writes that wait, and the next one is tried', async () => {
+  const { write, commits } = create();
   const seen = [write(1)];
   await nextTurn();
-  seen.push(write(2), write(3));
+  seen.push(write(2));
   const settled = Promise.all(seen.map((one) => one.catch(({ message }) => message)));
   await commits[0]?.fail(new PetstoreError('unavailable', 'away'));
-  assert.deepEqual(await settled, ['away', 'away', 'too many writes wait for the disk']);
-  const next = write(4);
+  assert.deepEqual(await settled, ['away', 'away']);
+  const next = write(3);
   await nextTurn();
   await commits[1]?.end();
-  assert.equal(await next, 8);
+  assert.equal(await next, 6);
 });
 
 test('GroupCommit › a write of three that the database refuses › fails alone, unless the database goes away', async () => {
@@ -97,28 +128,4 @@ test('GroupCommit › a write of three that the database refuses › fails alone
     await commits[3]?.[last](new PetstoreError('unavailable', 'away'));
     assert.deepEqual(await Promise.all(seen), [2, 'not null', outcome]);
   }
-});
-
-test('GroupCommit › a write that waited for too long › is refused when the commit before it ends', async (t) => {
-  let now = 5_000;
-  t.mock.method(performance, 'now', () => now);
-  const { write, commits, statistics } = create(1, WAIT_MS_MAX);
-  const first = write(1);
-  await nextTurn();
-  const late = assert.rejects(write(2), {
-    ...{ name: 'PetstoreError', code: 'unavailable' },
-    message: 'the database commits too slowly for the writes that wait',
-  });
-  now += 1;
-  const inTime = [write(3), write(4)];
-  const none = createStatistics();
-  assert.deepEqual({ ...statistics }, { ...none, waitingWrites: 3 });
-  now += WAIT_MS_MAX;
-  await commits[0]?.end();
-  await late;
-  now += 99;
-  await commits[1]?.end();
-  assert.deepEqual(await Promise.all([first, ...inTime]), [2, 6, 8]);
-  const counted = { commits: 2, committedWrites: 3, commitSeconds: 1 };
-  assert.deepEqual({ ...statistics }, { ...none, ...counted });
 });

@@ -67,7 +67,7 @@ describe('connections', () => {
   describe('connections, at once', { concurrency: true }, () => {
     for (const lock of [
       'lock table pets in access exclusive mode',
-      "select from counters where name = 'pets' for update",
+      'lock table pets in share row exclusive mode',
     ]) {
       test(`connections › a create that is unavailable by "${lock}" › does not go on in the server`, {
         skip: NO_SESSIONS,
@@ -105,6 +105,25 @@ describe('connections', () => {
       await useTwoConnections(watched);
       await watched.store.close();
       await until(() => watched.proxy.open === 0);
+    });
+
+    test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', {
+      skip: NO_SESSIONS,
+    }, async () => {
+      await using watched = await openWatched('', LIMITED);
+      const { store, proxy, database } = watched;
+      await useTwoConnections(watched);
+      await Promise.all([store.check(), store.check()]);
+      assert.equal(proxy.open, 3);
+      const { opened } = proxy;
+      {
+        await using _other = await holdInSession(database, 'lock table pets');
+        await assert.rejects(store.check(), UNAVAILABLE);
+      }
+      for (let count = 0; count < 3; count += 1) await store.check();
+      assert.equal(proxy.opened, opened);
+      await store.close();
+      await until(() => proxy.open === 0);
     });
 
     test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {

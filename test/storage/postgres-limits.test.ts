@@ -43,7 +43,7 @@ describe('limits of time', () => {
     await pets.add(REX);
     await using other = await holdInSession(
       database,
-      `select from counters for update; update api_keys set name = 'x'`,
+      `lock table pets in share row exclusive mode; update api_keys set name = 'x'`,
     );
     const request = { keyId: id, at: 1 };
     const writing = Array.from({ length: 20 }, (_, index) => [

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { MIGRATIONS } from '../../src/storage/migrations.ts';
+import { SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import {
@@ -13,10 +13,10 @@ import {
   holdInSession,
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
-import { createOlderStore } from '../support/older-store.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
 import { addOnce, REX } from './contract/data.ts';
+import { age } from './contract/engines.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -32,26 +32,9 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     const stores = await Promise.all(Array.from({ length: 10 }, () => database.open()));
     const added = await Promise.all(stores.map((store) => store.pets.add(REX)));
     assert.deepEqual(await database.query('select version from petstore_schema'), [
-      { version: String(MIGRATIONS.length) },
+      { version: String(SCHEMA) },
     ]);
     assert.equal(new Set(added.map(({ id }) => id)).size, 10);
-  });
-
-  test('openStore on postgresql › the schema before, with rows › keeps them, and takes what is new', async () => {
-    await using database = await createEmptyDatabase();
-    await createOlderStore(database.address);
-    // A replica of the release before has these statements prepared.
-    const insert = `insert into idempotency_keys as kept (api_key_id, name, created_at, pet_id)
-      values (1, 'once', 7, 7) on conflict (api_key_id, name)
-      do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
-    const { pets } = await database.open({ create: false, olderSchema: 'migrate' });
-    await database.query(insert);
-    const sold = { ...REX, status: 'sold' } as const;
-    const request = { keyId: 1, key: 'once', at: 8 };
-    const rex = await addOnce(pets, sold, request);
-    assert.deepEqual(rex, { ...sold, id: 7n });
-    const mia = await pets.update(rex, { ...sold, name: 'Mia' });
-    assert.deepEqual(await addOnce(pets, sold, request), mia);
   });
 
   test('openStore on postgresql › an empty database that is not to be made › is refused and left', async () => {
@@ -169,55 +152,42 @@ async function assertOneLine(address: string, expected: RegExp): Promise<void> {
   });
 }
 
+/** The time of the server, in milliseconds. */
+const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
+
 describe('conflicts', () => {
-  test('conflicts › a database whose default is repeatable read › takes creates that waited at the first try', async () => {
+  test('conflicts › a database whose default is repeatable read › takes a create whose key another process is using', async () => {
     await using database = await createEmptyDatabase();
     await database.query(
       `do $$ begin execute format('alter database %I set default_transaction_isolation = %L',
         current_database(), 'repeatable read'); end $$`,
     );
     const { pets } = await database.open();
-    await database.query(
-      `create sequence tries;
-      create function count_try() returns trigger language plpgsql as
-        $$ begin perform nextval('tries'); return null; end $$;
-      create trigger count before update on counters execute function count_try()`,
-    );
-    await using other = await holdInSession(
-      database,
-      "update counters set value = 7 where name = 'pets'",
-    );
-    const request = { keyId: 1, key: 'nightly', at: 1 };
-    const adding = Promise.all([pets.add(REX), addOnce(pets, REX, request)]);
+    await using other = await holdInSession(database, use('nightly'));
+    const adding = Promise.all([pets.add(REX), addOnce(pets, REX, { keyId: 1, key: 'nightly' })]);
     await setTimeout(200);
     await other.end('commit');
-    assert.deepEqual(
-      (await adding).map(({ id }) => id),
-      [8n, 9n],
-    );
-    // The client's, and the batch's.
-    assert.deepEqual(await database.query('select last_value::int as tries from tries'), [
-      { tries: 2 },
-    ]);
+    const ids = (await adding).map(({ id }) => id);
+    assert.deepEqual(ids, [2n, 1n]);
   });
 
-  for (const [what, at] of [
-    ['a new name', undefined],
-    ['an expired name', 1],
-  ] as const) {
-    test(`conflicts › ${what} that another process uses just now › is answered with its pet once it commits`, async () => {
+  /** Adds a pet with that key, as another process does. */
+  const use = (key: string) => `
+    insert into pets values (nextval('pets_id'), 'Rex', 1, null);
+    insert into idempotency_keys values (1, '${key}', ${NOW}, currval('pets_id')) on conflict (api_key_id, name)
+      do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
+
+  for (const what of ['a new', 'an expired']) {
+    test(`conflicts › ${what} name that another process uses just now › is answered with its pet once it commits`, async () => {
       await using database = await createEmptyDatabase();
       const { pets } = await database.open();
-      const request = { keyId: 1, key: 'nightly', at: 1 + IDEMPOTENCY_MS };
-      if (at !== undefined) await addOnce(pets, REX, { ...request, at });
-      await using other = await holdInSession(
-        database,
-        `update counters set value = 7 where name = 'pets';
-        insert into pets values (7, 'Rex', 1, null);
-        insert into idempotency_keys values (1, 'nightly', ${request.at}, 7)
-          on conflict (api_key_id, name) do update set created_at = ${request.at}, pet_id = 7`,
-      );
-      // In one batch with others, which are added behind it.
+      const request = { keyId: 1, key: 'nightly' };
+      if (what === 'an expired') {
+        await addOnce(pets, REX, request);
+        await age(database.address, IDEMPOTENCY_MS);
+      }
+      await using other = await holdInSession(database, use('nightly'));
+      // In one batch with others.
       const adding = Promise.all([
         addOnce(pets, REX, request),
         addOnce(pets, REX, { ...request, key: 'other' }),
@@ -225,41 +195,28 @@ describe('conflicts', () => {
       ]);
       await setTimeout(200);
       await other.end('commit');
-      const ids = (await adding).map(({ id }) => id);
-      assert.deepEqual(ids, [7n, 8n, 9n]);
+      const [first, second, third] = (await adding).map(({ id }) => id);
+      const { pet, isReplay } = await pets.addOnce(REX, request);
+      assert.deepEqual([first, isReplay], [pet.id, true]);
+      assert.equal(new Set([first, second, third]).size, 3);
+      assert.equal((await pets.list({ limit: 9 })).pets.length, what === 'a new' ? 3 : 4);
     });
   }
 
-  test('conflicts › two names that two processes use one after the other › are answered with their pets', {
+  test('conflicts › two processes that use the same names in other orders › wait for none in a circle', {
     skip: NO_SESSIONS,
   }, async () => {
     await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
-    const request = { keyId: 1, at: 1 + IDEMPOTENCY_MS };
-    const use = (key: string) =>
-      holdInSession(
-        database,
-        `update counters set value = value + 1 where name = 'pets';
-        insert into pets select value, 'Rex', 1, null from counters where name = 'pets';
-        insert into idempotency_keys select 1, '${key}', ${request.at}, value from counters where name = 'pets'
-          on conflict do nothing`,
+    const stores = [await database.open(), await database.open()];
+    for (let round = 0; round < 20; round += 1) {
+      const keys = Array.from({ length: 20 }, (_, index) => `${round} ${index}`);
+      const adding = stores.flatMap(({ pets }, index) =>
+        (index === 0 ? keys : keys.toReversed()).map((key) =>
+          addOnce(pets, REX, { keyId: 1, key }),
+        ),
       );
-    await using first = await use('first');
-    const adding = Promise.all([
-      addOnce(pets, REX, { ...request, key: 'first' }),
-      addOnce(pets, REX, { ...request, key: 'second' }),
-      pets.add(REX),
-    ]);
-    await setTimeout(200);
-    // It may also come too late. Then the create adds its pet, with the same id.
-    const waiting = use('second');
-    await setTimeout(200);
-    await first.end('commit');
-    await using second = await waiting;
-    await setTimeout(200);
-    await second.end('commit');
-    const ids = (await adding).map(({ id }) => id);
-    assert.deepEqual(ids, [1n, 2n, 3n]);
+      assert.equal(new Set((await Promise.all(adding)).map(({ id }) => id)).size, keys.length);
+    }
   });
 
   test('conflicts › expired names in use by a create › are left by the purge, which does not wait', {
@@ -267,19 +224,19 @@ describe('conflicts', () => {
   }, async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    const at = Date.now();
-    const request = { keyId: 1, key: 'nightly', at: at - 2 * IDEMPOTENCY_MS };
+    const request = { keyId: 1, key: 'nightly' };
     await addOnce(pets, REX, request);
     await addOnce(pets, REX, { ...request, key: 'other' });
+    await age(database.address, 2 * IDEMPOTENCY_MS);
     await using other = await holdInSession(
       database,
-      `update idempotency_keys set created_at = ${at} where name = 'nightly'`,
+      `update idempotency_keys set created_at = ${NOW} where name = 'nightly'`,
     );
-    await database.open({ serviceClock: Date.now });
+    await database.open({ isServed: true });
     const listNames = () => database.query('select name from idempotency_keys order by name');
     while ((await listNames()).length > 1) await setTimeout(20);
     assert.deepEqual(await listNames(), [{ name: 'nightly' }]);
     await other.end('commit');
-    assert.equal((await addOnce(pets, REX, { ...request, at })).id, 1n);
+    assert.equal((await addOnce(pets, REX, request)).id, 1n);
   });
 });

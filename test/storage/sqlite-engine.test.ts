@@ -88,15 +88,6 @@ describe('outcomes', () => {
     }
   });
 
-  test('engine.write › more than 8 MiB of text › is refused at once', async () => {
-    await using engine = await openNew();
-    const values = ['x'.repeat(4 * 1024 * 1024), 'x'];
-    await assert.rejects(engine.write({ sql: 'select ?, ?', values }), {
-      ...{ name: 'PetstoreError', code: 'unavailable' },
-      message: 'too many writes wait for the disk',
-    });
-  });
-
   test('readStatistics › pages with and without a commit between, of this process and another › says which were read', async () => {
     const file = createFile();
     await using store = await openStore(`sqlite:${file}`, { create: true });

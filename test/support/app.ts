@@ -6,7 +6,7 @@ import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { TABLES } from '../../src/storage/tables.ts';
+import { RIGHTS } from '../../src/storage/tables.ts';
 import type { Store } from '../../src/store.ts';
 import { createTestDatabase, NO_SESSIONS, PATIENT, type TestDatabase } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
@@ -75,7 +75,7 @@ async function openOwn(address: string): Promise<Store> {
   const store = await openStore(address, { create: true, ...PATIENT });
   if (address.startsWith('sqlite') || NO_SESSIONS || process.env.TEST_PGBOUNCER) return store;
   await store.close();
-  const grants = Object.entries(TABLES).map(([table, { rights }]) => `${rights} on ${table}`);
+  const grants = RIGHTS.map(([table, rights]) => `${rights} on ${table}`);
   const all = ['usage on schema public', ...grants].map((grant) => `grant ${grant} to ${ROLE}`);
   await queryOnce(address, [CREATE_ROLE, ...all].join(';'));
   return openStore(`${address}?options=-c%20role=${ROLE}`, PATIENT);

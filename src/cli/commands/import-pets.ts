@@ -95,6 +95,6 @@ function* describeMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): G
   if (withNewIds.count > 0) yield describeIds(withNewIds);
 }
 
-function describeIds({ count, lastId }: AddedPets): string {
-  return count === 1 ? `new id ${lastId}` : `new ids ${lastId - BigInt(count) + 1n} to ${lastId}`;
+function describeIds({ count, firstId, lastId }: AddedPets): string {
+  return count === 1 ? `new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
 }

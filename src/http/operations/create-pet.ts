@@ -54,12 +54,12 @@ export const createPet = defineOperation({
     new PetstoreError('idempotency_key_reused'),
   ],
 
-  async handle({ pets, base, now }, { body: newPet, 'Idempotency-Key': key }, reply) {
+  async handle({ pets, base }, { body: newPet, 'Idempotency-Key': key }, reply) {
     const { keyId } = reply.request;
     const { pet, isReplay } =
       key === undefined || keyId === null
         ? { pet: await pets.add(newPet), isReplay: false }
-        : await pets.addOnce(newPet, { keyId, key, at: now() });
+        : await pets.addOnce(newPet, { keyId, key });
     reply.header('location', `${base}/v1/pets/${pet.id}`);
     if (isReplay) reply.header('idempotency-replayed', 'true');
     return toPetJson(pet);

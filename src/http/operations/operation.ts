@@ -13,7 +13,6 @@ export interface OperationContext {
   /** The outside address of the service up to `/v1`, or empty. */
   readonly base: string;
   readonly retireGetPet: boolean;
-  readonly now: () => number;
 }
 
 export interface Parameter<Value> {

@@ -1,8 +1,8 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
 import { createStatistics } from '../../statistics.ts';
+import { CHECK_COLUMNS } from '../copy.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
-import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
 import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
 import type { Connection } from './connection.ts';
@@ -11,17 +11,11 @@ import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
-import { checkService, findClockError, waitWhileAway } from './start.ts';
-import { stageRows, transactLong } from './transaction.ts';
+import { createSettle } from './settled-mark.ts';
+import { checkRights, checkSequences, waitWhileAway } from './start.ts';
+import { NOW, stageRows, transactLong } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
-
-/** Unlike a sequence, the row of the counter stays locked until the commit, so no id is visible before a smaller id. */
-const INSERT_KEY = `with counted as (
-    update counters set value = value + 1 where name = 'api_keys' returning value
-  )
-  insert into api_keys (id, ${NEW_KEY_COLUMNS})
-  values ((select value from counted), ${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
 
 /**
  * @throws PetstoreError `bad_request` for an address that cannot be parsed, `unavailable` when the database cannot be
@@ -29,7 +23,8 @@ const INSERT_KEY = `with counted as (
  */
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
-    serviceClock,
+    isServed = false,
+    olderSchema,
     databaseConnections = STORE_OPTIONS.databaseConnections.default,
     databaseTimeout = COMMAND_SECONDS_MAX,
   } = options;
@@ -38,14 +33,18 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const pools = createPools(hosts, databaseConnections, ms);
   const foundSchema = await waitWhileAway(hosts, options, () =>
     pools.long.run(async (connection) => {
-      if (serviceClock) await checkService(connection, serviceClock);
-      return migrate(connection, address, options);
+      if (isServed) await checkRights(connection);
+      const found = await migrate(connection, address, options);
+      if (olderSchema !== 'keep') await connection.run(CHECK_COLUMNS);
+      if (isServed) await checkSequences(connection);
+      return found;
     }),
   );
-  return { ...createEngine(pools, foundSchema, ms), connectionsMax: databaseConnections };
+  const engine = createEngine(pools, foundSchema, !hosts.isPooled);
+  return { ...engine, connectionsMax: databaseConnections };
 }
 
-function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engine {
+function createEngine(pools: Pools, foundSchema: number, keepsMark: boolean): Engine {
   const statistics = createStatistics();
 
   const read: Engine['read'] = (sql, ...values) =>
@@ -57,19 +56,26 @@ function createEngine(pools: Pools, foundSchema: number, answerMs: number): Engi
   return {
     foundSchema,
     statistics,
-    insertKey: INSERT_KEY,
+    newKeyId: "nextval('api_keys_id')",
     toJsonFunction: 'to_json',
-    purge: toPurge('for update skip locked'),
+    purge: toPurge(NOW, 'for update skip locked'),
     read,
     write,
-    insertPet: createPetInsert(write, statistics, answerMs),
-    petQueries: createPetQueries((sql, ...values) => {
-      statistics.reads += 1;
-      return read(sql, ...values);
-    }),
+    insertPet: createPetInsert(write, statistics, pools.writesMax),
+    petQueries: createPetQueries(
+      (sql, ...values) => {
+        statistics.reads += 1;
+        return read(sql, ...values);
+      },
+      createSettle(read, pools.countOpened, keepsMark),
+    ),
     ...createLongWork(pools),
-    check: () => pools.reads.run((connection) => connection.checkWritable()),
-    findClockError: (now) => pools.writes.run((connection) => findClockError(connection, now)),
+    check: () =>
+      pools.check.run(async (connection) => {
+        await connection.checkWritable();
+        // Prepared, as the statements of requests are: behind a pooler without pgbouncer=true both fail.
+        await connection.run(`${CHECK_COLUMNS} where cast(? as int) = 0`, 0);
+      }),
     countConnections: () => pools.countConnections(),
     [Symbol.asyncDispose]: () => pools.close(),
   };
@@ -91,9 +97,9 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
 
 function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
   return {
-    load: (kind, batches, work) =>
+    load: (getKind, batches, work) =>
       long.run((connection) =>
-        connection.inSession(() => stageRows(connection, kind, batches, work)),
+        connection.inSession(() => stageRows(connection, getKind, batches, work)),
       ),
 
     transact: (kind, work) => long.run((connection) => transactLong(connection, kind, work)),

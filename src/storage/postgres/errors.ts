@@ -6,7 +6,6 @@ import { PetstoreError } from '../../error.ts';
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
-export const NOT_NULL_VIOLATION = '23502';
 
 /** The driver gives this error no code, so its text stands in the place of the code. */
 export const NO_TLS = 'The server does not support SSL connections';
@@ -16,10 +15,16 @@ export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 /** By the start of a code: an SQLSTATE, or a code of the system or TLS. */
 type Reasons = readonly (readonly [start: string, reason: string])[];
 
+const LACKS_COLUMN = 'lacks a table or column that this program needs: restore it from a backup';
+
 /** What the operator must change. */
 const LASTING: Reasons = [
   [READ_ONLY, 'is read-only'],
-  ['22003', 'cannot grow: no id is left'],
+  ['2200H', 'cannot grow: no id is left'],
+  [
+    '23505',
+    "gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
+  ],
   [
     '28000',
     'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
@@ -31,6 +36,8 @@ const LASTING: Reasons = [
   ['08P01', 'is refused by its pooler: see its log; the address needs pgbouncer=true'],
   // The pooler has no statement of another session.
   ['26000', 'is behind a pooler: add pgbouncer=true to the address'],
+  ['42703', LACKS_COLUMN],
+  ['42P01', LACKS_COLUMN],
   ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
   [
     INSUFFICIENT_PRIVILEGE,

@@ -8,12 +8,33 @@ import type { Engine, PetQueries } from '../engine.ts';
 import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
 import { findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
+import { cutPage, type Settle } from './settled-mark.ts';
 import { toRecords } from './transaction.ts';
 
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
-export function createPetQueries(read: Engine['read']): PetQueries {
+/** A page with its text, which equal queries share. */
+type TextPage = PetPage & JsonPage;
+
+export function createPetQueries(read: Engine['read'], settle: Settle): PetQueries {
+  const listAsText = batchReads((waiting: readonly PetQuery[]) => {
+    const pages = new Map<string, Promise<TextPage>>();
+    const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
+    // Equal queries are executed once, and those that differ only in values together.
+    const different = new Map(queries.map((query) => [toPageName(query), query]));
+    for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
+      const reading = queryPages(read, sql, alike);
+      for (const [index, query] of alike.entries()) {
+        pages.set(
+          toPageName(query),
+          reading.then((read) => toTextPage(read[index])),
+        );
+      }
+    }
+    return queries.map((query) => pages.get(toPageName(query)) as Promise<TextPage>);
+  });
+
   return {
     find: batchReads((ids) => {
       const reading = read(FIND, `{${ids}}`).then(
@@ -22,32 +43,22 @@ export function createPetQueries(read: Engine['read']): PetQueries {
       return ids.map(async (id) => (await reading).get(id));
     }),
 
-    async list(query) {
-      const [page = { pets: [] }] = await queryPages(read, toListSql(query), [query]);
+    list: (query) =>
+      settle(async () => {
+        const [page = { pets: [] }] = await queryPages(read, toListSql(query), [query]);
+        return page;
+      }, cutPage),
+
+    async listAsJson(query) {
+      const cut = (page: TextPage, last: bigint) => toTextPage(cutPage(page, last));
+      const { pets: _pets, ...page } = await settle(() => listAsText(query), cut);
       return page;
     },
-
-    listAsJson: batchReads((waiting) => {
-      const pages = new Map<string, Promise<JsonPage>>();
-      const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
-      // Equal queries are executed once, and those that differ only in values together.
-      const different = new Map(queries.map((query) => [toPageName(query), query]));
-      for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
-        const reading = queryPages(read, sql, alike);
-        for (const [index, query] of alike.entries()) {
-          pages.set(
-            toPageName(query),
-            reading.then((read) => toJsonPage(read[index])),
-          );
-        }
-      }
-      return queries.map((query) => pages.get(toPageName(query)) as Promise<JsonPage>);
-    }),
   };
 }
 
-function toJsonPage({ pets, ...next }: PetPage = { pets: [] }): JsonPage {
-  return { json: `[${pets.map(toPetJson)}]`, ...next };
+function toTextPage(page: PetPage = { pets: [] }): TextPage {
+  return { json: `[${page.pets.map(toPetJson)}]`, ...page };
 }
 
 /** The SQL of all queries like this one. Each row ends with the number of the query to whose page it belongs. */

@@ -5,8 +5,10 @@ import { Connection } from './connection.ts';
 import { isBroken, isSilent, READ_ONLY, toCode } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
-/** Creates need only one connection at a time, for a batch. */
-const CONNECTIONS_PER_WRITE = 5;
+/** The part of the connections that is for writes. Each may have a group of creates under way. */
+const WRITES_PART = 0.4;
+/** So many or more connections include the connection of `check`. */
+const CHECK_INCLUDED_MIN = 3;
 const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
 
@@ -21,11 +23,11 @@ type PooledConnection = Connection & pg.PoolClient;
 /**
  * A write that waits for a lock takes no connection that a read could use.
  *
- * @param count the most connections of reads and writes together; a single connection is for both.
+ * @param count the most connections of reads, writes and `check` together; a single connection is for both.
  * @param ms how long a read or a write waits for a connection, and then for each answer.
  */
 export function createPools(hosts: Hosts, count: number, ms: number) {
-  const counted = { broken: 0 };
+  const counted = { broken: 0, opened: 0 };
   const limits = {
     connectionTimeoutMillis: ms,
     query_timeout: ms,
@@ -33,23 +35,31 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
     idleTimeoutMillis: POOL_IDLE_MS_MAX,
   };
   const create = (max: number) => createPool(hosts, { ...limits, max }, counted);
-  const max = Math.max(1, Math.floor(count / CONNECTIONS_PER_WRITE));
-  const writes = create(max);
-  const reads = count > 1 ? create(count - max) : writes;
+  const shared = count < CHECK_INCLUDED_MIN ? count : count - 1;
+  const writesMax = Math.max(1, Math.floor(count * WRITES_PART));
+  const writes = create(writesMax);
+  const reads = count > 1 ? create(shared - writesMax) : writes;
+  // Busy reads and writes must not make the service look as if the database were away.
+  const check = create(1);
   // For work that may take any time, such as an import; each work has a new connection.
   const connectionTimeoutMillis = LONG_CONNECT_MS_MAX;
   const long = createPool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis }, counted);
-  const all = [...new Set([reads, writes, long])];
+  const all = [...new Set([reads, writes, check, long])];
   return {
     reads,
     writes,
+    writesMax,
+    check,
     long,
 
     countConnections() {
-      const sum = { used: 0, idle: 0, waiting: 0, ...counted };
+      const sum = { used: 0, idle: 0, waiting: 0, broken: counted.broken };
       for (const pool of all) pool.addTo(sum);
       return sum;
     },
+
+    /** How many connections have been opened so far. */
+    countOpened: () => counted.opened,
 
     async close() {
       await Promise.all(all.map((pool) => pool.close()));
@@ -59,7 +69,12 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
 
 export type Pools = ReturnType<typeof createPools>;
 
-function createPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: number }) {
+interface Counted {
+  broken: number;
+  opened: number;
+}
+
+function createPool(hosts: Hosts, config: pg.PoolConfig, counted: Counted) {
   const { query_timeout: ms = Infinity } = config;
   let current = openPool(hosts, config, counted);
   return {
@@ -96,7 +111,7 @@ function createPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: numb
   };
 }
 
-function openPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: number }): pg.Pool {
+function openPool(hosts: Hosts, config: pg.PoolConfig, counted: Counted): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     Client: class extends Connection {
@@ -112,7 +127,10 @@ function openPool(hosts: Hosts, config: pg.PoolConfig, counted: { broken: number
     }),
   });
   // The pool removes an idle connection that breaks; without a listener the process would end.
-  return pool.on('error', () => {
+  pool.on('error', () => {
     counted.broken += 1;
+  });
+  return pool.on('connect', () => {
+    counted.opened += 1;
   });
 }

@@ -25,7 +25,8 @@ export async function migrate(
 ): Promise<number> {
   const { create, olderSchema } = options;
   await checkEncoding(connection);
-  const found = await readVersion(connection, migrations.length);
+  const schema = findLast(migrations);
+  const found = await readVersion(connection, schema);
   if (found === 0 && !create) {
     throw new PetstoreError(
       'unavailable',
@@ -33,7 +34,7 @@ export async function migrate(
     );
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
-  if (olderSchema === 'keep' || found >= migrations.length) return found;
+  if (olderSchema === 'keep' || found >= schema) return found;
   if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
   try {
     // Each statement must see what others committed while it waited for the lock.
@@ -42,7 +43,7 @@ export async function migrate(
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     throw new PetstoreError(
       'unavailable',
-      `the upgrade of the database from schema ${found} to ${migrations.length} is pending: run petstore migrate as the owner of its tables`,
+      `the upgrade of the database from schema ${found} to ${schema} is pending: run petstore migrate as the owner of its tables`,
     );
   }
 }
@@ -52,19 +53,26 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
   await connection.run(`set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`);
   await connection.run('select pg_advisory_xact_lock(?)', LOCK);
   // Another process may have migrated it since the first check.
-  const found = await readVersion(connection, migrations.length);
-  if (found >= migrations.length) return found;
+  const schema = findLast(migrations);
+  const found = await readVersion(connection, schema);
+  if (found >= schema) return found;
   await connection.run(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
-  for (const { postgres } of migrations.slice(found)) await connection.run(postgres);
+  for (const { number, postgres } of migrations) {
+    if (number > found) await connection.run(postgres);
+  }
   // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
-  const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
+  const compatible = findLast(migrations.filter(({ breaking }) => breaking));
   await connection.run('alter table petstore_schema add column if not exists compatible bigint');
   await connection.run(
     'update petstore_schema set version = ?, compatible = ?',
-    migrations.length,
+    schema,
     compatible,
   );
   return found;
+}
+
+function findLast(migrations: typeof MIGRATIONS): number {
+  return migrations.at(-1)?.number ?? 0;
 }
 
 async function checkEncoding(connection: Connection): Promise<void> {
@@ -76,7 +84,7 @@ async function checkEncoding(connection: Connection): Promise<void> {
   );
 }
 
-/** @param known the number of steps that this program knows. */
+/** @param known the schema of this program. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass alone uses the session's catalog cache, which may lack a table that another session has just
   // created. A query that reads a table refreshes the cache first.

@@ -1,10 +1,9 @@
-/** A start besides the schema: it waits for the database, and checks the rights on the tables and the time. */
+/** A start besides the schema: it waits for the database, and checks the rights and the sequences. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
-import { LIMITS } from '../limits.ts';
-import { TABLES } from '../tables.ts';
+import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { isAway } from './errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -12,7 +11,7 @@ import type { Hosts } from './hosts.ts';
 const TRY_PAUSE_MS = 500;
 const WARNING_PAUSE_MS = 5_000;
 
-const NEEDED = Object.entries(TABLES).flatMap(([table, { rights }]) =>
+const NEEDED = RIGHTS.flatMap(([table, rights]) =>
   rights.map((right) => `('${table}', '${right}')`),
 );
 
@@ -45,25 +44,29 @@ export async function waitWhileAway<T>(
   }
 }
 
-/** @throws PetstoreError `unavailable` when the role lacks rights, or the time differs too much. */
-export async function checkService(connection: Connection, clock: () => number): Promise<void> {
+/** @throws PetstoreError `unavailable` when the role lacks rights. */
+export async function checkRights(connection: Connection): Promise<void> {
   const missing = await connection.run(FIND_MISSING);
+  if (missing.length === 0) return;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
-  const wrong =
-    missing.length > 0
-      ? `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`
-      : await findClockError(connection, clock());
-  if (wrong !== undefined) throw new PetstoreError('unavailable', wrong);
+  throw new PetstoreError(
+    'unavailable',
+    `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`,
+  );
 }
 
-/** Why this time is wrong, if it is. */
-export async function findClockError(
-  connection: Connection,
-  now: number,
-): Promise<string | undefined> {
-  const [row] = await connection.run('select extract(epoch from clock_timestamp())');
-  const seconds = Math.round(now / 1_000 - Number(row?.[0]));
-  if (Math.abs(seconds) <= LIMITS.CLOCK_SECONDS_MAX) return undefined;
-  const difference = `${Math.abs(seconds)} s ${seconds > 0 ? 'ahead of' : 'behind'}`;
-  return `the clock of this machine is ${difference} the clock of the database: at most ${LIMITS.CLOCK_SECONDS_MAX} s are allowed`;
+/** The tables whose sequence gives ids that are in use: it was set back, or a restore has left out its value. */
+const FIND_BEHIND = NUMBERED.map(
+  (name) => `select '${name}' from ${name}_id where last_value < (select max(id) from ${name})`,
+).join(' union all ');
+
+/** @throws PetstoreError `unavailable` when a sequence gives ids that are in use. */
+export async function checkSequences(connection: Connection): Promise<void> {
+  const behind = await connection.run(FIND_BEHIND);
+  if (behind.length === 0) return;
+  const remedies = behind.map(([name]) => `select setval('${name}_id', max(id)) from ${name}`);
+  throw new PetstoreError(
+    'unavailable',
+    `the database gives ids that are in use: ${remedies.join('; ')}`,
+  );
 }

@@ -2,8 +2,15 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Row, SqlValue, Transaction, TransactionKind } from '../engine.ts';
-import { PET_COLUMNS } from '../pet-row.ts';
+import { COLUMNS, PET_COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
+import { ANNOUNCE, TAKE_IDS_ALONE } from './settled-mark.ts';
+
+/** The time in milliseconds since 1970, by the clock of the server: the clocks of services may differ. */
+export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
+
+/** Longer than a create takes. Later creates wait behind the lock. */
+const LOCK_SECONDS_MAX = 5;
 
 /** The statements of long work, in the transaction that is under way on the connection. */
 export function createTransaction(connection: Connection): Transaction {
@@ -17,13 +24,24 @@ export function createTransaction(connection: Connection): Transaction {
     },
 
     async readLastId(table) {
-      const sql = 'select value from counters where name = ?';
-      const [row] = await connection.run(sql, table);
+      const sql = `select case when is_called then last_value else 0 end from ${table}_id`;
+      const [row] = await connection.run(sql);
       return row?.[0] as bigint;
     },
 
     async writeLastId(table, id) {
-      await connection.run('update counters set value = ? where name = ?', id, table);
+      const sql = `select setval('${table}_id', greatest(?, cast(1 as bigint)), ? > cast(0 as bigint))`;
+      await connection.run(sql, id, id);
+    },
+
+    async addNew(staged) {
+      await connection.run(ANNOUNCE);
+      const [row] = await connection.run(`with added as (
+          insert into pets (id, ${COLUMNS}) select nextval('pets_id'), ${COLUMNS}
+          from (select * from ${staged} order by id desc) as ordered returning id
+        ) select count(*), coalesce(min(id), 0), coalesce(max(id), 0) from added`);
+      const [count, firstId, lastId] = row as [bigint, bigint, bigint];
+      return { count: Number(count), firstId, lastId };
     },
   };
 }
@@ -40,8 +58,11 @@ export function transactLong<T>(
     );
   }
   return connection.transact('read committed', async () => {
-    // Every new pet or key updates `counters`, so locking its rows blocks whoever adds one.
-    await connection.run('select from counters for update');
+    if (kind === 'exclusive') {
+      await connection.run(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
+      await connection.run(TAKE_IDS_ALONE);
+      await connection.run('lock table api_keys in share row exclusive mode');
+    }
     return work(createTransaction(connection));
   });
 }
@@ -52,7 +73,7 @@ export function transactLong<T>(
  */
 export async function stageRows<T>(
   connection: Connection,
-  kind: TransactionKind,
+  getKind: () => TransactionKind,
   batches: AsyncIterable<readonly Row[]>,
   work: (transaction: Transaction, staged: string) => Promise<T>,
 ): Promise<T> {
@@ -64,7 +85,7 @@ export async function stageRows<T>(
     for await (const batch of batches) {
       await connection.transact('read committed', () => insert(staged, PET_COLUMNS, batch));
     }
-    return await transactLong(connection, kind, (transaction) => work(transaction, staged));
+    return await transactLong(connection, getKind(), (transaction) => work(transaction, staged));
   } finally {
     // A broken connection has dropped its temporary tables already.
     await connection.run(`drop table ${staged}`).catch(() => undefined);

@@ -3,19 +3,15 @@
 import { createStatistics, type Statistics } from '../../statistics.ts';
 import { MEMORY_FILE } from '../address.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
-import { GroupCommit, toRowBytes } from '../group-commit.ts';
-import { KEY_COLUMNS, NEW_KEY_COLUMNS } from '../key-store.ts';
+import { GroupCommit } from '../group-commit.ts';
 import { toPurge } from '../purge.ts';
 import { SqliteConnection } from './connection.ts';
 import { explain, isDiskError, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile, removeNewFile } from './file.ts';
 import { createLongWork } from './long-work.ts';
-import { createPetQueries, toInsert } from './pet-queries.ts';
-import { prepare } from './schema.ts';
+import { createPetQueries, NOW, toInsert } from './pet-queries.ts';
+import { checkColumns, prepare } from './schema.ts';
 import { createWriter, type Write, writeAll } from './writer.ts';
-
-const INSERT_KEY = `insert into api_keys (${NEW_KEY_COLUMNS})
-  values (${NEW_KEY_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
 
 /**
  * Opens the database in this file, or in memory for MEMORY_FILE.
@@ -43,10 +39,10 @@ function createEngine(connection: SqliteConnection, foundSchema: number): Engine
   return {
     foundSchema,
     statistics,
-    insertKey: INSERT_KEY,
+    newKeyId: 'null',
     toJsonFunction: 'json_quote',
     // There is one writer at a time.
-    purge: toPurge(''),
+    purge: toPurge(NOW, ''),
     read,
     petQueries: createPetQueries(read, () => connection.readCommitCounter(), statistics),
     ...createWrites(connection, statistics),
@@ -76,8 +72,7 @@ function createWrites(
 
   const write: Engine['write'] = async (...statements) => {
     checkFiles();
-    const bytes = statements.reduce((sum, { values }) => sum + toRowBytes(values), 0);
-    return commits.add(statements, bytes);
+    return commits.add(statements);
   };
 
   return {
@@ -86,7 +81,10 @@ function createWrites(
       const [added] = await write(...toInsert(row, request));
       return added?.[0]?.[0] as bigint | undefined;
     },
-    check: async () => checkFiles(),
+    async check() {
+      checkFiles();
+      await retryWhileBusy(file, () => checkColumns(connection));
+    },
     async [Symbol.asyncDispose]() {
       await commits.drain();
       await writer?.close();

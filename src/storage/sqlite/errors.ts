@@ -7,6 +7,7 @@ import { LIMITS } from '../limits.ts';
 const BUSY_RETRY_MS = 5;
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html). */
+export const ERROR = 1;
 export const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;

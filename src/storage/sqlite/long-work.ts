@@ -2,7 +2,7 @@
 
 import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
-import { PET_COLUMNS } from '../pet-row.ts';
+import { COLUMNS, PET_COLUMNS } from '../pet-row.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
@@ -33,11 +33,11 @@ export function createLongWork(
   return {
     transact,
 
-    async load(kind, batches, work) {
+    async load(getKind, batches, work) {
       try {
         connection.exec(`create table ${STAGED} (${PET_COLUMNS})`);
         for await (const batch of batches) await transaction.insert(STAGED, PET_COLUMNS, batch);
-        return await transact(kind, () => work(transaction, STAGED));
+        return await transact(getKind(), () => work(transaction, STAGED));
       } catch (error) {
         throw explain(error, file);
       } finally {
@@ -80,6 +80,15 @@ function createTransaction(connection: SqliteConnection): Transaction {
     async writeLastId(table, id) {
       connection.run('delete from sqlite_sequence where name = ?', table);
       connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
+    },
+
+    async addNew(staged) {
+      connection.run(
+        `insert into pets (${COLUMNS}) select ${COLUMNS} from ${staged} order by id desc`,
+      );
+      const [row] = connection.run('select changes(), last_insert_rowid()');
+      const [count, lastId] = row as [bigint, bigint];
+      return { count: Number(count), firstId: lastId - count + 1n, lastId };
     },
   };
 }

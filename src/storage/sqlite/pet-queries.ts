@@ -17,14 +17,16 @@ const JSON_PETS = `'[' || coalesce(group_concat(${JSON_PET}, ','), '') || ']'`;
 // The plan of `limit ?` depends on its value, so SQLite would plan at every call; `+ 0` prevents it.
 const LIMIT = 'limit ? + 0';
 
+/** The time in milliseconds since 1970. */
+export const NOW = "cast(unixepoch('subsec') * 1000 as integer)";
 const PLACES = COLUMNS.map(() => '?');
 const INSERT = `insert into pets (${COLUMNS}) values (${PLACES}) returning id`;
 const INSERT_UNLESS_RESERVED = `insert into pets (${COLUMNS}) select ${PLACES}
   where not exists (select 1 from idempotency_keys
-    where api_key_id = ? and name = ? and created_at > ?) returning id`;
+    where api_key_id = ? and name = ? and created_at > ${NOW} - ${IDEMPOTENCY_MS}) returning id`;
 /** An expired key is reserved anew. */
 const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet_id)
-  values (?, ?, ?, last_insert_rowid()) on conflict (api_key_id, name)
+  values (?, ?, ${NOW}, last_insert_rowid()) on conflict (api_key_id, name)
   do update set created_at = excluded.created_at, pet_id = excluded.pet_id, added_as = null`;
 
 /** @param readCommitCounter see createCache. */
@@ -94,10 +96,9 @@ async function readJsonPage(read: Engine['read'], query: PetQuery): Promise<Json
 
 export function toInsert(row: Row, request: IdempotentRequest | undefined): Statement[] {
   if (request === undefined) return [{ sql: INSERT, values: row }];
-  const { keyId, key, at } = request;
-  const values = [...row, keyId, key, at - IDEMPOTENCY_MS];
+  const { keyId, key } = request;
   return [
-    { sql: INSERT_UNLESS_RESERVED, values, stopIfEmpty: true },
-    { sql: RESERVE, values: [keyId, key, at] },
+    { sql: INSERT_UNLESS_RESERVED, values: [...row, keyId, key], stopIfEmpty: true },
+    { sql: RESERVE, values: [keyId, key] },
   ];
 }

@@ -1,11 +1,20 @@
 /** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
 import { PetstoreError } from '../../error.ts';
+import { CHECK_COLUMNS } from '../copy.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import { CORRUPT, createError, DAMAGED, explain, retryWhileBusy, toResultCode } from './errors.ts';
+import {
+  CORRUPT,
+  createError,
+  DAMAGED,
+  ERROR,
+  explain,
+  retryWhileBusy,
+  toResultCode,
+} from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -30,8 +39,21 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     }
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
-    return connection.transact('begin immediate', () => migrate(connection));
+    const migrated = connection.transact('begin immediate', () => migrate(connection));
+    checkColumns(connection);
+    return migrated;
   });
+}
+
+/** @throws PetstoreError `unavailable` when a table or column is missing. */
+export function checkColumns(connection: SqliteConnection): void {
+  try {
+    connection.run(CHECK_COLUMNS);
+  } catch (error) {
+    if (toResultCode(error) !== ERROR) throw error;
+    const what = 'lacks a table or column that this program needs: restore it from a backup';
+    throw createError(connection.file, what, error);
+  }
 }
 
 function checkVersion(connection: SqliteConnection): void {
@@ -96,9 +118,19 @@ export function migrate(connection: SqliteConnection): number {
   // Another process may have migrated it since the first check.
   const found = readSchema(connection);
   if (found === SCHEMA) return found;
-  for (const { number, sqlite } of MIGRATIONS) if (number > found) connection.exec(sqlite);
+  for (const { number, sqlite, sqliteColumns = [] } of MIGRATIONS) {
+    if (number <= found) continue;
+    connection.exec(sqlite);
+    for (const [table, definition] of sqliteColumns) addColumn(connection, table, definition);
+  }
   connection.exec(`pragma user_version = ${SCHEMA}`);
   return found;
+}
+
+function addColumn(connection: SqliteConnection, table: string, definition: string): void {
+  const [name = ''] = definition.split(' ');
+  const found = connection.run('select 1 from pragma_table_info(?) where name = ?', table, name);
+  if (found.length === 0) connection.exec(`alter table ${table} add column ${definition}`);
 }
 
 function readValue(connection: SqliteConnection, sql: string): SqlValue | undefined {

@@ -9,7 +9,7 @@ import type { IdempotentRequest, IdRange, PetStore, Store } from '../../../src/s
 
 export const REX: NewPet = { name: 'Rex', categoryId: 1n };
 
-export const REQUEST: IdempotentRequest = { keyId: 7, key: 'order-1', at: 1_790_000_000_000 };
+export const REQUEST: IdempotentRequest = { keyId: 7, key: 'order-1' };
 
 export function createNewKey(more: Partial<NewApiKey> = {}): NewApiKey {
   return {

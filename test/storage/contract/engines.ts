@@ -98,6 +98,11 @@ export async function runBeside(address: string, sql: string): Promise<readonly 
   return connection.prepare(sql).all();
 }
 
+/** Makes the idempotency keys of a store so much older. */
+export async function age(address: string, ms: number): Promise<void> {
+  await runBeside(address, `update idempotency_keys set created_at = created_at - ${ms}`);
+}
+
 /** Makes the database refuse every pet with the name `bad`. */
 export async function refuseBad(address: string): Promise<void> {
   if (address.startsWith('postgres')) {

@@ -11,7 +11,7 @@ const samples = () => generatePets(1_001);
 const seed = ({ pets }: Store) => pets.addAll(samples(), { onlyFirst: true });
 
 test('pets.addAll onlyFirst › a new store › has exactly these pets, and the next id follows', async (store) => {
-  assert.deepEqual(await seed(store), { count: 1_001, lastId: 1_001n });
+  assert.deepEqual(await seed(store), { count: 1_001, firstId: 1n, lastId: 1_001n });
   const expected = [];
   for await (const pet of samples()) expected.push(pet);
   assert.deepEqual(await listAll(store), expected);

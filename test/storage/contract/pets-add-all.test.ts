@@ -13,7 +13,7 @@ test('pets.addAll › any pets, more than go at once › are found as they were 
   const { json } = await listSold();
   const given = fc.sample(newPet, 2_500);
   const added = await store.pets.addAll(ReadableStream.from(given));
-  assert.deepEqual(added, { count: 2_500, lastId: 2_501n });
+  assert.deepEqual(added, { count: 2_500, firstId: 2n, lastId: 2_501n });
   assert.notEqual((await listSold()).json, json);
   assert.deepEqual(
     (await listAll(store)).slice(1),
@@ -29,7 +29,7 @@ test('pets.addAll › an iteration that fails › adds none and throws what it t
   await store.pets.add(REX);
   await assert.rejects(store.pets.addAll(fail(2_500)), { message: 'row 7 is wrong' });
   assert.equal((await listAll(store)).length, 1);
-  assert.deepEqual(await store.pets.addAll(repeat(3)), { count: 3, lastId: 4n });
+  assert.deepEqual(await store.pets.addAll(repeat(3)), { count: 3, firstId: 2n, lastId: 4n });
 });
 
 test('pets.addAll › read meanwhile › is seen whole or not at all', async (store, place) => {

@@ -8,7 +8,7 @@ import { openStore } from '../../../src/storage/open.ts';
 import { IDEMPOTENCY_MS, type PetStore } from '../../../src/store.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
-import { test } from './engines.ts';
+import { age, test, testLasting } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
@@ -109,15 +109,17 @@ test('pets.update › its create is sent again › is the pet as it is now', asy
   assert.equal((await listAll(store)).length, 2);
 });
 
-test('pets.update › its key is used anew after 24 hours › is compared with the new pet', async (store) => {
-  const { pets } = store;
-  await pets.update(await addOnce(pets, REX, REQUEST), { ...REX, name: 'Mia' });
-  const later = { ...REQUEST, at: REQUEST.at + IDEMPOTENCY_MS };
-  const tom = await addOnce(pets, { ...REX, name: 'Tom' }, later);
-  assert.equal(tom.id, 2n);
-  assert.deepEqual(await addOnce(pets, { ...REX, name: 'Tom' }, later), tom);
-  await assert.rejects(addOnce(pets, REX, later), REUSED);
-});
+testLasting(
+  'pets.update › its key is used anew after 24 hours › is compared with the new pet',
+  async ({ pets }, { address }) => {
+    await pets.update(await addOnce(pets, REX, REQUEST), { ...REX, name: 'Mia' });
+    await age(address, IDEMPOTENCY_MS);
+    const tom = await addOnce(pets, { ...REX, name: 'Tom' }, REQUEST);
+    assert.equal(tom.id, 2n);
+    assert.deepEqual(await addOnce(pets, { ...REX, name: 'Tom' }, REQUEST), tom);
+    await assert.rejects(addOnce(pets, REX, REQUEST), REUSED);
+  },
+);
 
 test('pets.remove › ids and ranges › are what they were, by id, and they alone are gone', async (store, place) => {
   const { pets } = store;

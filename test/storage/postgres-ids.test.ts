@@ -1,0 +1,241 @@
+/** The ids on PostgreSQL: what a cursor may pass, what the release before does with them, and sequences gone wrong. */
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { PetStore } from '../../src/store.ts';
+import { countPets } from '../support/count-pets.ts';
+import {
+  createEmptyDatabase,
+  type EmptyDatabase,
+  holdInSession,
+} from '../support/empty-database.ts';
+import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
+import { addOnce, createNewKey, REX, repeat } from './contract/data.ts';
+
+const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+const UNDER_WAY = {
+  ...UNAVAILABLE,
+  message: 'an earlier create or import is still under way',
+};
+
+/** Takes the next id as a create does, with the lock that announces it. */
+const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
+    cast(case when is_called then last_value else 0 end as int)) from pets_id;
+  insert into pets values (nextval('pets_id'), 'late', 1)`;
+
+/** The create of the release before, with the numbers of its pets and their keys. */
+const ADD_BEFORE = `with batch as (
+    select number, 'before' as name, 'key ' || number as key_name from generate_series(1, 10) as number
+  ), counted as (
+    update counters set value = value + (select count(*) from batch)
+    where name = 'pets' and exists (select from batch) returning value
+  ), numbered as (
+    select batch.*, value - count(*) over () + row_number() over (order by number) as id
+    from batch, counted
+  )
+  insert into pets (id, name, category_id) select id, name, 1 from numbered order by id returning id`;
+
+async function listIds(pets: PetStore, limit: number, after?: bigint) {
+  const page = await pets.list({ limit, after });
+  const { json, next } = await pets.listAsJson({ limit, after });
+  assert.deepEqual(next, page.next);
+  assert.deepEqual(
+    JSON.parse(json).map(({ id }: { id: number }) => BigInt(id)),
+    page.pets.map(({ id }) => id),
+  );
+  return { ids: page.pets.map(({ id }) => Number(id)), next };
+}
+
+describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
+  test('cursors › beside a create that was not committed yet › end before its id, or are refused', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await pets.addAll(repeat(3));
+    await using other = await holdInSession(database, ADD);
+    for (let count = 0; count < 3; count += 1) await pets.add(REX);
+    assert.deepEqual(await listIds(pets, 3), { ids: [1, 2, 3], next: 3n });
+    assert.deepEqual(await listIds(pets, 5), { ids: [1, 2, 3], next: 3n });
+    await assert.rejects(pets.list({ limit: 1, after: 3n }), UNDER_WAY);
+    await assert.rejects(pets.listAsJson({ limit: 1, after: 3n }), UNDER_WAY);
+    // Without a further page there is no cursor.
+    assert.deepEqual(await listIds(pets, 9), { ids: [1, 2, 3, 5, 6, 7], next: undefined });
+    await other.end('commit');
+    assert.deepEqual(await listIds(pets, 5), { ids: [1, 2, 3, 4, 5], next: 5n });
+  });
+
+  test('cursors › while a create commits › wait for it', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await using other = await holdInSession(database, ADD);
+    for (let count = 0; count < 2; count += 1) await pets.add(REX);
+    const listing = pets.list({ limit: 1 });
+    await other.end('commit');
+    assert.equal((await listing).next, 1n);
+  });
+
+  test('cursors › after a server that had later ids › are settled anew', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await pets.addAll(repeat(9));
+    assert.equal((await pets.list({ limit: 8 })).next, 8n);
+    // As a standby that lacks the last pets.
+    await database.query("delete from pets where id > 3; select setval('pets_id', 3)");
+    await endSessions(database.address);
+    await using _other = await holdInSession(database, ADD);
+    await pets.list({ limit: 1 }).catch(() => undefined);
+    for (let count = 0; count < 2; count += 1) await pets.add(REX).catch(() => undefined);
+    await pets.add(REX);
+    await pets.add(REX);
+    await assert.rejects(pets.list({ limit: 1, after: 3n }), UNDER_WAY);
+  });
+
+  test('cursors › beside an open transaction of another program › wait for nothing', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await pets.addAll(repeat(3));
+    await using _other = await holdInSession(database, "update pets set name = 'Tom' where id = 1");
+    const before = performance.now();
+    assert.equal((await pets.list({ limit: 2 })).next, 2n);
+    assert.ok(performance.now() - before < 400);
+  });
+});
+
+describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
+  test('imports › while the insert of another one goes on › let others create, and get ids of their own', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await database.query(
+      `create function wait() returns trigger language plpgsql as $$
+        begin
+          if pg_my_temp_schema() <> 0 then perform pg_sleep(1); end if;
+          return null;
+        end $$;
+      create trigger wait before insert on pets for each statement execute function wait()`,
+    );
+    const importing = [pets.addAll(repeat(5)), pets.addAll(repeat(5))];
+    const ids: bigint[] = [];
+    let isDone = false;
+    const done = Promise.all(importing).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      const before = performance.now();
+      ids.push((await pets.add(REX)).id);
+      assert.ok(performance.now() - before < 900);
+    }
+    for (const { count, firstId, lastId } of await done) {
+      assert.equal(count, 5);
+      assert.ok(lastId - firstId >= 4n);
+    }
+    assert.equal(await countPets(pets), ids.length + 10);
+  });
+});
+
+describe('imports that keep ids', { skip: NO_SESSIONS }, () => {
+  test('imports that keep ids › while creates go on, of the release before too › never meet an id of theirs', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    let isDone = false;
+    const creating = [
+      async () => (await pets.add(REX)).id,
+      async () => database.query(ADD_BEFORE),
+      async () => pets.addOnce(REX, { keyId: 1, key: `${Math.random()}` }),
+    ].map(async (create) => {
+      while (!isDone) await create();
+    });
+    for (let round = 0; round < 5; round += 1) {
+      const [last = 0n] = (await pets.list({ limit: 1_000 })).pets.map(({ id }) => id).slice(-1);
+      const given = Array.from({ length: 50 }, (_, index) => ({
+        ...REX,
+        id: last + 1_000n + BigInt(index),
+      }));
+      assert.equal((await pets.merge(ReadableStream.from(given))).added, 50);
+    }
+    isDone = true;
+    await Promise.all(creating);
+  });
+});
+
+describe('the release before', { skip: NO_SESSIONS }, () => {
+  test('the release before › creates beside this one › have ids of their own, each batch in a row', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets, keys } = await database.open();
+    const before = Array.from({ length: 20 }, async () => {
+      const ids = (await database.query(ADD_BEFORE)).map(({ id }) => BigInt(String(id)));
+      assert.deepEqual(
+        ids,
+        ids.map((_, index) => (ids[0] ?? 0n) + BigInt(index)),
+      );
+      return ids;
+    });
+    const own = Array.from({ length: 50 }, async (_, index) => [
+      (await addOnce(pets, REX, { keyId: 1, key: `${index}` })).id,
+    ]);
+    const ids = (await Promise.all([...before, ...own])).flat();
+    assert.equal(new Set(ids).size, 250);
+    assert.equal(await countPets(pets), 250);
+    await keys.add(createNewKey());
+    const add = "update counters set value = value + 1 where name = 'api_keys' returning value";
+    assert.deepEqual(await database.query(add), [{ value: '2' }]);
+    assert.equal((await keys.add(createNewKey())).id, 3);
+  });
+
+  test('the release before › its create under way › is waited for by cursors', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    await using _other = await holdInSession(database, ADD_BEFORE);
+    for (let count = 0; count < 2; count += 1) await pets.add(REX);
+    await assert.rejects(pets.list({ limit: 1 }), UNDER_WAY);
+  });
+
+  test('the release before › its import › is refused as busy, and adds nothing', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets } = await database.open();
+    const importing = `begin; create temporary table staged_pets (like pets);
+      select from counters for update;
+      insert into pets (id, name, category_id) values (1, 'Rex', 1)`;
+    // Its code is one that the release before explains.
+    await assert.rejects(database.query(importing), { code: '55006' });
+    assert.equal((await pets.add(REX)).id, 1n);
+  });
+});
+
+describe('a sequence', () => {
+  const setBack = ({ query }: EmptyDatabase) =>
+    query("select setval('pets_id', 1), setval('api_keys_id', 1)");
+
+  test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async () => {
+    await using database = await createEmptyDatabase();
+    const { pets, keys } = await database.open();
+    await pets.addAll(repeat(3));
+    await keys.add(createNewKey());
+    await keys.add(createNewKey());
+    await setBack(database);
+    await assert.rejects(database.open({ isServed: true }), {
+      ...UNAVAILABLE,
+      message:
+        "the database gives ids that are in use: select setval('pets_id', max(id)) from pets; select setval('api_keys_id', max(id)) from api_keys",
+    });
+    const inUse = {
+      ...UNAVAILABLE,
+      message:
+        "the database gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
+    };
+    await assert.rejects(pets.add(REX), inUse);
+    await assert.rejects(keys.add(createNewKey()), inUse);
+    await assert.rejects(pets.addAll(repeat(1)), inUse);
+    await database.query("select setval('pets_id', max(id)) from pets");
+    assert.equal((await pets.add(REX)).id, 4n);
+  });
+
+  test('a sequence › that is missing › ends the start in one line', async () => {
+    await using database = await createEmptyDatabase();
+    await database.open();
+    await database.query('drop sequence pets_id');
+    await assert.rejects(database.open({ isServed: true }), {
+      ...UNAVAILABLE,
+      message:
+        'the database lacks a table or column that this program needs: restore it from a backup',
+    });
+  });
+});
