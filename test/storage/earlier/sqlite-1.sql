@@ -1,0 +1,27 @@
+pragma application_id = 1348826227;
+pragma user_version = 1;
+CREATE TABLE pets (
+    -- autoincrement: an id is never used twice
+    id integer primary key autoincrement,
+    name text not null,
+    category_id integer not null,
+    status text
+  ) strict;
+CREATE INDEX pets_status on pets (status);
+CREATE TABLE api_keys (
+    id integer primary key autoincrement,
+    digest blob not null unique,
+    name text not null,
+    environment text not null,
+    created_at integer not null,
+    expires_at integer,
+    last_used_at integer,
+    revoked_at integer,
+    rotated_at integer
+  ) strict;
+insert into pets (id,name,category_id,status) values (1,'Rex',1,'sold');
+insert into pets (id,name,category_id,status) values (2,'Mia',2,null);
+insert into api_keys (id,digest,name,environment,created_at,expires_at,last_used_at,revoked_at,rotated_at) values (1,x'0707070707070707070707070707070707070707070707070707070707070707','first','staging',1790000000000,null,null,null,null);
+delete from sqlite_sequence;
+insert into sqlite_sequence (name,seq) values ('api_keys',1);
+insert into sqlite_sequence (name,seq) values ('pets',2);
