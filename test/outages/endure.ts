@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ALL_REFUSED, type Expected, OPERATIONS, startLoad } from './load.ts';
-import { assertAliveAndSecret, assertKept, type Replicas } from './petstore.ts';
+import { assertAliveAndSecret, assertKept, follow, listAll, type Replicas } from './petstore.ts';
 
 const BEFORE_MS = 300;
+/** For so long, /readyz may tell the outcome of the check before: the next one begins after 1 s, and fails in 0.9 s. */
+const CHECK_MS = 2_500;
 /** Longer than the slowest answer, so that every client has an answer within it. */
 const AWAY_MS = 3_000;
 
@@ -40,10 +42,15 @@ export async function endure(
   }: OutageCase,
 ): Promise<void> {
   const load = startLoad(replicas, name, clients);
+  let isDone = false;
+  const following = Promise.all(
+    replicas.services.map((service) => follow(service, replicas.key, 100, () => isDone)),
+  );
   let end: (() => Promise<unknown>) | undefined;
   try {
     await sleep(BEFORE_MS);
     end = await outage();
+    if (awayMs > 0) await sleep(CHECK_MS);
     const from = performance.now();
     await sleep(awayMs);
     const to = performance.now();
@@ -52,6 +59,12 @@ export async function endure(
     const returnMs = await load.waitForReturn(performance.now());
     await load.stop();
     const unanswered = await assertKept(replicas);
+    isDone = true;
+    const kept = await listAll(replicas.services[0], replicas.key);
+    for (const seen of await following) {
+      const missed = kept.filter(([id]) => !seen.has(id));
+      assert.deepEqual(missed, [], 'a follower missed pets');
+    }
     t.diagnostic(
       `${load.answers} answers, ${load.countRefusals(...OPERATIONS)} of them 503, slowest ${load.slowestMs} ms, back after ${returnMs} ms; ${unanswered} kept so far without a 201`,
     );
@@ -65,5 +78,7 @@ export async function endure(
   } finally {
     await end?.();
     await load.stop();
+    isDone = true;
+    await following;
   }
 }

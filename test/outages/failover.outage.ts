@@ -6,22 +6,26 @@ import { queryOnce } from '../support/postgres-cluster.ts';
 import { endure } from './endure.ts';
 import * as petstore from './petstore.ts';
 
-test('failover › a standby becomes the primary › replicas find it and no create is lost', async (t) => {
-  await using primary = await petstore.startDatabase();
-  await using standby = await primary.startStandby({ durable: true });
-  await queryOnce(primary.url(), "alter system set synchronous_standby_names = '*'");
-  await queryOnce(primary.url(), 'select pg_reload_conf()');
-  const hosts = [primary, standby].map(petstore.toHost);
-  // One replica has the standby first in its address, and must skip it.
-  await using replicas = await petstore.startReplicas([
-    petstore.toAddress(hosts, 'read-write'),
-    petstore.toAddress(hosts.toReversed(), 'read-write'),
-  ]);
-  const { rows } = await queryOnce(primary.url(), 'select sync_state from pg_stat_replication');
-  assert.deepEqual(rows, [{ sync_state: 'sync' }]);
-  const outage = async () => {
-    await primary.stop('SIGKILL');
-    return () => standby.promote();
-  };
-  await endure(t, replicas, { name: 'failover', outage, clients: 3 });
-});
+for (const count of [2, 9]) {
+  test(`failover › a standby becomes the primary of ${count} replicas › they find it, and no create is lost or missed`, async (t) => {
+    await using primary = await petstore.startDatabase();
+    await using standby = await primary.startStandby({ durable: true });
+    await queryOnce(primary.url(), "alter system set synchronous_standby_names = '*'");
+    await queryOnce(primary.url(), 'select pg_reload_conf()');
+    const hosts = [primary, standby].map(petstore.toHost);
+    // Every second replica has the standby first in its address, and must skip it.
+    const addresses = [hosts, hosts.toReversed()].map((each) =>
+      petstore.toAddress(each, 'read-write'),
+    );
+    await using replicas = await petstore.startReplicas(
+      Array.from({ length: count }, (_, index) => addresses[index % 2] ?? ''),
+    );
+    const { rows } = await queryOnce(primary.url(), 'select sync_state from pg_stat_replication');
+    assert.deepEqual(rows, [{ sync_state: 'sync' }]);
+    const outage = async () => {
+      await primary.stop('SIGKILL');
+      return () => standby.promote();
+    };
+    await endure(t, replicas, { name: 'failover', outage, clients: count === 2 ? 3 : 1 });
+  });
+}

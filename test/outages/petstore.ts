@@ -4,8 +4,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, type RunOptions, startService } from '../support/program.ts';
+
+/** Longer than any outage. */
+const FOLLOW_MS_MAX = 300_000;
 
 const USER = 'petstore';
 export const PASSWORD = 's3cr3t-Passw0rd';
@@ -105,8 +109,7 @@ export async function readPage(service: Target, key: string, path: string) {
   const answer = await get(service, key, path);
   const text = await answer.text();
   assert.equal(answer.status, 200, text);
-  const next = /^<(.+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
-  return { pets: JSON.parse(text), next } as ListPage;
+  return { pets: JSON.parse(text), next: findNext(answer) } as ListPage;
 }
 
 /** All pets, by the pages that the service serves. */
@@ -119,6 +122,38 @@ export async function listAll(service: Target, key: string): Promise<[id: number
     path = page.next;
   }
   return rows;
+}
+
+/**
+ * Reads on from the last cursor again and again; resolves to the ids that it met, once it has met the end after
+ * `isDone`. A 503 is tried again. The pets of a page without a cursor are met again: each id counts once.
+ */
+export async function follow(
+  service: Target,
+  key: string,
+  limit: number,
+  isDone: () => boolean,
+): Promise<Set<number>> {
+  const ids = new Set<number>();
+  let path = `/v1/pets?limit=${limit}`;
+  for (const deadline = performance.now() + FOLLOW_MS_MAX; ; ) {
+    assert.ok(performance.now() < deadline, 'the end of the list was never answered');
+    const isLast = isDone();
+    const answer = await get(service, key, path).catch(() => undefined);
+    const text = await answer?.text().catch(() => undefined);
+    if (answer?.status !== 200 || text === undefined) {
+      await sleep(20);
+      continue;
+    }
+    for (const { id } of JSON.parse(text)) ids.add(id);
+    const next = findNext(answer);
+    if (next === undefined && isLast) return ids;
+    path = next ?? path;
+  }
+}
+
+function findNext({ headers }: Response): string | undefined {
+  return /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 }
 
 /** Every acknowledged pet is there with its id, and none twice; returns how many more there are. */
