@@ -58,10 +58,14 @@ export class Datasets implements AsyncDisposable {
   /** The same pets in a new database of PostgreSQL, which syncs its commits to the disk. */
   async createInPostgres(pets: number): Promise<Dataset> {
     this.#cluster ??= await startCluster({ durable: true });
+    return this.createIn(this.#cluster, pets);
+  }
+
+  async createIn(cluster: Cluster, pets: number): Promise<Dataset> {
     this.#count += 1;
     const name = `petstore_${this.#count}`;
-    await queryOnce(this.#cluster.url(), `create database ${name}`);
-    const address = this.#cluster.url(name);
+    await queryOnce(cluster.url(), `create database ${name}`);
+    const address = cluster.url(name);
     const key = await this.#fill(address, pets);
     await queryOnce(address, 'vacuum analyze');
     return {

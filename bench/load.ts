@@ -23,6 +23,8 @@ export interface LoadOptions {
 
 export interface LoadResult {
   readonly requests: number;
+  /** How many more were answered by a 503, for example. */
+  readonly refused: number;
   /** The CPU time of all that the server did meanwhile. */
   readonly sample: Sample;
   /** The 99th percentile of the latency. */
@@ -62,7 +64,7 @@ export async function load(
     'MiB after the start': server.startMiB,
     'MiB after load': readMemoryMiB(server, 'VmRSS'),
   };
-  return { requests, p99Ms, sample };
+  return { requests, refused, p99Ms, sample };
 }
 
 const MS_OF_UNIT: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 };

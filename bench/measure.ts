@@ -14,6 +14,7 @@ export type Unit =
   | 'CPU µs/request'
   | 'requests/s'
   | 'ms'
+  | 'refused'
   | 'MiB'
   | 'MiB after the start'
   | 'MiB after load';

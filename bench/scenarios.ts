@@ -4,10 +4,11 @@ import { type Comparison, compare, type Kind } from './compare.ts';
 import { grow } from './growth.ts';
 import { readsWhileCreates } from './latency.ts';
 import { besideDriver } from './postgres.ts';
+import { replicas, replicasFarStandby } from './replicas.ts';
 import type { Scenario } from './scenario.ts';
 import { toMemory, toStart } from './start.ts';
 import { create, getAnywhere, listAnywhere, listFirst, listPages } from './workloads.ts';
-import { keyedCreates, listsBesideCreates, replicas } from './writes.ts';
+import { keyedCreates, listsBesideCreates } from './writes.ts';
 
 const SOME = 10_000;
 const SERVICES = ['baseline', 'petstore', 'petstore on PostgreSQL', 'naive'] as const;
@@ -126,6 +127,7 @@ export function createScenarios(many: number): readonly Scenario[] {
     keyedCreates,
     ...listsBesideCreates,
     replicas,
+    replicasFarStandby,
     besideDriver('list', 'List of different pages on PostgreSQL'),
     besideDriver('get', 'Get, of many pets on PostgreSQL'),
   ];

@@ -1,4 +1,4 @@
-/** Scenarios of creates with an Idempotency-Key: beside plain creates, beside lists, and on many replicas. */
+/** Scenarios of creates with an Idempotency-Key: beside plain creates, and beside lists. */
 
 import { randomUUID } from 'node:crypto';
 import { startProxy } from '../test/support/proxy.ts';
@@ -7,18 +7,16 @@ import type { Dataset } from './datasets.ts';
 import { type LoadOptions, load } from './load.ts';
 import { takeTurns } from './measure.ts';
 import type { Bench, Scenario } from './scenario.ts';
-import { type Server, startPetstore } from './servers.ts';
+import { startPetstore } from './servers.ts';
 import { check, create, listFirst, toLoad } from './workloads.ts';
 
 const PETS = 20;
 const CREATORS = 64;
 const LISTERS = 8;
-const REPLICAS = 9;
-const CREATORS_OF_EACH = 22;
 /** The creates start before the lists and end after them. */
 const MARGIN_MS = 250;
 
-const CREATES: Readonly<Record<string, () => LoadOptions['script']>> = {
+export const CREATES: Readonly<Record<string, () => LoadOptions['script']>> = {
   creates: () => ['create.lua'],
   'keyed creates': () => ['create-keyed.lua', `${randomUUID()}-`],
 };
@@ -31,7 +29,7 @@ const POSTGRES = {
 };
 
 /** A service with open connections to a database that is so far away. */
-async function startOnPostgres(dataset: Dataset, delayMs: number) {
+export async function startOnPostgres(dataset: Dataset, delayMs = 0) {
   await using stack = new AsyncDisposableStack();
   const { address } = delayMs > 0 ? stack.use(await startProxy(dataset.address, delayMs)) : dataset;
   const server = stack.use(await startPetstore({ ...dataset, address }));
@@ -117,40 +115,6 @@ async function runLists({ datasets, pace }: Bench, delayMs: number) {
     pace,
   );
 }
-
-export const replicas: Scenario = {
-  name: 'postgres-replicas',
-  title: `Keyed creates of ${REPLICAS * CREATORS_OF_EACH} clients on one replica and on ${REPLICAS}`,
-  unit: 'requests/s',
-  thresholds: [{ of: `${REPLICAS} replicas`, beside: 'one replica', atLeast: 0.5 }],
-  async run({ datasets, pace }) {
-    await using stack = new AsyncDisposableStack();
-    const dataset = await datasets.createInPostgres(PETS);
-    const servers: Server[] = [];
-    while (servers.length < REPLICAS) servers.push(stack.use(await startOnPostgres(dataset, 0)));
-    for (const server of servers) await check(create, server);
-    const measure = async (all: readonly Server[], seconds: number) => {
-      const clients = (REPLICAS * CREATORS_OF_EACH) / all.length;
-      const script = CREATES['keyed creates'] as () => LoadOptions['script'];
-      const loads = all.map((server) =>
-        load(server, { ...toCreates(script), clients, mayRefuse: true }, seconds),
-      );
-      const each = (await Promise.all(loads)).map(
-        ({ sample }) => sample['requests/s'] ?? Number.NaN,
-      );
-      return { 'requests/s': each.reduce((sum, perSecond) => sum + perSecond) };
-    };
-    // Each compiles its own code, on its share of the core.
-    if (pace.warmSeconds > 0) await measure(servers, REPLICAS * pace.warmSeconds);
-    return await takeTurns(
-      [
-        { name: 'one replica', measure: (seconds) => measure(servers.slice(0, 1), seconds) },
-        { name: `${REPLICAS} replicas`, measure: (seconds) => measure(servers, seconds) },
-      ],
-      pace,
-    );
-  },
-};
 
 function toCreates(toScript: (typeof CREATES)[string]): LoadOptions {
   const script = toScript();
