@@ -3,6 +3,7 @@
 import type { ApiKey, Environment, NewApiKey } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { KeyStore } from '../store.ts';
+import { batchReads } from './batch-reads.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
 const COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at'];
@@ -10,7 +11,9 @@ const COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at']
 export const KEY_COLUMNS = ['id', ...COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
 /** The columns of a NewApiKey, in the order of `toValues`. */
 const NEW_COLUMNS = ['digest', ...COLUMNS];
-const FIND = `select ${KEY_COLUMNS} from api_keys where digest = ?`;
+/** How many keys a query finds: as many as requests start in a turn. */
+const FOUND_MAX = 16;
+const FIND = `select ${KEY_COLUMNS}, digest from api_keys where digest in (${Array(FOUND_MAX).fill('?')})`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
@@ -29,10 +32,7 @@ export function createKeyStore(engine: Engine): KeyStore {
       return toApiKey(rows?.[0] ?? []);
     },
 
-    async find(digest) {
-      const [row] = await engine.read(FIND, digest);
-      return row === undefined ? undefined : toApiKey(row);
-    },
+    find: createFind(engine),
 
     async list() {
       return (await engine.read(LIST)).map(toApiKey);
@@ -63,6 +63,20 @@ export function createKeyStore(engine: Engine): KeyStore {
       return toApiKey(added?.[0] ?? []);
     },
   };
+}
+
+/** The lookups of a turn share a query: clients with invented keys must not take the connections of other reads. */
+function createFind({ read }: Engine): KeyStore['find'] {
+  const toName = (digest: SqlValue | undefined) =>
+    Buffer.from(digest as Uint8Array).toString('hex');
+  return batchReads((waiting: readonly Uint8Array[]) => {
+    const digests = waiting.slice(0, FOUND_MAX);
+    const unused = Array<null>(FOUND_MAX - digests.length).fill(null);
+    const reading = read(FIND, ...digests, ...unused).then(
+      (rows) => new Map(rows.map((row) => [toName(row.at(-1)), toApiKey(row)])),
+    );
+    return digests.map(async (digest) => (await reading).get(toName(digest)));
+  });
 }
 
 function toValues(key: NewApiKey): SqlValue[] {

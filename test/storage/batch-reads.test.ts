@@ -1,6 +1,7 @@
 /** Which reads on PostgreSQL share a query, and that no answer is older than an acknowledged write. */
 
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import pg from 'pg';
@@ -33,6 +34,16 @@ test('batches on postgresql › pets and lists of one turn › are one query of 
   ];
   const listing = queries.map((query) => store.pets.listAsJson(query));
   assert.equal((await readTurn(store, listing)).queries, 2);
+});
+
+test('batches on postgresql › keys of one turn › share queries, and none waits for a connection', async () => {
+  await using database = await createEmptyDatabase();
+  const store = await database.open();
+  const digests = Array.from({ length: 100 }, () => randomBytes(32));
+  const finding = digests.map((digest) => store.keys.find(digest));
+  await nextTurn();
+  assert.equal(store.readStatistics().connections?.waiting, 0);
+  assert.deepEqual(await Promise.all(finding), Array(digests.length).fill(undefined));
 });
 
 test('batches on postgresql › 120 different lists of one turn › are read 50 at a time', async () => {

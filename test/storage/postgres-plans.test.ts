@@ -89,6 +89,8 @@ function toValues(statement: string): string[] {
     });
   }
   if (statement.includes('kept')) return [`2, '7'`];
-  if (statement.includes('digest =')) return [`'\\x00'`];
+  if (statement.includes('digest in')) {
+    return [`'\\x00'${', null'.repeat(15)}`, Array(16).fill(`'\\x00'`).join()];
+  }
   return [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`];
 }
