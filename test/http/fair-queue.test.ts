@@ -1,6 +1,7 @@
 /** The fair queue: how many requests are at work, which one is next, and which ones are refused. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
@@ -115,6 +116,21 @@ test('fair queue › a place that is left twice › is free once', async () => {
   for (const request of [...atWork.slice(0, 1), ...atWork.slice(0, 1)]) queue.leave(request);
   await setImmediate();
   assert.deepEqual(started.slice(atWork.length), ['next']);
+});
+
+test('fair queue › an OPTIONS whose client resets before its answer is sent › does not enter after its answer', async (t) => {
+  const { port: itsPort, app } = real;
+  const enter = t.mock.method(app.queue, 'enter');
+  const started = once(app.server, 'request');
+  using gone = openConnection(itsPort);
+  gone.socket.write(
+    `OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`,
+  );
+  app.server.once('request', ({ socket }) => socket.destroy());
+  await started;
+  await until(() => app.readConnections().connections === 0);
+  await setImmediate();
+  assert.equal(enter.mock.callCount(), 0);
 });
 
 describe('fair queue', () => {

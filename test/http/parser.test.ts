@@ -230,19 +230,24 @@ test('keep-alive › requests that are refused › leave the connection to the n
   assert.deepEqual(statuses, [400, 415, 400, 401, 405, 404, 201]);
 });
 
-test('parser › a client that goes away in its body › has a line that says so, and is no failure', async () => {
-  await using app = await startTestApp();
-  const accepted = once(app.app.server, 'request');
-  const socket = connect(app.port, '127.0.0.1');
-  const fields = `${HOST}Authorization: Bearer ${app.key}\r\nContent-Length: 100\r\n`;
-  socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n{`);
-  const [request] = await accepted;
-  await once(request, 'resume');
-  socket.destroy();
-  await until(() => app.log.some(({ route }) => route === '/v1/pets'));
-  assert.equal(app.log.find(({ route }) => route !== undefined)?.reason, 'the request broke off');
-  assert.ok(app.log.every(({ level }) => level === 'info'));
-});
+for (const [what, leave] of [
+  ['goes away', (socket: Socket) => socket.destroy()],
+  ['resets', (socket: Socket) => socket.resetAndDestroy()],
+] as const) {
+  test(`parser › a client that ${what} in its body › has a line that says so, and is no failure`, async () => {
+    await using app = await startTestApp();
+    const accepted = once(app.app.server, 'request');
+    const socket = connect(app.port, '127.0.0.1');
+    const fields = `${HOST}Authorization: Bearer ${app.key}\r\nContent-Length: 100\r\n`;
+    socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n{`);
+    const [request] = await accepted;
+    await once(request, 'resume');
+    leave(socket);
+    await until(() => app.log.some(({ route }) => route === '/v1/pets'));
+    assert.equal(app.log.find(({ route }) => route !== undefined)?.reason, 'the request broke off');
+    assert.ok(app.log.every(({ level }) => level === 'info'));
+  });
+}
 
 test('parser › a client that resets in its head › leaves no line in the log, and the service lives', async () => {
   // The log of the others may have a late line of a test before.

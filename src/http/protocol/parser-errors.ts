@@ -59,8 +59,9 @@ function toError(parserError: NodeJS.ErrnoException): PetstoreError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
   }
-  const reason = 'reason' in parserError ? `: ${parserError.reason}` : '';
-  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}${reason}`);
+  // Only the parser gives a reason: without it, the client reset the connection.
+  if (!('reason' in parserError)) return BROKEN_OFF;
+  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}: ${parserError.reason}`);
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */
