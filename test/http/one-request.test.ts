@@ -17,7 +17,7 @@ import { assertError, assertJson } from '../support/request.ts';
 import { exchange, listen, openConnection, parseAnswer } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-const service = await startTestApp();
+const service = await startTestApp({ rehearse: true });
 after(() => service[Symbol.asyncDispose]());
 const { port, key, store } = service;
 
@@ -100,21 +100,27 @@ test('one request › requests that each come after the whole answer › are all
 });
 
 for (const what of ['garbage', 'requests'] as const) {
-  test(`one request › ${what} without end, behind an answer that nobody reads › are not read`, async () => {
-    const accepted = once(service.app.server, 'connection');
-    using connection = openConnection(port);
-    const [accepting] = (await accepted) as [Socket];
-    connection.socket.pause();
-    connection.socket.write(get(SCRIPT) + get(SCRIPT));
-    const part = Buffer.from(what === 'garbage' ? '\x01'.repeat(65_536) : LIST.repeat(500));
-    const writeMore = () => {
-      while (!connection.socket.destroyed && connection.socket.write(part));
-    };
-    connection.socket.on('drain', writeMore);
-    writeMore();
-    await once(accepting, 'close');
-    assert.ok(accepting.bytesRead < READ_BYTES_MAX, `${accepting.bytesRead} bytes`);
-  });
+  for (const [first, head] of [
+    ['an answer that nobody reads', get(SCRIPT) + get(SCRIPT)],
+    ['an upgrade that is delayed', get('/v1/pets', `${UPGRADE}Prefer: delay=2\r\n`)],
+  ] as const) {
+    test(`one request › ${what} without end, behind ${first} › are not read`, async () => {
+      const accepted = once(service.app.server, 'connection');
+      using connection = openConnection(port);
+      const [accepting] = (await accepted) as [Socket];
+      connection.socket.pause();
+      connection.socket.write(head);
+      await until(() => accepting.bytesRead === head.length);
+      const part = Buffer.from(what === 'garbage' ? '\x01'.repeat(65_536) : LIST.repeat(500));
+      const writeMore = () => {
+        while (!connection.socket.destroyed && connection.socket.write(part));
+      };
+      connection.socket.on('drain', writeMore);
+      writeMore();
+      await once(accepting, 'close');
+      assert.ok(accepting.bytesRead < READ_BYTES_MAX, `${accepting.bytesRead} bytes`);
+    });
+  }
 }
 
 test('one request › an upgrade that is not served › is answered, and ends its connection', async () => {

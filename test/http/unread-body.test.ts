@@ -17,6 +17,7 @@ const POST = `POST /v1/pets HTTP/1.1\r\n${HOST}`;
 const MINE = `${POST}Authorization: Bearer ${key}\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked\r\n';
 const LONG = 'Content-Length: 100000000\r\n';
+const UPGRADE = 'Connection: upgrade\r\nUpgrade: h2c\r\n';
 const MIB = Buffer.alloc(1024 * 1024, '{');
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MIB, Buffer.from('\r\n')]);
 const REQUESTS = Buffer.from(`GET /livez HTTP/1.1\r\n${HOST}\r\n`.repeat(30_000));
@@ -67,6 +68,7 @@ describe('what is sent without end', { concurrency: true }, () => {
     ['a key, in chunks', `${MINE}${CHUNKED}\r\n`, CHUNK, 413],
     ['a head without an end', `GET / HTTP/1.1\r\n${HOST}X: `, MIB, 431],
     ['no HTTP', 'garbage\r\n\r\n', MIB, 400],
+    ['an upgrade', `GET /nothing HTTP/1.1\r\n${HOST}${UPGRADE}\r\n`, REQUESTS, 404],
     ['Connection: close', `GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`, REQUESTS, 200],
   ] as const) {
     test(`what is sent without end › behind a request with ${what} › is cut off after its ${status}`, async () => {

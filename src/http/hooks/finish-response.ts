@@ -30,9 +30,7 @@ export function createFinishResponse(
   const finish = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
     reply.header('x-request-id', request.id);
     endUnreadBody(request, reply);
-    // Node's parser drops what comes behind an upgrade in the same packet.
-    const isUpgrade = 'upgrade' in request.headers;
-    if (isUpgrade || isStopping()) reply.header('connection', 'close');
+    if (isStopping()) reply.header('connection', 'close');
     requestLog.write({
       client: request.client,
       method: request.method,

@@ -11,12 +11,12 @@ import { createServer, IncomingMessage, METHODS } from './node-http.ts';
 /** Node's parser also takes methods of RTSP and HTTP/2, which Fastify cannot route. */
 const ROUTED = new Set(METHODS);
 
-const CONNECTION = Symbol('connection');
+const LAST_RESPONSE = Symbol('last response');
 
 declare module 'node:net' {
   interface Socket {
-    /** The answer to the last request, and whether the connection ends after this answer. */
-    [CONNECTION]?: { readonly response: ServerResponse; isEnding: boolean };
+    /** The answer to the last request. */
+    [LAST_RESPONSE]?: ServerResponse;
   }
 }
 
@@ -30,6 +30,14 @@ export class StoppableRequest extends IncomingMessage {
   }
   /** Is set by Node: what its parser has found, or what `shouldUpgradeCallback` has just decided. */
   set upgrade(_value: unknown) {}
+
+  /** Is called by Node's parser at the end of the request, with null. */
+  override push(part: Buffer | null): boolean {
+    // Behind an upgrade the parser drops the rest of the packet, and reports no error. Node resumes the socket after
+    // this call.
+    if (part === null && 'upgrade' in this.headers) process.nextTick(endAfterAnswer, this.socket);
+    return super.push(part);
+  }
 
   decide(): boolean {
     const { socket, method = '' } = this;
@@ -52,14 +60,16 @@ export function createOneRequestServer(
     shouldUpgradeCallback: (request: StoppableRequest) => request.decide(),
   };
   return createServer(stopping, (request, response) => {
-    request.socket[CONNECTION] = { response, isEnding: false };
+    request.socket[LAST_RESPONSE] = response;
+    // Its answer may be sent before its end.
+    if ('upgrade' in request.headers) response.setHeader('Connection', 'close');
     start(request, response);
   });
 }
 
 /** Undefined before the first request. */
 export function findLastResponse(socket: Socket): ServerResponse | undefined {
-  return socket[CONNECTION]?.response;
+  return socket[LAST_RESPONSE];
 }
 
 /** Whether the last answer was sent to its end, or there was no request. */
@@ -67,16 +77,15 @@ export function isAnswered(socket: Socket): boolean {
   return findLastResponse(socket)?.destroyed !== false;
 }
 
-/** Drops what comes behind the request at work, and ends the connection after its answer. */
+/** Drops what comes behind the request at work, and ends the connection after its answer, unless it is ending already. */
 export function endAfterAnswer(socket: Socket): void {
-  const last = socket[CONNECTION];
-  if (last === undefined || isAnswered(socket)) {
+  if (!socket.writable) return;
+  const response = findLastResponse(socket);
+  if (response === undefined || isAnswered(socket)) {
     closeLingering(socket);
     return;
   }
-  if (last.isEnding) return;
-  last.isEnding = true;
   stopReading(socket);
-  if (!last.response.headersSent) last.response.setHeader('Connection', 'close');
-  last.response.once('close', () => closeLingering(socket));
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+  response.once('close', () => closeLingering(socket));
 }
