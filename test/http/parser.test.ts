@@ -82,6 +82,10 @@ const refused: readonly [Code, RegExp, readonly (readonly [what: string, sent: s
       ['the same Host twice', get(HOST + HOST)],
       ['two Hosts in HTTP/1.0', get(HOST + HOST, 'HTTP/1.0')],
       ['a Host with a space', get('Host: a b\r\n')],
+      [
+        'a Host with a space, and a body',
+        sized(`Content-Length: ${REX.length}\r\n`).replace(HOST, 'Host: a b\r\n'),
+      ],
       ['a Host with a path', get('Host: a/b\r\n')],
       ['a Host with a user', get('Host: a@b\r\n')],
       ['a Host with a bad port', get('Host: a:b\r\n')],
