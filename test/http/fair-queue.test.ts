@@ -1,7 +1,6 @@
 /** The fair queue: how many requests are at work, which one is next, and which ones are refused. */
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
@@ -13,7 +12,7 @@ import { assertError, assertJson, send } from '../support/request.ts';
 import { type Answer, openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-const real = await startTestApp();
+const real = await startTestApp({ rehearse: true });
 after(() => real[Symbol.asyncDispose]());
 const { pets } = real.store;
 const mine = real.authorization;
@@ -37,7 +36,8 @@ const create = (name: string, headers = mine) =>
     ...{ method: 'POST', path: '/v1/pets', headers },
     body: JSON.stringify({ name, categoryId: 1 }),
   });
-const countWaiting = () => service.app.readConnections().waitingRequests;
+const countWaitingOf = ({ app }: TestApp) => app.readConnections().waitingRequests;
+const countWaiting = () => countWaitingOf(service);
 
 /** Sends so many requests; resolves when `atWork` of them are at work and the others wait. */
 async function fill(
@@ -118,20 +118,29 @@ test('fair queue › a place that is left twice › is free once', async () => {
   assert.deepEqual(started.slice(atWork.length), ['next']);
 });
 
-test('fair queue › an OPTIONS whose client resets before its answer is sent › does not enter after its answer', async (t) => {
-  const { port: itsPort, app } = real;
-  const enter = t.mock.method(app.queue, 'enter');
-  const started = once(app.server, 'request');
-  using gone = openConnection(itsPort);
-  gone.socket.write(
-    `OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`,
-  );
-  app.server.once('request', ({ socket }) => socket.destroy());
-  await started;
-  await until(() => app.readConnections().connections === 0);
-  await setImmediate();
-  assert.equal(enter.mock.callCount(), 0);
-});
+for (const [what, method, prefer] of [
+  ['an OPTIONS', 'OPTIONS', ''],
+  ['a rehearsed 502', 'GET', 'status=502'],
+] as const) {
+  test(`fair queue › ${what} whose client resets before its answer is sent › does not enter after its answer`, async (t) => {
+    const { port: itsPort, app } = real;
+    const headers = { ...mine, prefer };
+    // From now on the key is in the cache.
+    await send(itsPort, { path: '/v1/pets', headers: mine });
+    app.server.prependOnceListener('request', ({ socket }) => {
+      // The lines of so many other keys come first.
+      for (let keyId = 100; keyId < 100 + 4 * LIMITS.STARTED_MAX; keyId += 1) {
+        const request = { keyId, socket, place: null } as FastifyRequest;
+        app.queue.enterLate(request, () => app.queue.leave(request));
+      }
+    });
+    app.server.once('request', ({ socket }) => socket.destroy());
+    const enter = t.mock.method(app.queue, 'enter');
+    await assert.rejects(send(itsPort, { method, path: '/v1/pets', headers }));
+    await until(() => countWaitingOf(real) === 0);
+    assert.equal(enter.mock.callCount(), 0);
+  });
+}
 
 describe('fair queue', () => {
   beforeEach(async () => {

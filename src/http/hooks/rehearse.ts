@@ -1,7 +1,12 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
+import type {
+  FastifyReply,
+  FastifyRequest,
+  onSendHookHandler,
+  preValidationHookHandler,
+} from 'fastify';
 import { type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
 import { CODES, OF_PROXY, parsePrefer } from './prefer.ts';
@@ -35,7 +40,7 @@ function createCounter() {
 }
 
 /** The hook that fails or delays a request. */
-export function createRehearse(): preValidationAsyncHookHandler {
+export function createRehearse(): preValidationHookHandler {
   let delayed = 0;
   const isWithin = createCounter();
 
@@ -49,10 +54,11 @@ export function createRehearse(): preValidationAsyncHookHandler {
     delayed -= 1;
   }
 
-  return async (request, reply) => {
+  /** Resolves to whether the request is answered. */
+  async function rehearse(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const preferences = parsePrefer(String(request.headers.prefer ?? ''));
     const times = preferences.get('times');
-    if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return;
+    if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return false;
     const delay = preferences.get('delay');
     if (delay !== undefined) await waitFor(delay);
     request.losesAnswer = preferences.has('lose-answer');
@@ -62,16 +68,24 @@ export function createRehearse(): preValidationAsyncHookHandler {
       reply.header('preference-applied', applied.map((pair) => pair.join('=')).join(', '));
     }
     const status = preferences.get('status');
-    if (status === undefined) return;
+    if (status === undefined) return false;
     const code = CODES.get(status) ?? 'unavailable';
     request.refusal = { code, reason: 'rehearsed' };
     const title = OF_PROXY.get(status);
     if (title !== undefined) {
       const page = `<html><body><h1>${status} ${title}</h1></body></html>\n`;
-      return reply.code(Number(status)).type('text/html').send(page);
+      reply.code(Number(status)).type('text/html').send(page);
+      return true;
     }
     reply.headers(OWN_FIELDS[code] ?? {});
     throw new PetstoreError(code);
+  }
+
+  // Not async: a request goes on behind an async hook if its client resets before the answer is sent.
+  return (request, reply, done) => {
+    rehearse(request, reply).then((isAnswered) => {
+      if (!isAnswered) done();
+    }, done);
   };
 }
 
