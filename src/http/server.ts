@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
 import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
-import { FairQueue, type Place } from './hooks/fair-queue.ts';
+import { FairQueue, type Group } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { rejectAmbiguousFraming } from './hooks/framing.ts';
 import { LIMITS } from './limits.ts';
@@ -26,7 +26,7 @@ const REQUEST_FACTS = {
   /** When that key was accepted, by `performance.now`. */
   acceptedAt: Number.NEGATIVE_INFINITY,
   /** Its place in the fair queue, until its answer is made. */
-  place: null as Place | null,
+  place: null as Group | null,
   /** For the log; null while it is not refused. */
   refusal: null as Refusal | null,
   /** Whether its connection is closed in place of the answer. */

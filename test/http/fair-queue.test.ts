@@ -209,19 +209,6 @@ describe('fair queue', () => {
     for (const connection of slow) connection[Symbol.dispose]();
   });
 
-  test('fair queue › one more than may wait › is refused at once, and other keys wait', async (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    const sent = await fill(READS_MAX, LIMITS.WAITING_MAX, (index) => get(index));
-    const refused = await get(1);
-    assertError(refused, 'unavailable', /try again/);
-    assert.equal(refused.headers['retry-after'], '1');
-    assert.equal(service.log.at(-1)?.reason, 'too many requests of the key wait');
-    const other = get(9_000, others);
-    await until(() => countWaiting() === LIMITS.WAITING_MAX + 1);
-    const statuses = await answerAll([...sent, other]);
-    assert.ok(statuses.every((status) => [200, 404].includes(status)));
-  });
-
   test('fair queue › a request that waits for too long › is refused, and not executed', async () => {
     const sent = await fill(READS_MAX, 0, (index) => get(index));
     const sentAt = performance.now();

@@ -1,39 +1,36 @@
 /** The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait. */
 
-// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line.
+// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line. A connection
+// has one request at work, so `--max-connections` bounds what waits.
 
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
-/** Made once: the stack of a new one would cost more than the rest of a refusal. */
-const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
 /** The pause between two looks for requests that waited for too long. */
 const CHECK_MS = 100;
 
-/** Requests that are bounded together. */
-class Group {
+/** Requests that are bounded together. A request has its group as its place, from its start to its answer. */
+export interface Group {
   readonly name: string;
   readonly atWorkMax: number;
-  atWork = 0;
-  waiting = 0;
-
-  constructor(name: string, atWorkMax: number) {
-    this.name = name;
-    this.atWorkMax = atWorkMax;
-  }
+  atWork: number;
+  waiting: number;
 }
 
-/** What a request has from its start to its answer. */
-export type Place = Group;
+function createGroup(name: string, atWorkMax: number): Group {
+  return { name, atWorkMax, atWork: 0, waiting: 0 };
+}
+
+/** Goes on with a request, or refuses it with the error. */
+type Start = (error?: PetstoreError) => void;
 
 interface Waiting {
   readonly request: FastifyRequest;
+  readonly start: Start;
   readonly since: number;
-  /** Goes on with the request, or refuses it with the error. */
-  readonly start: (error?: PetstoreError) => void;
 }
 
 interface Line {
@@ -43,10 +40,10 @@ interface Line {
 
 export class FairQueue {
   readonly #reads: Group;
-  readonly #creates = new Group('creates', LIMITS.CREATES_AT_WORK_MAX);
+  readonly #creates = createGroup('creates', LIMITS.CREATES_AT_WORK_MAX);
   /** What asks nothing of the store: pages, the health, refusals. */
-  readonly #others = new Group('others', Number.POSITIVE_INFINITY);
-  /** By group and key. The line whose turn is next comes first. */
+  readonly #others = createGroup('others', Number.POSITIVE_INFINITY);
+  /** By group and key, none of them empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Line>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;
@@ -55,16 +52,15 @@ export class FairQueue {
 
   /** @param databaseConnections the connections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
   constructor(databaseConnections = Number.POSITIVE_INFINITY) {
-    const readsMax = LIMITS.READS_OF_CONNECTION_MAX * databaseConnections;
-    this.#reads = new Group('reads', readsMax);
+    this.#reads = createGroup('reads', LIMITS.READS_OF_CONNECTION_MAX * databaseConnections);
   }
 
   get waiting(): number {
     return this.#reads.waiting + this.#creates.waiting + this.#others.waiting;
   }
 
-  /** Starts a request that asks the store when its turn comes, or refuses it if too many of its key wait, or it waits too long. */
-  enter(request: FastifyRequest, start: (error?: PetstoreError) => void): void {
+  /** Starts a request that asks the store when its turn comes, or refuses it when it has waited for too long. */
+  enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;
     this.#enter(request, request.keyId === null ? this.#others : ofKey, start);
@@ -84,35 +80,29 @@ export class FairQueue {
     if (place.waiting > 0) this.#scheduleTurn();
   }
 
-  #enter(request: FastifyRequest, group: Group, start: Waiting['start']): void {
-    const mayStart = this.#started < LIMITS.STARTED_MAX && group.atWork < group.atWorkMax;
-    if (mayStart && group.waiting === 0) {
+  #enter(request: FastifyRequest, group: Group, start: Start): void {
+    if (this.#mayStart(group) && group.waiting === 0) {
       this.#start(request, group, start);
       return;
     }
     const name = `${group.name} ${request.keyId}`;
     const line = this.#lines.get(name) ?? { group, waiting: [] };
-    if (line.waiting.length >= LIMITS.WAITING_MAX) {
-      this.#refuse(request, group, start, TOO_MANY);
-      return;
-    }
-    line.waiting.push({ request, since: performance.now(), start });
-    group.waiting += 1;
     this.#lines.set(name, line);
+    line.waiting.push({ request, start, since: performance.now() });
+    group.waiting += 1;
     this.#check ??= setTimeout(() => this.#refuseLate(), CHECK_MS);
   }
 
-  #start(request: FastifyRequest, group: Group, start: Waiting['start'], error?: PetstoreError) {
+  #mayStart({ atWork, atWorkMax }: Group): boolean {
+    return this.#started < LIMITS.STARTED_MAX && atWork < atWorkMax;
+  }
+
+  #start(request: FastifyRequest, group: Group, start: Start, error?: PetstoreError): void {
     group.atWork += 1;
     this.#started += 1;
     request.place = group;
     this.#scheduleTurn();
     start(error);
-  }
-
-  /** What asks nothing of the store is answered in any case. */
-  #refuse(request: FastifyRequest, group: Group, start: Waiting['start'], error: PetstoreError) {
-    this.#start(request, this.#others, start, group === this.#others ? undefined : error);
   }
 
   #scheduleTurn(): void {
@@ -124,12 +114,11 @@ export class FairQueue {
   }
 
   #startNext(): void {
-    // A line that still waits is put behind the others, where this loop meets it again.
     for (const [name, line] of this.#lines) {
       const { group } = line;
-      if (this.#started >= LIMITS.STARTED_MAX) return;
-      if (group.atWork >= group.atWorkMax) continue;
+      if (!this.#mayStart(group)) continue;
       const { request, start } = this.#takeFirst(name, line);
+      // A line that still waits is put behind the others, where this loop meets it again.
       if (this.#lines.delete(name)) this.#lines.set(name, line);
       // If the client has reset its connection, nobody waits for the pet.
       const isGone = request.socket.destroyed && group !== this.#others;
@@ -137,19 +126,20 @@ export class FairQueue {
     }
   }
 
+  /** What asks nothing of the store is answered in any case. */
   #refuseLate(): void {
     const latest = performance.now() - LIMITS.WAIT_MS_MAX;
     for (const [name, line] of this.#lines) {
+      if (line.group === this.#others) continue;
       while ((line.waiting[0]?.since ?? Number.POSITIVE_INFINITY) <= latest) {
         const { request, start } = this.#takeFirst(name, line);
-        this.#refuse(request, line.group, start, TOO_LATE);
+        this.#start(request, this.#others, start, TOO_LATE);
       }
     }
     this.#check =
       this.#lines.size === 0 ? undefined : setTimeout(() => this.#refuseLate(), CHECK_MS);
   }
 
-  /** The first one of a line, which is never empty. An empty line is removed. */
   #takeFirst(name: string, { group, waiting }: Line): Waiting {
     const first = waiting.shift() as Waiting;
     group.waiting -= 1;
