@@ -1,12 +1,14 @@
 /** What connections leave in the memory of the service once they are closed: nothing. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { after, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { createApiKeyText } from '../../src/api-key.ts';
 import { startTestApp } from '../support/app.ts';
-import { exchange } from '../support/socket.ts';
+import { exchange, openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const service = await startTestApp();
@@ -32,4 +34,20 @@ test('connections › with a request, garbage or CONNECT, and closed › leave n
     collectGarbage();
     return sockets.filter((socket) => socket.deref() !== undefined).length < ROUNDS / 2;
   });
+});
+
+test('connections › with a body that came before its refusal, and left open › keep no body', async () => {
+  const request = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${createApiKeyText('staging')}\r\nContent-Length: 60000\r\n\r\n`;
+  const bytes = Buffer.concat([Buffer.from(request), Buffer.alloc(60_000, ' ')]);
+  const countBytes = () => {
+    collectGarbage();
+    return process.memoryUsage().arrayBuffers;
+  };
+  const before = countBytes();
+  const connections = Array.from({ length: 100 }, () => openConnection(port));
+  for (const { socket } of connections) socket.write(bytes);
+  await Promise.all(connections.map(({ socket }) => once(socket, 'data')));
+  for (const { received } of connections) assert.match(received, /^HTTP\/1\.1 401 /);
+  await until(() => countBytes() - before < 10 * bytes.length);
+  for (const connection of connections) connection[Symbol.dispose]();
 });

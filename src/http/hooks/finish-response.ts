@@ -70,9 +70,10 @@ export function createFinishResponse(
  */
 function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers;
-  if (raw.complete || (length === '0' && coding === undefined)) return;
+  if (length === '0' && coding === undefined) return;
+  // The connection keeps its last request, which must not keep a body that nobody has read.
   (raw as BodyRequest).refuse(LATE);
-  if (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX) {
+  if (!raw.complete && (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX)) {
     reply.header('connection', 'close');
   }
 }
