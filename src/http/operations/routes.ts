@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { findNearest } from '../../nearest.ts';
-import { parseBody, requireJson } from '../protocol/body.ts';
+import { parseBody, requireJson } from './json-body.ts';
 import type { Deprecation, OperationContext, Parameter } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 

@@ -1,17 +1,9 @@
-/** Bodies: what is refused before it is read, how the parts are joined as they come, and the JSON value. */
+/** Bodies: which ones are too long, and how the parts are joined as they come. */
 
-import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance, onRequestHookHandler } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { parseJson } from '../../json.ts';
 import { LIMITS } from '../limits.ts';
 import { StoppableRequest } from './one-request.ts';
-
-const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?)*$/i;
-const OTHER_CHARSET = /^application\/json\s*;\s*charset\s*=\s*"?(?!utf-?8)([\w.:-]{1,40})"?$/i;
-
-/** Leaves out a byte order mark. */
-const UTF_8 = new TextDecoder();
 
 const EMPTY = Buffer.alloc(0);
 const TOO_LONG = new PetstoreError('payload_too_large');
@@ -79,39 +71,4 @@ export class BodyRequest extends StoppableRequest {
 export function addBytesParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, raw, done) => (raw as BodyRequest).readBody(done));
-}
-
-/** The hook that refuses, before it is read, a body that is not JSON; without a media type it counts as JSON. */
-export const requireJson: onRequestHookHandler = (request, _reply, done) => {
-  const { 'content-type': type, 'content-encoding': encoding } = request.headers;
-  if (type !== undefined && !JSON_MEDIA_TYPE.test(type)) {
-    const [, charset] = OTHER_CHARSET.exec(type) ?? [];
-    const message = charset && `the charset must be utf-8, and not "${charset}"`;
-    throw new PetstoreError('unsupported_media_type', message);
-  }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new PetstoreError(
-      'unsupported_media_type',
-      'the body must not be compressed: send it without Content-Encoding',
-    );
-  }
-  done();
-};
-
-/**
- * The JSON value of a body.
- *
- * @throws PetstoreError `bad_request` when there is no body, or it is not JSON in UTF-8.
- */
-export function parseBody(bytes: unknown): unknown {
-  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
-    throw new PetstoreError('bad_request', 'the body is required: a JSON object');
-  }
-  if (!isUtf8(bytes)) throw new PetstoreError('bad_request', 'the body must be UTF-8');
-  try {
-    return parseJson(UTF_8.decode(bytes));
-  } catch (error) {
-    if (!(error instanceof PetstoreError)) throw error;
-    throw new PetstoreError(error.code, `body: ${error.message}`);
-  }
 }
