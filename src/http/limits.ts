@@ -26,6 +26,7 @@ export const HTTP_LIMITS = {
   // These reads wait for the network, not for the processor. On SQLite a read ends in its turn.
   READS_OF_CONNECTION_MAX: limit(16, 'reads at work for each PostgreSQL connection', WAIT, WAITING),
   CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
+  WAITING_MAX: limit(1_000, 'waiting reads of a key, and waiting creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait for a turn', RETRY, WAITING),
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
   READY_AGE_MS_MAX: limit(3_000, 'the age of the check that `/readyz` answers from', 'a new check'),

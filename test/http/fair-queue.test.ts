@@ -73,7 +73,7 @@ function createQueue(databaseConnections?: number) {
   const enter = (name: string, keyId: number | null, method = 'GET') => {
     const sent = { method, keyId, socket: { destroyed: false }, place: null };
     const request = sent as unknown as FastifyRequest;
-    queue.enter(request, () => started.push(name));
+    queue.enter(request, (error) => started.push(error?.message ?? name));
     return request;
   };
   return { queue, started, enter };
@@ -106,6 +106,19 @@ test('fair queue › more requests than a turn starts › start in the next turn
   await setImmediate();
   await setImmediate();
   assert.equal(started.length, count + 4);
+});
+
+test('fair queue › one more than may wait of a key › is refused at once, and other keys wait', async () => {
+  const { queue, started, enter } = createQueue(1);
+  for (let count = 0; count < LIMITS.READS_OF_CONNECTION_MAX; count += 1) enter('at work', 1);
+  await setImmediate();
+  for (let count = 0; count < LIMITS.WAITING_MAX; count += 1) enter('waiting', 1);
+  assert.equal(started.length, LIMITS.READS_OF_CONNECTION_MAX);
+  const refused = enter('one more', 1);
+  assert.equal(started.at(-1), 'too many requests of the key wait');
+  queue.leave(refused);
+  enter('of another key', 2);
+  assert.equal(queue.waiting, LIMITS.WAITING_MAX + 1);
 });
 
 test('fair queue › a place that is left twice › is free once', async () => {

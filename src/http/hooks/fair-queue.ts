@@ -1,12 +1,12 @@
 /** The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait. */
 
-// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line. A connection
-// has one request at work, so `--max-connections` bounds what waits.
+// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line.
 
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { LIMITS } from '../limits.ts';
 
+const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
 /** The pause between two looks for requests that waited for too long. */
@@ -59,7 +59,7 @@ export class FairQueue {
     return this.#reads.waiting + this.#creates.waiting + this.#others.waiting;
   }
 
-  /** Starts a request that asks the store when its turn comes, or refuses it when it has waited for too long. */
+  /** Starts a request that asks the store when its turn comes. Refuses it if too many of its key wait, or it waits too long. */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;
@@ -87,6 +87,11 @@ export class FairQueue {
     }
     const name = `${group.name} ${request.keyId}`;
     const line = this.#lines.get(name) ?? { group, waiting: [] };
+    // A client that resets its connection leaves its request here.
+    if (line.waiting.length >= LIMITS.WAITING_MAX && group !== this.#others) {
+      this.#start(request, this.#others, start, TOO_MANY);
+      return;
+    }
     this.#lines.set(name, line);
     line.waiting.push({ request, start, since: performance.now() });
     group.waiting += 1;
