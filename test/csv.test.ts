@@ -18,8 +18,7 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
   try {
     for await (const row of readCsv(pieces)) rows.push(parse(row));
   } catch (error) {
-    assert.ok(error instanceof PetstoreError, String(error));
-    rows.push(error.message);
+    rows.push(toMessage(error));
   }
   return rows;
 }
@@ -28,9 +27,14 @@ function parse({ place, read }: PetRow): unknown {
   try {
     return parseNewPetRow(read());
   } catch (error) {
-    assert.ok(error instanceof PetstoreError, String(error));
-    return `${place}: ${error.message}`;
+    return `${place}: ${toMessage(error)}`;
   }
+}
+
+/** @throws what is no refusal. */
+function toMessage(error: unknown): string {
+  if (!(error instanceof PetstoreError)) throw error;
+  return error.message;
 }
 
 const REX = { name: 'Rex', categoryId: 1n };
@@ -231,7 +235,7 @@ async function readAll(text: string): Promise<GivenPet[] | undefined> {
     const rows = await collect(readCsv([text.replace(/^\ufeff/, '')]));
     return rows.map(({ read }) => parseGivenPet(read()));
   } catch (error) {
-    assert.ok(error instanceof PetstoreError, String(error));
+    toMessage(error);
     return undefined;
   }
 }

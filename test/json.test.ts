@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { PetstoreError } from '../src/error.ts';
+import { PetstoreError } from '../src/error.ts';
 import { JsonNumber, parseJson } from '../src/json.ts';
 import { anyCodePoint } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
@@ -165,22 +165,23 @@ for (const [what, open, close] of [
 }
 
 test('parseJson › 256 KiB of one repeated unit › take little CPU time', async () => {
-  const beginnings = ['', '"', '{"', '{"a":', '{"a":"', '[', '["'];
   const structure = ['"', '\\"', '\\', '[', '{', '[]', '{}', ']', ',', ':', ' ', '\t'];
   const units = [...structure, '0', '-0', 'a', 'a:', '"":', '"a":1,', '"",', '" ', '1 '];
-  for (const beginning of beginnings) {
-    for (const unit of units) {
-      for (const end of ['', '"', '"}', '}', ']']) {
-        const ms = await measureCpuMs(() => {
-          try {
-            parseJson(beginning + unit.repeat(262_144 / unit.length) + end);
-          } catch (error) {
-            assert.equal((error as PetstoreError).code, 'bad_request');
-          }
-        });
-        // It takes about 1 ms. If the time grew with the square of the length, it would take 30 s.
-        assert.ok(ms < 5_000, `${beginning} ${unit} ${end}: ${ms} ms`);
-      }
+  for (const unit of units) {
+    for (const [start, end] of [
+      ['', ''],
+      ['{"a":"', '"}'],
+      ['[', ']'],
+    ]) {
+      const ms = await measureCpuMs(() => {
+        try {
+          parseJson(start + unit.repeat(262_144 / unit.length) + end);
+        } catch (error) {
+          if (!(error instanceof PetstoreError)) throw error;
+        }
+      });
+      // It takes about 1 ms. If the time grew with the square of the length, it would take 30 s.
+      assert.ok(ms < 5_000, `${start} ${unit} ${end}: ${ms} ms`);
     }
   }
 });

@@ -147,7 +147,7 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
     const documented: string[] = [];
     for (const [status, response] of Object.entries(responses)) {
       const declared = Object(expected.declared)[status];
-      if (declared) assert.deepEqual(response, { $ref: `#/components/responses/${declared}` });
+      assert.equal(response.$ref, declared && `#/components/responses/${declared}`);
       const { content }: DocumentResponse = declared ? shared[declared] : response;
       const { schema: described, examples = {} } = content['application/json'];
       const $ref = `#/components/schemas/${status === success ? schema : 'Error'}`;
@@ -155,7 +155,7 @@ for (const [name, expected] of Object.entries(OPERATIONS)) {
       if (status === success) continue;
       for (const { value } of Object.values(examples)) {
         assert.equal(value.status, STATUS_OF[value.code]);
-        if (declared) assert.equal(String(value.status), status);
+        assert.ok(!declared || String(value.status) === status, value.code);
         documented.push(value.code);
       }
     }

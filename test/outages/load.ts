@@ -145,8 +145,9 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
         const refused = within.filter(({ isRefusal }) => isRefusal).length;
         const what = `${operation} on replica ${replica}: ${refused} of ${within.length} refused`;
         assert.ok(within.length > 0, what);
-        if (expected[operation] === 'refused') assert.equal(refused, within.length, what);
-        if (expected[operation] === 'answered') assert.equal(refused, 0, what);
+        const least = expected[operation] === 'refused' ? within.length : 0;
+        const most = expected[operation] === 'answered' ? 0 : within.length;
+        assert.ok(refused >= least && refused <= most, what);
       }
     },
 

@@ -59,7 +59,7 @@ describe('LogWriter', () => {
     try {
       return bytes.subarray(0, readSync(reader, bytes));
     } catch (error) {
-      assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN');
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       return Buffer.alloc(0);
     }
   }

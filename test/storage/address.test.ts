@@ -95,7 +95,7 @@ describe('describeAddress', () => {
           const query = `?password=${write(option)}&options=${write(option)}`;
           const shown = show(`postgres://${login}h:1,g/pets${query}`);
           assert.doesNotMatch(shown, /s3cr3t/);
-          if (write === encodeURIComponent) assert.equal(shown, 'postgres://h:1,g/pets');
+          assert.ok(write !== encodeURIComponent || shown === 'postgres://h:1,g/pets', shown);
         }
       }),
     );

@@ -226,7 +226,8 @@ describe('opening', { concurrency: 2 }, () => {
       return store.foundSchema;
     };
     assert.equal(await open(), 0);
-    if (process.platform !== 'win32') assert.equal((await stat(file)).mode & 0o777, 0o600);
+    const mode = process.platform === 'win32' ? 0o600 : (await stat(file)).mode & 0o777;
+    assert.equal(mode, 0o600);
     const bytes = await readFile(file);
     assert.equal(await open(), SCHEMA);
     assert.deepEqual(await readFile(file), bytes);
