@@ -8,7 +8,7 @@ type Explained = 'dev' | 'fix' | 'node' | 'petstore' | 'start' | 'test' | 'test:
 
 /** In the order of the table. */
 const SCRIPTS: Readonly<Record<Exclude<keyof typeof manifest.scripts, Explained>, string>> = {
-  check: 'format, lint, types, prose',
+  check: 'format, lint, types, prose, generated files',
   generate: 'writes the generated files',
   build: 'packs the service and the client',
   'test:browser': 'the pages',

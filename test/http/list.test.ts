@@ -77,7 +77,7 @@ const KNOWN = UNKNOWN('known are limit, status, cursor');
 
 for (const [queries, message] of [
   [['statsu=sold', 'Status=sold', 'limit=2&status[]=sold'], UNKNOWN('did you mean status\\?')],
-  [['limits=5', 'Limit=0', 'limit=2&limit%20=5'], UNKNOWN('did you mean limit\\?')],
+  [['limits=5', 'Limit=0', 'lomet=5', 'limit=2&limit%20=5'], UNKNOWN('did you mean limit\\?')],
   [['page=3', 'limit=2&offset=9', 'sort=name', '__=1', 'xutm_source=a', '=', '%00'], KNOWN],
   [['__proto__=x', 'constructor=y', 'toString'], KNOWN],
   [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit&limit'], TWICE],

@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join, parse } from 'node:path';
 import { test } from 'node:test';
-import manifest from '../package.json' with { type: 'json' };
-import { HTTP_LIMITS } from '../src/http/limits.ts';
-import { SERVICE_LIMITS } from '../src/service/limits.ts';
-import { SERVE_OPTIONS } from '../src/service/serve-options.ts';
-import { createStatistics } from '../src/statistics.ts';
-import { STORE_LIMITS } from '../src/storage/limits.ts';
+import manifest from '../../package.json' with { type: 'json' };
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
+import { SERVICE_LIMITS } from '../../src/service/limits.ts';
+import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
+import { createStatistics } from '../../src/statistics.ts';
+import { STORE_LIMITS } from '../../src/storage/limits.ts';
+import { ROOT } from '../run.ts';
 
-const ROOT = join(import.meta.dirname, '..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
 // Neither file may import anything before it has looked: an older Node could not.

@@ -1,8 +1,21 @@
-/** What `npm run check` finds in prose. */
+/** The prose of the Markdown files, of CHANGELOG only the next release; and what is found in prose. */
 
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { findFaults } from '../scripts/prose.ts';
+import { findFaults } from '../prose.ts';
+import { ROOT } from '../run.ts';
+
+test('prose › of each document › has no fault', () => {
+  const files = globSync(['*.md', 'client/*.md', '{docs,src}/**/*.md'], { cwd: ROOT }).sort();
+  const found = files.flatMap((file) => {
+    const [text = ''] = readFileSync(join(ROOT, file), 'utf8').split(/^## \d/m);
+    return findFaults(text).map(({ line, reason }) => `${file}:${line}: ${reason}`);
+  });
+  assert.ok(files.includes('README.md'));
+  assert.deepEqual(found, []);
+});
 
 const words = (count: number) => Array(count).fill('word').join(' ');
 const LONG = 'a sentence has 31 words, more than 30';

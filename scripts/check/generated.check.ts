@@ -5,12 +5,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { DOCS_SCRIPT, readDocsScript } from '../scripts/docs-script.ts';
-import { createTexts } from '../scripts/tables.ts';
+import { DOCS_SCRIPT, readDocsScript } from '../docs-script.ts';
+import { ROOT } from '../run.ts';
+import { createTexts } from '../tables.ts';
 
 for (const [file, text] of createTexts()) {
   test(`${file} › the committed one › is the generated one; npm run generate writes it`, () => {
-    const committed = readFileSync(join(import.meta.dirname, '..', file), 'utf8');
+    const committed = readFileSync(join(ROOT, file), 'utf8');
     assert.equal(committed, text);
   });
 }
