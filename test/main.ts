@@ -9,17 +9,20 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { HANG_MS } from './support/hang.ts';
 import { findPostgresBin } from './support/postgres-cluster.ts';
 import { withoutOptions } from './support/program.ts';
 
 /** PGlite has one session for all files: with more of them at once, its answers come too late. */
 const PGLITE_CONCURRENCY = 2;
 
+/** A test waits for several things, and a suite has several files. */
+const TEST_MS_MAX = 5 * HANG_MS;
+const RUN_MS_MAX = 30 * HANG_MS;
+
 interface Suite {
   readonly files: readonly string[];
-  /** For each test. */
-  readonly secondsMax: number;
-  /** For the run; by default 30. */
+  /** Of its one test, when that is longer than others. */
   readonly minutesMax?: number;
   /** How many files run at the same time; by default one. */
   readonly concurrency?: number;
@@ -35,20 +38,20 @@ const UNIT = [
 
 const SUITES: Readonly<Record<string, Suite>> = {
   // Some of its files wait.
-  all: { files: ['test/**/*.test.ts'], secondsMax: 60, concurrency: 5, hasServer: true },
-  unit: { files: UNIT, secondsMax: 10, concurrency: 3 },
-  browser: { files: ['test/browser/*.browser.ts'], secondsMax: 60, concurrency: 2 },
-  firefox: { files: ['test/browser/*.firefox.ts'], secondsMax: 60 },
-  outages: { files: ['test/outages/*.outage.ts'], secondsMax: 300, hasServer: true },
-  abuse: { files: ['test/abuse/*.abuse.ts'], secondsMax: 180 },
-  monitoring: { files: ['test/monitoring/*.monitoring.ts'], secondsMax: 180, hasServer: true },
-  pooler: { files: ['test/pooler/*.pooler.ts'], secondsMax: 60, concurrency: 2, hasServer: true },
-  litestream: { files: ['test/litestream/*.litestream.ts'], secondsMax: 180 },
-  recipes: { files: ['test/recipes/*.recipe.ts'], secondsMax: 120 },
-  runtimes: { files: ['test/client/*.runtime.ts'], secondsMax: 120 },
-  fuzz: { files: ['test/fuzz/*.fuzz.ts'], secondsMax: 3_600, minutesMax: 65 },
-  soak: { files: ['test/fuzz/*.soak.ts'], secondsMax: 7_200, minutesMax: 125 },
-  crash: { files: ['test/durability/*.durability.ts'], secondsMax: 600, hasServer: true },
+  all: { files: ['test/**/*.test.ts'], concurrency: 5, hasServer: true },
+  unit: { files: UNIT, concurrency: 3 },
+  browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
+  firefox: { files: ['test/browser/*.firefox.ts'] },
+  outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
+  abuse: { files: ['test/abuse/*.abuse.ts'] },
+  monitoring: { files: ['test/monitoring/*.monitoring.ts'], hasServer: true },
+  pooler: { files: ['test/pooler/*.pooler.ts'], concurrency: 2, hasServer: true },
+  litestream: { files: ['test/litestream/*.litestream.ts'] },
+  recipes: { files: ['test/recipes/*.recipe.ts'], hasServer: true },
+  runtimes: { files: ['test/client/*.runtime.ts'] },
+  fuzz: { files: ['test/fuzz/*.fuzz.ts'], minutesMax: 60 },
+  soak: { files: ['test/fuzz/*.soak.ts'], minutesMax: 120 },
+  crash: { files: ['test/durability/*.durability.ts'], hasServer: true },
 };
 
 const root = join(import.meta.dirname, '..');
@@ -62,15 +65,16 @@ process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(
-  { secondsMax, minutesMax = 30, concurrency = 1, hasServer = false }: Suite,
+  { minutesMax = 0, concurrency = 1, hasServer = false }: Suite,
   files: readonly string[],
 ): Promise<number> {
+  const msMax = Math.max(RUN_MS_MAX, minutesMax * 60_000);
   const args = [
     '--test',
     ...(hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
     `--test-concurrency=${findPostgresBin() ? concurrency : PGLITE_CONCURRENCY}`,
-    `--test-timeout=${secondsMax * 1_000}`,
+    `--test-timeout=${Math.max(TEST_MS_MAX, minutesMax * 60_000)}`,
     ...files,
   ];
   // A process group of its own, which all that it starts belongs to, and which is ended as one.
@@ -85,9 +89,9 @@ async function run(
     }
   };
   const timer = setTimeout(() => {
-    process.stderr.write(`The run took longer than ${minutesMax} minutes and was ended.\n`);
+    process.stderr.write(`The run took longer than ${msMax / 60_000} minutes and was ended.\n`);
     endAll('SIGKILL');
-  }, minutesMax * 60_000);
+  }, msMax);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => endAll(signal));
   }

@@ -37,9 +37,15 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
     const what = `${sent.method ?? 'GET'} ${sent.path}`;
     const headers = { authorization, ...sent.headers };
     const signal = AbortSignal.timeout(WAIT_MS_MAX);
-    const answer = await send(port, { ...sent, headers, signal }).catch(() => undefined);
+    let wasSent = true;
+    const answer = await send(port, { ...sent, headers, signal }).catch(({ code }) => {
+      wasSent = code !== 'ECONNREFUSED';
+    });
     if (signal.aborted) wrong.push(`${what}: no answer within ${WAIT_MS_MAX} ms`);
-    if (answer === undefined || answer.status === 503) return undefined;
+    if (!answer || answer.status === 503) {
+      if (wasSent && sent.method === 'POST') history.brokenCreates += 1;
+      return undefined;
+    }
     if (good.includes(answer.status)) return answer;
     wrong.push(`${what}: ${answer.status} ${answer.body}`);
     return undefined;

@@ -46,11 +46,13 @@ export interface Walk {
 
 export interface History {
   readonly creates: Create[];
+  /** Those that were sent, and have no 201. */
+  brokenCreates: number;
   readonly gets: Get[];
   readonly pages: Page[];
   readonly walks: Walk[];
 }
 
 export function createHistory(): History {
-  return { creates: [], gets: [], pages: [], walks: [] };
+  return { creates: [], brokenCreates: 0, gets: [], pages: [], walks: [] };
 }

@@ -9,11 +9,12 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
+import { HANG_MS } from '../support/hang.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../runtime/node.cjs', import.meta.url));
 const COMMAND = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
-const LIMIT = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+const LIMIT = { timeout: HANG_MS, killSignal: 'SIGKILL' } as const;
 /** What the launcher sees of a machine's own Node: its version, and that it cannot become another process. */
 const OLD_NODE = `
   Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.4' } });

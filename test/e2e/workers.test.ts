@@ -23,8 +23,6 @@ import { createFolder, createProcessFolder } from '../support/temporary-folder.t
 import { until } from '../support/until.ts';
 
 const WORKERS = 2;
-/** A life has seven starts of a process, each of which may take seconds on a busy machine. */
-const MS_MAX = 180_000;
 const NO_PROC = !existsSync('/proc') && 'the workers of a process are found in /proc';
 const BODY = '{"name":"Rex","categoryId":1}';
 
@@ -94,9 +92,7 @@ function terminate(pid: number): void {
 
 describe('workers', { concurrency: 2 }, () => {
   for (const engine of ['sqlite', 'postgresql'] as const) {
-    test(`workers on ${engine} › all the life of a service › is one service in many processes`, {
-      timeout: MS_MAX,
-    }, async (t) => {
+    test(`workers on ${engine} › all the life of a service › is one service in many processes`, async (t) => {
       await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
       const database = place?.address ?? 'sqlite:all.db';
       await using service = await start(database);

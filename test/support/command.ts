@@ -9,7 +9,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { type Finished, RUN_MS_MAX, type RunOptions, withoutOptions } from './program.ts';
+import { HANG_MS } from './hang.ts';
+import { type Finished, type RunOptions, withoutOptions } from './program.ts';
 
 /** A host writes it to both streams after each command. */
 export const END = '\0end of the command\0';
@@ -35,7 +36,7 @@ export async function runCommand(
   const lose = () => reject(new Error(`${args.join(' ')} ended its host, or was late`));
   host.once('exit', lose);
   // It keeps this process alive, which a host does not.
-  const timer = setTimeout(() => host.kill('SIGKILL'), RUN_MS_MAX);
+  const timer = setTimeout(() => host.kill('SIGKILL'), HANG_MS);
   const ended = Promise.all([
     readCommand(host.stdout),
     readCommand(host.stderr),

@@ -2,6 +2,7 @@
 
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
+import { HANG_MS } from './hang.ts';
 
 export const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
 
@@ -36,7 +37,7 @@ async function sendLine(line: string, variables: Readonly<Record<string, string>
     }
   }
   const init = body === undefined ? { headers } : { method: 'POST', headers, body };
-  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(HANG_MS) });
   return { status: answer.status, body: await answer.text() };
 }
 

@@ -4,9 +4,7 @@
  */
 
 import { isMainThread } from 'node:worker_threads';
-
-/** For what closes after the last test: stores, servers, the browser. */
-const CLOSE_MS_MAX = 20_000;
+import { HANG_MS } from './hang.ts';
 
 // The process that runs the files loads this too, and waits for all of them; a thread, of which each store
 // on SQLite starts one, need not load `node:test`.
@@ -24,7 +22,7 @@ if (process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) {
       const open = process.getActiveResourcesInfo().join(', ');
       process.stderr.write(`${process.argv[1]} did not end after its last test: ${open}\n`);
       process.exit(1);
-    }, CLOSE_MS_MAX);
+    }, HANG_MS);
     timer.unref();
   });
 }

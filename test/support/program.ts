@@ -4,14 +4,11 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { HANG_MS } from './hang.ts';
 import { until } from './until.ts';
 
 /** Where the program starts. */
 export const MAIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
-
-/** Limits also for a slow machine that others use too, below the 60 s of a test. */
-export const RUN_MS_MAX = 45_000;
-const START_MS_MAX = 45_000;
 
 /** Those that run now: this process ends them with itself, whatever made it end. */
 const running = new Set<ChildProcess>();
@@ -55,7 +52,7 @@ export async function runProgram(
     readonly runMsMax?: number;
   },
 ): Promise<Finished> {
-  const { runMsMax = RUN_MS_MAX } = options;
+  const { runMsMax = HANG_MS } = options;
   const { process, finished, output } = startProgram(args, options);
   const timer = setTimeout(() => process.kill('SIGKILL'), runMsMax);
   const ended = await finished.finally(() => clearTimeout(timer));
@@ -130,7 +127,7 @@ export async function startService(
   const { process, output } = program;
   const findUrl = () => /listens on (http:[^\s"]+)[\s"]/.exec(output.stdout + output.stderr)?.[1];
   const hasEnded = () => (process.exitCode ?? process.signalCode) !== null;
-  await until(() => findUrl() !== undefined || hasEnded(), START_MS_MAX).catch(() => undefined);
+  await until(() => findUrl() !== undefined || hasEnded()).catch(() => undefined);
   const url = findUrl();
   if (url === undefined) {
     await program[Symbol.asyncDispose]();

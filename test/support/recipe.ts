@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from './app.ts';
+import { HANG_MS } from './hang.ts';
 import { listen } from './socket.ts';
 
 /** Where the recipes are. */
@@ -16,7 +17,6 @@ export const RECIPES = fileURLToPath(new URL('../../docs/recipes/', import.meta.
 const PETS = 205;
 /** A little less than the 1 s that every Retry-After says, since timers may be early. */
 const PAUSE_MS_MIN = 990;
-const RUN_MS_MAX = 50_000;
 
 /**
  * Runs a recipe. The answer to its first create is lost after the pet was added, its second request is
@@ -71,7 +71,7 @@ export async function runRecipe(command: string, args: readonly string[]) {
   const ran = await promisify(execFile)(command, [...args, base], {
     cwd: RECIPES,
     env: { ...process.env, KEY: service.key },
-    timeout: RUN_MS_MAX,
+    timeout: HANG_MS,
     killSignal: 'SIGKILL',
   });
   assert.deepEqual(statuses, ['lost', 503, 201, 201, 429, 200, 200, 200, 429, 400]);
@@ -150,7 +150,7 @@ export async function assertFailures(command: string, args: readonly string[]): 
 }
 
 function runFailing(command: string, args: readonly string[], KEY: string) {
-  const options = { cwd: RECIPES, env: { ...process.env, KEY }, timeout: RUN_MS_MAX };
+  const options = { cwd: RECIPES, env: { ...process.env, KEY }, timeout: HANG_MS };
   return promisify(execFile)(command, args, options).then(
     ({ stdout }) => assert.fail(`it succeeded: ${stdout}`),
     (error) => error,

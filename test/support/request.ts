@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
+import { HANG_MS } from './hang.ts';
 import type { Answer } from './socket.ts';
 
 export interface Sent {
@@ -16,10 +17,7 @@ export interface Sent {
   readonly signal?: AbortSignal;
 }
 
-/** An answer that takes longer never comes; a test has 60 s. */
-const ANSWER_MS_MAX = 45_000;
-
-const agent = new Agent({ keepAlive: true, timeout: ANSWER_MS_MAX });
+const agent = new Agent({ keepAlive: true, timeout: HANG_MS });
 
 /** The answer to one request. */
 export function send(port: number, { headers, body, ...sent }: Sent): Promise<Answer> {
@@ -40,7 +38,7 @@ export function send(port: number, { headers, body, ...sent }: Sent): Promise<An
     );
     going.on('error', reject);
     going.on('timeout', () => {
-      going.destroy(new Error(`no answer to ${going.method} ${going.path} in ${ANSWER_MS_MAX} ms`));
+      going.destroy(new Error(`no answer to ${going.method} ${going.path} in ${HANG_MS} ms`));
     });
     going.end(body);
   });

@@ -9,9 +9,7 @@ import {
   type Socket,
   type TcpNetConnectOpts,
 } from 'node:net';
-
-/** The service may take 30 s until it closes; a test has 60 s. */
-const CLOSE_MS_MAX = 45_000;
+import { HANG_MS } from './hang.ts';
 
 export interface RawConnection extends Disposable {
   readonly socket: Socket;
@@ -39,7 +37,7 @@ export function openConnection(
     get received() {
       return Buffer.concat(chunks).toString();
     },
-    async readToEnd(msMax = CLOSE_MS_MAX) {
+    async readToEnd(msMax = HANG_MS) {
       const late = new Error(`the connection was not closed within ${msMax} ms`);
       const timer = setTimeout(() => socket.destroy(late), msMax);
       await closed;

@@ -2,14 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-
-/** For the end of a process, or the start of another, also on a busy machine; a test has 60 s. */
-const WAIT_MS_MAX = 30_000;
+import { HANG_MS } from './hang.ts';
 
 /** Resolves when it is so; fails when it does not become so. */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
-  msMax = WAIT_MS_MAX,
+  msMax = HANG_MS,
 ): Promise<void> {
   const deadline = performance.now() + msMax;
   while (!(await isSo())) {
@@ -19,7 +17,7 @@ export async function until(
 }
 
 /** What the promise resolves to; fails when it takes too long, so that a test says which wait was in vain. */
-export function within<T>(promise: Promise<T>, msMax = WAIT_MS_MAX): Promise<T> {
+export function within<T>(promise: Promise<T>, msMax = HANG_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = globalThis.setTimeout(
     () => reject(new Error(`nothing came within ${msMax} ms`)),
