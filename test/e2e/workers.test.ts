@@ -1,4 +1,4 @@
-/** Several processes on one port, on both engines: they are one service, and one that ends is replaced. */
+/** Several processes on one port: they are one service, and one that ends is replaced. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -9,7 +9,6 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listChildren } from '../support/children.ts';
 import { runCommand } from '../support/command.ts';
-import { createTestDatabase } from '../support/postgres.ts';
 import {
   assertRefused,
   type RunningService,
@@ -91,79 +90,76 @@ function terminate(pid: number): void {
 }
 
 describe('workers', { concurrency: 2 }, () => {
-  for (const engine of ['sqlite', 'postgresql'] as const) {
-    test(`workers on ${engine} › all the life of a service › is one service in many processes`, async (t) => {
-      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
-      const database = place?.address ?? 'sqlite:all.db';
-      await using service = await start(database);
-      const { key } = service;
-      const workers = await getWorkers(service);
+  test('workers › all the life of a service › is one service in many processes', async (t) => {
+    const database = 'sqlite:all.db';
+    await using service = await start(database);
+    const { key } = service;
+    const workers = await getWorkers(service);
 
-      await t.test('what one adds › is in the next answer of any', async () => {
-        for (let count = 0; count < 10; count += 1) {
-          const id = await add(service);
-          const answers = Array.from({ length: WORKERS }, () =>
-            ask(service, '/v1/pets?limit=100', key),
-          );
-          for (const { body } of await Promise.all(answers)) {
-            assert.equal(JSON.parse(body).at(-1).id, id);
-          }
+    await t.test('what one adds › is in the next answer of any', async () => {
+      for (let count = 0; count < 10; count += 1) {
+        const id = await add(service);
+        const answers = Array.from({ length: WORKERS }, () =>
+          ask(service, '/v1/pets?limit=100', key),
+        );
+        for (const { body } of await Promise.all(answers)) {
+          assert.equal(JSON.parse(body).at(-1).id, id);
         }
-      });
-
-      await t.test('a key that is revoked › is refused by all within a second', async () => {
-        const from = ['--database', database];
-        const made = await runCommand(['keys', 'create', '--name', 'ci', ...from], { cwd });
-        const other = made.stdout.trim();
-        const askAll = async () => {
-          const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
-          return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
-        };
-        assert.deepEqual(await askAll(), [200]);
-        await runCommand(['keys', 'revoke', '2', ...from], { cwd });
-        await setTimeout(1_000);
-        assert.deepEqual(await askAll(), [401]);
-      });
-
-      await t.test(
-        'a worker that is killed › is logged and replaced, while the others answer',
-        async () => {
-          // The second one is the replacement of the first.
-          for (const round of [1, 2]) {
-            const victim = (round === 1 ? workers[0] : listPids(service).at(-1)) ?? 0;
-            process.kill(victim, 'SIGKILL');
-            await until(() => !isRunning(victim));
-            for (let count = 0; count < 10; count += 1) {
-              assert.equal((await ask(service, '/readyz')).status, 200);
-              await add(service);
-            }
-            assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
-            const lines = listReplaced(service);
-            assert.equal(lines.length, round);
-            assert.match(lines.at(-1) ?? '', new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
-          }
-        },
-      );
-
-      await t.test('SIGTERM › answers what was begun, and leaves no process', async () => {
-        const begun = Array.from({ length: WORKERS }, () => openConnection(service.port));
-        for (const { socket } of begun) socket.write(toCreate(key) + BODY.slice(0, 9));
-        await setTimeout(300);
-        service.process.kill('SIGTERM');
-        await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
-        await setTimeout(100);
-        await assert.rejects(ask(service, '/livez'));
-        for (const connection of begun) {
-          connection.socket.write(BODY.slice(9));
-          assert.match(await connection.readToEnd(), /^HTTP\/1\.1 201 /);
-        }
-        const { status, signal } = await service.finished;
-        assert.deepEqual({ status, signal }, { status: 0, signal: null });
-        assert.deepEqual(listPids(service).filter(isRunning), []);
-        assert.equal(listReplaced(service).length, 2);
-      });
+      }
     });
-  }
+
+    await t.test('a key that is revoked › is refused by all within a second', async () => {
+      const from = ['--database', database];
+      const made = await runCommand(['keys', 'create', '--name', 'ci', ...from], { cwd });
+      const other = made.stdout.trim();
+      const askAll = async () => {
+        const answers = Array.from({ length: 12 }, () => ask(service, '/v1/pets', other));
+        return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+      };
+      assert.deepEqual(await askAll(), [200]);
+      await runCommand(['keys', 'revoke', '2', ...from], { cwd });
+      await setTimeout(1_000);
+      assert.deepEqual(await askAll(), [401]);
+    });
+
+    await t.test(
+      'a worker that is killed › is logged and replaced, while the others answer',
+      async () => {
+        // The second one is the replacement of the first.
+        for (const round of [1, 2]) {
+          const victim = (round === 1 ? workers[0] : listPids(service).at(-1)) ?? 0;
+          process.kill(victim, 'SIGKILL');
+          await until(() => !isRunning(victim));
+          for (let count = 0; count < 10; count += 1) {
+            assert.equal((await ask(service, '/readyz')).status, 200);
+            await add(service);
+          }
+          assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
+          const lines = listReplaced(service);
+          assert.equal(lines.length, round);
+          assert.match(lines.at(-1) ?? '', new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
+        }
+      },
+    );
+
+    await t.test('SIGTERM › answers what was begun, and leaves no process', async () => {
+      const begun = Array.from({ length: WORKERS }, () => openConnection(service.port));
+      for (const { socket } of begun) socket.write(toCreate(key) + BODY.slice(0, 9));
+      await setTimeout(300);
+      service.process.kill('SIGTERM');
+      await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
+      await setTimeout(100);
+      await assert.rejects(ask(service, '/livez'));
+      for (const connection of begun) {
+        connection.socket.write(BODY.slice(9));
+        assert.match(await connection.readToEnd(), /^HTTP\/1\.1 201 /);
+      }
+      const { status, signal } = await service.finished;
+      assert.deepEqual({ status, signal }, { status: 0, signal: null });
+      assert.deepEqual(listPids(service).filter(isRunning), []);
+      assert.equal(listReplaced(service).length, 2);
+    });
+  });
 
   test('workers › kill -9 of the first process › ends all, and the next start purges old keys', async () => {
     const database = 'sqlite:killed.db';
