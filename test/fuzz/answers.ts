@@ -29,29 +29,21 @@ const INSIDE = /\bat .+:\d+:\d+|node:|sqlite|select |insert |petstore_(?:stag|pr
 /**
  * The answers of one connection, without 1xx.
  *
- * @param methods of its requests; empty when they are not known.
  * @param isCut whether the last answer may be incomplete.
  * @throws Error when one is not well-formed.
  */
-export function* readAnswers(
-  received: string,
-  methods: readonly string[],
-  isCut: boolean,
-): Generator<Answer> {
-  let answered = 0;
+export function* readAnswers(received: string, isCut: boolean): Generator<Answer> {
   for (let rest = Buffer.from(received); rest.length > 0; ) {
-    const read = readAnswer(rest, methods[answered]);
+    const read = readAnswer(rest);
     check(read !== undefined || isCut, 'an answer was cut off');
     if (read === undefined) return;
     rest = rest.subarray(read.length);
-    if (read.status < 200) continue;
-    answered += 1;
-    yield read;
+    if (read.status >= 200) yield read;
   }
 }
 
 /** The first answer of these bytes, and its length; undefined when it is not complete. */
-function readAnswer(bytes: Buffer, method?: string): (Answer & { length: number }) | undefined {
+function readAnswer(bytes: Buffer): (Answer & { length: number }) | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end).split('\r\n');
@@ -62,10 +54,9 @@ function readAnswer(bytes: Buffer, method?: string): (Answer & { length: number 
   const mayHaveBody = status >= 200 && status !== 204;
   const size = headers.get('content-length') ?? '';
   check(!mayHaveBody || /^\d+$/.test(size), 'Content-Length is missing');
-  // No body of the service begins like an answer.
+  // An answer to HEAD: no body of the service begins like an answer.
   const isHead = ['', 'HTTP/1.1 '].includes(bytes.toString('latin1', start, start + 9));
-  const hasBody = mayHaveBody && !(method === undefined ? isHead : method === 'HEAD');
-  const length = start + (hasBody ? Number(size) : 0);
+  const length = start + (mayHaveBody && !isHead ? Number(size) : 0);
   if (bytes.length < length) return undefined;
   return { status, headers, body: bytes.toString('utf8', start, length), length };
 }

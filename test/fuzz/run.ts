@@ -1,4 +1,4 @@
-/** Runs conversations with the real program, on many connections at a time, and measures its memory meanwhile. */
+/** Sends requests to the real program, on many connections at a time, and measures its memory meanwhile. */
 
 import assert from 'node:assert/strict';
 import { assertFlat, MEASURABLE, type Memory, measureMemory } from '../support/memory.ts';
@@ -6,8 +6,6 @@ import { getAdmin } from '../support/metrics.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { converse, show } from './converse.ts';
-import type { Conversation } from './requests.ts';
 
 const CONNECTIONS = 32;
 const MEASUREMENTS = 40;
@@ -52,37 +50,32 @@ function isWrong(line: string): boolean {
 }
 
 /**
- * Has the conversations that are created by their number, until so many requests were sent. Asserts that
- * every answer is right, that the memory stays the same, and that the program serves and has logged nothing.
+ * Calls `ask` with the number of each call, until so many answers came. Asserts that the memory stays the same,
+ * and that the program serves and has logged nothing.
  *
+ * @param ask sends some requests, and resolves to the statuses of their answers, if they are right.
  * @returns the figures.
  */
 export async function assertEndures(
   service: Target,
   requests: number,
-  create: (number: number) => Conversation,
+  ask: (number: number) => Promise<number[]>,
 ): Promise<string> {
   const { port, key } = service;
   const counts = new Map<number, number>();
-  const count = (status: number) => counts.set(status, (counts.get(status) ?? 0) + 1);
   const memory: Memory[] = [];
-  let sent = 0;
-  let conversations = 0;
-  const runOne = async () => {
-    const conversation = create(conversations);
-    conversations += 1;
-    sent += Math.max(1, conversation.requests.length);
-    await converse(port, conversation, count).catch((cause) => {
-      const { requests: framed, broken } = conversation;
-      const parts = broken?.parts ?? framed.map(({ bytes }) => bytes);
-      const bytes = show(Buffer.concat(parts));
-      throw new Error(`a connection failed that sent ${bytes}`, { cause });
-    });
+  let answered = 0;
+  let calls = 0;
+  const askOnce = async () => {
+    calls += 1;
+    const statuses = await ask(calls);
+    answered += statuses.length;
+    for (const status of statuses) counts.set(status, (counts.get(status) ?? 0) + 1);
   };
   const startedAt = performance.now();
   for (let round = 1; round <= MEASUREMENTS; round += 1) {
     const run = async () => {
-      while (sent < (round * requests) / MEASUREMENTS) await runOne();
+      while (answered < (round * requests) / MEASUREMENTS) await askOnce();
     };
     await Promise.all(Array.from({ length: CONNECTIONS }, run));
     memory.push(await measureMemory(service));
@@ -91,13 +84,13 @@ export async function assertEndures(
 
   const { rssMib, heapMib } = await measureMemory(service);
   const figures = [
-    `${sent} requests on ${conversations} connections in ${seconds.toFixed()} s`,
+    `${answered} answers to ${calls} calls in ${seconds.toFixed()} s`,
     `${rssMib.toFixed()} MiB, of which the heap has ${heapMib.toFixed(1)}`,
     ...[...counts].sort(([a], [b]) => a - b).map(([status, times]) => `${status}: ${times}`),
   ].join('; ');
   assert.ok(rssMib < RSS_MIB_MAX, figures);
   // Each request may be answered 503, but not all of them.
-  assert.ok((counts.get(503) ?? 0) <= sent * UNAVAILABLE_SHARE_MAX, figures);
+  assert.ok((counts.get(503) ?? 0) <= answered * UNAVAILABLE_SHARE_MAX, figures);
   assertFlat(memory);
   const headers = { authorization: `Bearer ${key}` };
   assertJson(await send(port, { path: '/v1/pets?limit=1', headers }), 200);

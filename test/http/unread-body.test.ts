@@ -6,7 +6,6 @@ import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
-import { HANG_MS } from '../support/hang.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
 
 const service = await startTestApp();
@@ -23,6 +22,8 @@ const MIB = Buffer.alloc(1024 * 1024, '{');
 const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), MIB, Buffer.from('\r\n')]);
 const REQUESTS = Buffer.from(`GET /livez HTTP/1.1\r\n${HOST}\r\n`.repeat(30_000));
 const LINGER_BYTES_MAX = 1024 * 1024;
+/** A lingering close lasts 2 s; the rest is for a machine that is busy. */
+const CUT_MS_MAX = 20_000;
 /** Before the answer: the head, a body up to its bound, the read that goes above it, and one more until it pauses. */
 const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 
@@ -78,7 +79,7 @@ describe('what is sent without end', { concurrency: true }, () => {
       // As much as it may read, so that a client which sends all before it reads gets to the answer.
       assert.ok(readBytes > LINGER_BYTES_MAX / 2, `only ${readBytes} bytes were read`);
       assert.ok(readBytes < READ_BYTES_MAX, `${readBytes} bytes were read`);
-      assert.ok(ms < HANG_MS, `${ms} ms`);
+      assert.ok(ms < CUT_MS_MAX, `${ms} ms`);
     });
   }
 });
