@@ -109,19 +109,13 @@ describe('pets import', () => {
       `${HEAD}\n0,Tom,1,gone\n`,
       `line 3: id 0 ${RULE}; status "gone" must be one of available, pending, sold`,
     ],
-    [
-      'an id in thousands',
-      'csv',
-      'id;name;categoryId\r\n1.000;Rex;2.000\r\n',
-      'line 2: id "1.000" has more than digits: write a whole number in digits only; categoryId "2.000" has more than digits: write a whole number in digits only',
-    ],
     ['an id with a fraction', 'ndjson', `{"id":1.5,${TOM}}`, `line 1: id 1.5 ${RULE}`],
     ['an id in quotes', 'ndjson', `{"id":"7",${TOM}}`, `line 1: id "7" ${RULE}`],
     [
       'the greatest int64',
       'json',
-      `[{"id":9223372036854775807,${TOM}}]`,
-      `pet 1: id 9223372036854775807 ${RULE}`,
+      `[{"id":1,${TOM}},{"id":9223372036854775807,${TOM}}]`,
+      `pet 2: id 9223372036854775807 ${RULE}`,
     ],
     [
       'an id that an earlier pet has',
@@ -129,14 +123,7 @@ describe('pets import', () => {
       `[${[7, 8, 7].map((id) => `{"id":${id},${TOM}}`)}]`,
       'the id 7 is given twice',
     ],
-    ['no row', 'csv', HEAD, 'the file has no row below its header'],
     ['no pet', 'json', '[]', 'the file has no pets'],
-    [
-      'only unknown columns',
-      'csv',
-      'Tier\nRex\n',
-      'line 1: the header must name the columns: id, name, categoryId, status',
-    ],
   ] as const) {
     test(`pets import --by-id › ${what} › is refused`, async () => {
       const { status, lines } = await importText(text, { format, flags: BY_ID });

@@ -8,8 +8,7 @@ import { Readable } from 'node:stream';
 import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { readRows } from '../../src/cli/pet-file.ts';
-import { type NewPet, parseNewPet } from '../../src/pet.ts';
-import { parseRows } from '../../src/rows.ts';
+import type { NewPet } from '../../src/pet.ts';
 import { collect, readGood, refuses } from '../support/pet-file.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -173,24 +172,6 @@ describe('pets import', () => {
     const pets = await read('ndjson', `${rows}${start}${name}"}\n`);
     assert.equal(pets.at(-1)?.name, name);
   });
-
-  for (const [ending, content, places] of [
-    ['ndjson', `"x\n${good}\n{}\n\n${good}`, [1, 3]],
-    ['json', `[\n{"name":7},${good},\n{"name":8},\n${good}]`, [1, 3]],
-    ['csv', 'name,categoryId\n\nRex,x\nRex,1\n"a\nb"\nRex,1', [3, 5]],
-  ] as const) {
-    test(`pets import › wrong rows of ${ending} › are told each`, async () => {
-      const file = join(folder, `wrong.${ending}`);
-      await writeFile(file, content);
-      const told: string[] = [];
-      const pets = parseRows(readRows({ file }), parseNewPet, (line) => told.push(line));
-      await refuses(() => collect(pets), '2 rows are wrong');
-      assert.deepEqual(
-        told.map((line) => Number(/^(?:line|pet) (\d+): ./.exec(line)?.[1])),
-        places,
-      );
-    });
-  }
 
   test('pets import › a file that cannot be read › is named in one line', async () => {
     const missing = join(folder, 'missing.csv');

@@ -18,53 +18,49 @@ const cwd = createProcessFolder();
 const REQUESTS = 'petstore_http_request_duration_seconds_count';
 
 describe('the admin listener', { concurrency: 2 }, () => {
-  for (const workers of ['1', '2']) {
-    test(`/metrics › ${workers} of --workers under requests of each kind › counts each`, async () => {
-      const args = ['--database', `sqlite:${workers}.db`, '--workers', workers];
-      await using service = await startService([...args, '--admin-port', '0'], { cwd });
-      const { key, url } = service;
-      const headers = { authorization: `Bearer ${key}`, connection: 'close' };
-      const pet = { method: 'POST', body: '{"name":"Rex","categoryId":1}' };
-      for (let count = 0; count < 8; count += 1) {
-        await fetch(`${url}/v1/pets`, { headers });
-        await fetch(`${url}/v1/pets`, {
-          ...pet,
-          headers: { ...headers, 'content-type': 'application/json' },
-        });
-      }
-      await fetch(`${url}/v1/pets/1`, { headers });
-      await fetch(`${url}/v1/pets`);
-      await fetch(`${url}/v1/pets?limit=0`, { headers });
-      const metrics = await readMetrics(service);
-      const list = ['method="GET"', 'route="/v1/pets"', 'status="200"'];
-      assert.equal(sum(metrics, REQUESTS, ...list), 8);
-      assert.equal(sum(metrics, REQUESTS, 'status="201"'), 8);
-      assert.equal(sum(metrics, REQUESTS, 'route="/v1/pets/:petId"'), 1);
-      assert.equal(sum(metrics, 'petstore_key_requests_total', 'key_id="1"'), 18);
-      const refusals = 'petstore_http_refusals_total';
-      assert.equal(sum(metrics, refusals, 'code="unauthorized"', 'reason="missing"'), 1);
-      assert.equal(sum(metrics, refusals, 'code="bad_request"', 'reason=""'), 1);
-      // The first key is a write too, and the time of last use.
-      const writes = sum(metrics, 'petstore_committed_writes_total');
-      assert.ok(writes >= 9 && writes <= 12, `${writes} writes`);
-      assert.ok(sum(metrics, 'petstore_commit_seconds_total') > 0);
-      assert.equal(sum(metrics, 'petstore_page_reads_total'), 8);
-      assert.match(metrics, /^process_cpu_seconds_total /m);
-      assert.ok(!metrics.includes(key));
-    });
-  }
+  test('/metrics › two workers under requests of each kind › counts each', async () => {
+    const args = ['--database', 'sqlite:counts.db', '--workers', '2'];
+    await using service = await startService([...args, '--admin-port', '0'], { cwd });
+    const { key, url } = service;
+    const headers = { authorization: `Bearer ${key}`, connection: 'close' };
+    const pet = { method: 'POST', body: '{"name":"Rex","categoryId":1}' };
+    for (let count = 0; count < 8; count += 1) {
+      await fetch(`${url}/v1/pets`, { headers });
+      await fetch(`${url}/v1/pets`, {
+        ...pet,
+        headers: { ...headers, 'content-type': 'application/json' },
+      });
+    }
+    await fetch(`${url}/v1/pets/1`, { headers });
+    await fetch(`${url}/v1/pets`);
+    await fetch(`${url}/v1/pets?limit=0`, { headers });
+    const metrics = await readMetrics(service);
+    const list = ['method="GET"', 'route="/v1/pets"', 'status="200"'];
+    assert.equal(sum(metrics, REQUESTS, ...list), 8);
+    assert.equal(sum(metrics, REQUESTS, 'status="201"'), 8);
+    assert.equal(sum(metrics, REQUESTS, 'route="/v1/pets/:petId"'), 1);
+    assert.equal(sum(metrics, 'petstore_key_requests_total', 'key_id="1"'), 18);
+    const refusals = 'petstore_http_refusals_total';
+    assert.equal(sum(metrics, refusals, 'code="unauthorized"', 'reason="missing"'), 1);
+    assert.equal(sum(metrics, refusals, 'code="bad_request"', 'reason=""'), 1);
+    // The first key is a write too, and the time of last use.
+    const writes = sum(metrics, 'petstore_committed_writes_total');
+    assert.ok(writes >= 9 && writes <= 12, `${writes} writes`);
+    assert.ok(sum(metrics, 'petstore_commit_seconds_total') > 0);
+    assert.equal(sum(metrics, 'petstore_page_reads_total'), 8);
+    assert.match(metrics, /^process_cpu_seconds_total /m);
+    assert.ok(!metrics.includes(key));
+  });
 
-  for (const workers of ['1', '2']) {
-    test(`/metrics › ${workers} of --workers, a database file that is away › petstore_ready is 0, as /readyz is 503`, async () => {
-      const file = join(cwd, `away${workers}.db`);
-      const args = ['--database', `sqlite:${file}`, '--workers', workers, '--admin-port', '0'];
-      await using service = await startService(args, { cwd });
-      assert.equal(sum(await readMetrics(service), 'petstore_ready'), 1);
-      renameSync(file, `${file}.away`);
-      await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
-      await until(async () => sum(await readMetrics(service), 'petstore_ready') === 0);
-    });
-  }
+  test('/metrics › two workers, a database file that is away › petstore_ready is 0, as /readyz is 503', async () => {
+    const file = join(cwd, 'away.db');
+    const args = ['--database', `sqlite:${file}`, '--workers', '2', '--admin-port', '0'];
+    await using service = await startService(args, { cwd });
+    assert.equal(sum(await readMetrics(service), 'petstore_ready'), 1);
+    renameSync(file, `${file}.away`);
+    await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
+    await until(async () => sum(await readMetrics(service), 'petstore_ready') === 0);
+  });
 
   test('/metrics › PostgreSQL ends a connection without work › counts it as broken', {
     skip: NO_SESSIONS,
