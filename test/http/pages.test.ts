@@ -84,6 +84,7 @@ for (const path of ['main.ts', '/', '../src/pet.ts', '__proto__']) {
 test('GET /docs/recipes › each recipe › is named by the page, and is its file', async () => {
   const page = await send(port, { path: '/docs/' });
   const named = page.body.matchAll(/(?<="recipes\/)[^"]+/g).map(([name]) => name);
+  assert.ok(RECIPES.size > 0);
   assert.deepEqual(new Set(named), new Set(RECIPES.keys()));
   for (const name of RECIPES.keys()) {
     const { headers, body } = await send(port, { path: `/docs/recipes/${name}` });

@@ -67,6 +67,7 @@ test(`replicas › ${CLIENTS} clients create with idempotency keys on ${REPLICAS
     `select pet.name, cast(pet.id as integer), key.name as key from pets as pet
       left join idempotency_keys as key on key.pet_id = pet.id where pet.id > 1`,
   );
+  assert.ok(created.size > 0);
   assert.equal(kept.rows.length, created.size);
   for (const { name, id, key } of kept.rows) assert.deepEqual([created.get(name), key], [id, name]);
   petstore.assertAliveAndSecret(replicas);
