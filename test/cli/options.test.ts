@@ -182,6 +182,68 @@ function listCommands(program: Command): string[][] {
   return [['petstore'], ...list(program, ['petstore'])];
 }
 
+/** Command lines that are wrong use, each with what is told. */
+const WRONG = `
+serve --port 65536
+  option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.
+PETSTORE_LOG_LEVEL=loud serve
+  option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.
+PETSTORE_ENVIROMENT=production keys list
+  unknown variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?
+PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
+  required option '--name <text>' not specified
+PETSTORE_STATUS=sold pets add --name Rex --category-id 3
+  unknown variable PETSTORE_STATUS: give --status to a command that takes it
+keys revoke
+  missing required argument 'id'
+keys create
+  required option '--name <name>' not specified
+PETSTORE_RATE_LIMIT_BURST=5 serve
+  option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit
+serve --environment production --seed 3
+  option '--seed', or PETSTORE_SEED, is only for staging
+PETSTORE_REHEARSE=true serve --environment production
+  option '--rehearse', or PETSTORE_REHEARSE, is only for staging
+PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a
+  option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME
+PETSTORE_DATABASE=sqlite:shop.db\r keys list
+  the value of PETSTORE_DATABASE has the control character "\\r", such as of a Windows line end: remove it
+PETSTORE_TRUST_PROXY=10.0.0.5\r serve
+  the value of PETSTORE_TRUST_PROXY has the control character "\\r", such as of a Windows line end: remove it
+PETSTORE_DATABASE='sqlite:shop.db' keys list
+  the value of PETSTORE_DATABASE begins with a quote, which docker --env-file keeps: remove it
+keys list --database postgres://rex:p@p@h/x
+  option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME
+keys list --database postgres://rex:p@h:99999/x
+  option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME
+PETSTORE_DATABASE=postgres://h/x?sslmode=no-verify serve
+  option '--database <address>', or PETSTORE_DATABASE: sslmode must be one of disable, prefer, require, verify-ca, verify-full
+serve --database postgres://h/x?sslmode=verify-ca
+  option '--database <address>', or PETSTORE_DATABASE: sslmode=verify-ca needs an sslrootcert
+keys create --name ci --database sqlite://rel.db
+  option '--database <address>', or PETSTORE_DATABASE: sqlite://rel.db may mean two files: write sqlite:rel.db or sqlite:/rel.db
+adopt
+  unknown command 'adopt'
+server
+  unknown command 'server' (Did you mean serve?)
+key list
+  unknown command 'key' (Did you mean keys?)
+start --port 8081
+  unknown command 'start' (Did you mean serve?)
+pets delete 7 --json
+  unknown command 'delete' (Did you mean remove?)
+keys delete 7
+  unknown command 'delete' (Did you mean revoke?)
+serve --environment production --database sqlite::memory:
+  sqlite::memory: is only for staging: no command can add a key to it
+serve --colour
+  unknown option '--colour'
+pets update 7
+  nothing to change: give one of --name, --category-id, --status, --no-status
+keys list 3
+  too many arguments for 'list'. Expected 0 arguments but got 1.
+`;
+
 describe('petstore', { concurrency: 2 }, () => {
   test('petstore › the variables that Kubernetes makes of a service › change nothing', async () => {
     const env = {
@@ -211,106 +273,21 @@ describe('petstore', { concurrency: 2 }, () => {
     assert.match(stderr, /^petstore: [^\p{Cc}\p{Zl}\p{Zp}]+\n$/u);
   });
 
-  for (const [line, told] of [
-    [
-      'serve --port 65536',
-      `option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.`,
-    ],
-    [
-      'PETSTORE_LOG_LEVEL=loud serve',
-      `option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.`,
-    ],
-    ...['first', '0', '1.5', '07', '9007199254740992'].map(
-      (id) =>
-        [`keys revoke ${id}`, `Invalid key id '${id}': expected a number such as 7.`] as const,
-    ),
-    ...['-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x'].map(
-      (id) =>
-        [
-          `pets list --after=${id}`,
-          `Invalid pet id '${id}': expected a number such as 7.`,
-        ] as const,
-    ),
-    [
-      'PETSTORE_ENVIROMENT=production keys list',
-      'unknown variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?',
-    ],
-    [
-      'PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3',
-      `required option '--name <text>' not specified`,
-    ],
-    [
-      'PETSTORE_STATUS=sold pets add --name Rex --category-id 3',
-      'unknown variable PETSTORE_STATUS: give --status to a command that takes it',
-    ],
-    ['keys revoke', `missing required argument 'id'`],
-    ['keys create', `required option '--name <name>' not specified`],
-    [
-      'PETSTORE_RATE_LIMIT_BURST=5 serve',
-      `option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit`,
-    ],
-    [
-      'serve --environment production --seed 3',
-      `option '--seed', or PETSTORE_SEED, is only for staging`,
-    ],
-    [
-      'PETSTORE_REHEARSE=true serve --environment production',
-      `option '--rehearse', or PETSTORE_REHEARSE, is only for staging`,
-    ],
-    [
-      'PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a',
-      `option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME`,
-    ],
-    [
-      'PETSTORE_DATABASE=sqlite:shop.db\r keys list',
-      `the value of PETSTORE_DATABASE has the control character "\\r", such as of a Windows line end: remove it`,
-    ],
-    [
-      'PETSTORE_TRUST_PROXY=10.0.0.5\r serve',
-      `the value of PETSTORE_TRUST_PROXY has the control character "\\r", such as of a Windows line end: remove it`,
-    ],
-    [
-      `PETSTORE_DATABASE='sqlite:shop.db' keys list`,
-      'the value of PETSTORE_DATABASE begins with a quote, which docker --env-file keeps: remove it',
-    ],
-    ...['rex:p@p@h/x', 'rex:p@h:99999/x'].map(
-      (rest) =>
-        [
-          `keys list --database postgres://${rest}`,
-          `option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME`,
-        ] as const,
-    ),
-    [
-      'PETSTORE_DATABASE=postgres://h/x?sslmode=no-verify serve',
-      `option '--database <address>', or PETSTORE_DATABASE: sslmode must be one of disable, prefer, require, verify-ca, verify-full`,
-    ],
-    [
-      'serve --database postgres://h/x?sslmode=verify-ca',
-      `option '--database <address>', or PETSTORE_DATABASE: sslmode=verify-ca needs an sslrootcert`,
-    ],
-    [
-      'keys create --name ci --database sqlite://rel.db',
-      `option '--database <address>', or PETSTORE_DATABASE: sqlite://rel.db may mean two files: write sqlite:rel.db or sqlite:/rel.db`,
-    ],
-    ['adopt', `unknown command 'adopt'`],
-    ['server', `unknown command 'server' (Did you mean serve?)`],
-    ['key list', `unknown command 'key' (Did you mean keys?)`],
-    ['start --port 8081', `unknown command 'start' (Did you mean serve?)`],
-    ['pets delete 7 --json', `unknown command 'delete' (Did you mean remove?)`],
-    ['keys delete 7', `unknown command 'delete' (Did you mean revoke?)`],
-    [
-      'serve --environment production --database sqlite::memory:',
-      'sqlite::memory: is only for staging: no command can add a key to it',
-    ],
-    ['serve --colour', `unknown option '--colour'`],
-    [
-      'pets update 7',
-      'nothing to change: give one of --name, --category-id, --status, --no-status',
-    ],
-    ['keys list 3', `too many arguments for 'list'. Expected 0 arguments but got 1.`],
-  ] as const) {
+  for (const [line, told = ''] of [
+    ...WRONG.trim()
+      .split(/\n(?=\S)/)
+      .map((row) => row.split('\n  ')),
+    ...['first', '0', '1.5', '07', '9007199254740992'].map((id) => [
+      `keys revoke ${id}`,
+      `Invalid key id '${id}': expected a number such as 7.`,
+    ]),
+    ...['-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x'].map((id) => [
+      `pets list --after=${id}`,
+      `Invalid pet id '${id}': expected a number such as 7.`,
+    ]),
+  ]) {
     test(`petstore › ${line} › exits with 2 and one line`, async () => {
-      const { args, env } = parseLine(line);
+      const { args, env } = parseLine(line ?? '');
       assertRefused(await runCommand(args, { cwd, env }), 2, told);
     });
   }
