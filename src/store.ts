@@ -67,20 +67,12 @@ export interface PetStore {
   ): Promise<{ readonly pet: Pet; readonly isReplay: boolean }>;
 
   /**
-   * Adds all the pets or, when the iteration or the database fails, none. They get ids in their order; on PostgreSQL
-   * other pets may have ids between. Resolves once they are on the disk; holds at most a few thousand of them in
-   * memory. On SQLite it may not be called again until then.
+   * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand of them in
+   * memory. On SQLite it may not be called again until it resolves.
    *
-   * @param options with `onlyFirst` it adds nothing if the store ever had a pet; of several processes, one adds.
-   */
-  addAll(
-    newPets: AsyncIterable<NewPet>,
-    options?: { readonly onlyFirst?: boolean },
-  ): Promise<AddedPets>;
-
-  /**
-   * As `addAll`; a pet with an id keeps it. A pet that the store has already is left; if it differs, `update` decides.
-   * A correction is as of `update`. Later pets get greater ids.
+   * A pet with an id keeps it. The others get ids in their order; on PostgreSQL other pets may have ids between. A pet
+   * that the store has already is left; if it differs, `update` decides. A correction is as of `update`. Later pets get
+   * greater ids.
    *
    * @throws PetstoreError `bad_request` when two of the pets have the same id, or, without `update`, the store has
    *   another pet with one of the ids.
@@ -133,6 +125,8 @@ export interface AddedPets {
 }
 
 export interface MergeOptions {
+  /** Nothing is added if the store ever had a pet. If several processes merge at once, one of them adds. */
+  readonly onlyFirst?: boolean;
   /** The store's pets get the given values, whatever they are. */
   readonly update?: boolean;
   /** Nothing is changed, and no other writer is blocked. */

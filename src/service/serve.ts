@@ -111,7 +111,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
 }
 
 async function addSamples({ pets }: Store, count: number, log: Log): Promise<void> {
-  const added = await pets.addAll(generatePets(count), { onlyFirst: true });
-  if (added.count > 0) log.info(`${count} sample pets are added`);
+  const { added } = await pets.merge(generatePets(count), { onlyFirst: true });
+  if (added > 0) log.info(`${count} sample pets are added`);
   else log.info('no sample pets are added: the store has pets, or had some');
 }

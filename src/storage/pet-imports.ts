@@ -10,6 +10,8 @@ import { COLUMNS, PET_COLUMNS, SELECT, toJsonSql, toPet, toRow } from './pet-row
 
 const ROWS_AT_ONCE = 1_000;
 
+const NO_PETS: AddedPets = { count: 0, firstId: 0n, lastId: 0n };
+
 /** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
 const toExists = (...conditions: readonly string[]) =>
   `(select true from pets where ${['pets.id = staged.id', ...conditions].join(' and ')})`;
@@ -19,25 +21,23 @@ const IS_SAME = toExists(
   ...COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`),
 );
 
-export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'merge'> {
+export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
   return {
-    addAll(newPets, { onlyFirst = false } = {}) {
-      const getKind = () => (onlyFirst ? 'exclusive' : 'shared');
-      return engine.load(getKind, toBatches(newPets), async ({ readLastId, addNew }, staged) => {
-        const lastId = onlyFirst ? await readLastId('pets') : 0n;
-        return lastId > 0n ? { count: 0, firstId: lastId, lastId } : addNew(staged);
-      });
-    },
-
-    merge(pets, { update = false, dryRun = false, onSame } = {}) {
+    merge(pets, { onlyFirst = false, update = false, dryRun = false, onSame } = {}) {
       let hasIds = false;
       const rows = toBatches(pets, () => {
         hasIds = true;
       });
-      // Only pets with ids must be alone: a create could take their ids.
-      const getKind = () => (dryRun ? 'snapshot' : hasIds ? 'exclusive' : 'shared');
+      const getKind = () => {
+        if (dryRun) return 'snapshot';
+        // A create could take the ids of pets with ids, or be the first.
+        return hasIds || onlyFirst ? 'exclusive' : 'shared';
+      };
       return engine.load(getKind, rows, async (transaction, staged) => {
-        const { read } = transaction;
+        const { read, readLastId } = transaction;
+        if (onlyFirst && (await readLastId('pets')) > 0n) {
+          return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
+        }
         await refuseRepeated(transaction, staged);
         const unchanged = await count(transaction, staged, IS_SAME);
         await read(`delete from ${staged} as staged where ${IS_SAME}`);
@@ -48,27 +48,24 @@ export function createImports(engine: Engine): Pick<PetStore, 'addAll' | 'merge'
         const added = await count(transaction, staged, 'true');
         const same = onSame && (await findSame(transaction, staged));
         if (same !== undefined) onSame?.(same);
-        const withNewIds = dryRun
-          ? { count: 0, firstId: 0n, lastId: 0n }
-          : await addStaged(transaction, staged, hasIds);
+        const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, hasIds);
         return { added, corrected, unchanged, withNewIds };
       });
     },
   };
 }
 
-/** The rows to stage. A pet that gets a new id has -1, -2 and so on, and all do without `onId`. */
+/** The rows to stage. A pet that gets a new id has -1, -2 and so on. */
 async function* toBatches(
   pets: AsyncIterable<GivenPet>,
-  onId?: () => void,
+  onId: () => void,
 ): AsyncGenerator<readonly Row[]> {
   let newPets = 0n;
   let batch: Row[] = [];
   for await (const pet of pets) {
-    const given = onId ? pet.id : undefined;
-    if (given === undefined) newPets += 1n;
-    else onId?.();
-    batch.push([given ?? -newPets, ...toRow(pet)]);
+    if (pet.id === undefined) newPets += 1n;
+    else onId();
+    batch.push([pet.id ?? -newPets, ...toRow(pet)]);
     if (batch.length === ROWS_AT_ONCE) {
       yield batch;
       batch = [];

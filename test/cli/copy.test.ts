@@ -28,7 +28,7 @@ describe('copy', () => {
     postgres = url.href;
     const address = `sqlite:${join(cwd, 'first.db')}`;
     await using store = await openStore(address, { create: true });
-    await store.pets.addAll(
+    await store.pets.merge(
       repeat(1_200, { name: 'Rex', categoryId: 2n ** 63n - 1n, status: 'sold' }),
     );
     await store.keys.add(createNewKey());

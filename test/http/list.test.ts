@@ -18,7 +18,7 @@ async function* seed(): AsyncGenerator<NewPet> {
     yield { ...pet, ...(id % 3 !== 0 && { status: status[id % 3] ?? 'sold' }) };
   }
 }
-await service.store.pets.addAll(seed());
+await service.store.pets.merge(seed());
 
 function list(query: string, { port, authorization } = service as TestApp): Promise<Answer> {
   return send(port, { path: `/v1/pets${query}`, headers: authorization });

@@ -39,7 +39,7 @@ test('pgbouncer=true › all that a store does › leaves nothing in the session
   const key = await store.keys.add({ digest, name: 'ci', environment: 'staging', createdAt: 1 });
   await store.keys.rotate(key.id, { ...key, digest: digest.fill(1) }, 2);
   await Promise.all([store.pets.add(REX), store.pets.addOnce(REX, { keyId: 1, key: 'a' })]);
-  await store.pets.addAll(ReadableStream.from([REX]));
+  await store.pets.merge(ReadableStream.from([REX]));
   assert.equal((await store.pets.list({ limit: 9 })).pets.length, 3);
   await store.check();
   const { rows } = await queryOnce(
@@ -66,7 +66,7 @@ test('pgbouncer=true › an import while another client takes sessions › adds 
     stack.use(await holdInSession({ address: pooled }, 'select 1'));
     for (let count = 0; count < 1_500; count += 1) yield REX;
   }
-  assert.equal((await store.pets.addAll(listPets())).count, 3_000);
+  assert.equal((await store.pets.merge(listPets())).added, 3_000);
 });
 
 test('pgbouncer=true › pets that another session locks › are unavailable, and nothing goes on in the server', async (t) => {

@@ -207,7 +207,7 @@ describe('copyDatabase', () => {
     test(`copyDatabase ${way} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
       await using source = await open(from);
       await using target = await open(to);
-      await createPetStore(source.database).addAll(repeat(2_500));
+      await createPetStore(source.database).merge(repeat(2_500));
       await source.run('delete from pets where id > 2400');
       await source.run(`insert into idempotency_keys (api_key_id, name, created_at, pet_id)
         select 1, cast(id as text), 1, id from pets`);
@@ -241,7 +241,7 @@ describe('copyDatabase', () => {
     test(`copyDatabase ${way} › to a store that has something › is refused and leaves it`, async () => {
       await using source = await open(from);
       await using target = await open(to);
-      await createPetStore(source.database).addAll(repeat(3));
+      await createPetStore(source.database).merge(repeat(3));
       for (const there of [
         { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
         { ...EMPTY, api_keys: [createKeyRow(7n, 'staging')], lastIds: [0n, 9n] },
@@ -259,7 +259,7 @@ describe('copyDatabase', () => {
     test(`copyDatabase ${way} › a target that alters an absent status › is left empty, and works afterwards`, async () => {
       await using source = await open(from);
       await using target = await open(to);
-      await createPetStore(source.database).addAll(repeat(2_000));
+      await createPetStore(source.database).merge(repeat(2_000));
       for (const sql of ALTER[to]) await target.run(sql);
       await assert.rejects(copyDatabase(source.database, target.database), NOT_THE_SAME);
       assert.deepEqual(await read(target.database), EMPTY);
@@ -271,7 +271,7 @@ describe('copyDatabase', () => {
     test(`copyDatabase ${way} › a pet whose id no petstore gives › is copied too`, async () => {
       await using source = await open(from);
       await using target = await open(to);
-      await createPetStore(source.database).addAll(repeat(3));
+      await createPetStore(source.database).merge(repeat(3));
       await source.run("insert into pets (id, name, category_id) values (0, 'Tom', 1)");
       await copyDatabase(source.database, target.database);
       assert.deepEqual(await read(target.database), await read(source.database));

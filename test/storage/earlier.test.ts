@@ -66,7 +66,10 @@ for (const name of readdirSync(FOLDER)) {
     assert.equal(pet.id, lastId + 1n);
     await pets.update(pet, { ...REX, name: 'Mia' });
     assert.equal((await pets.addOnce(REX, request)).pet.name, 'Mia');
-    assert.equal((await pets.addAll(ReadableStream.from([REX, REX]))).lastId, lastId + 3n);
+    assert.equal(
+      (await pets.merge(ReadableStream.from([REX, REX]))).withNewIds.lastId,
+      lastId + 3n,
+    );
     const rotated = await keys.rotate(1, createNewKey({ isReadOnly: true }), 1_790_000_001_000);
     assert.equal(rotated.id, 2);
     await store.check();

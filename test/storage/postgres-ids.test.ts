@@ -50,7 +50,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   test('cursors › beside a create that was not committed yet › end before its id, or are refused', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    await pets.addAll(repeat(3));
+    await pets.merge(repeat(3));
     await using other = await holdInSession(database, ADD);
     for (let count = 0; count < 3; count += 1) await pets.add(REX);
     assert.deepEqual(await listIds(pets, 3), { ids: [1, 2, 3], next: 3n });
@@ -76,7 +76,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   test('cursors › after a server that had later ids › are settled anew', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    await pets.addAll(repeat(9));
+    await pets.merge(repeat(9));
     assert.equal((await pets.list({ limit: 8 })).next, 8n);
     // As a standby that lacks the last pets.
     await database.query("delete from pets where id > 3; select setval('pets_id', 3)");
@@ -92,7 +92,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   test('cursors › beside an open transaction of another program › wait for nothing', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
-    await pets.addAll(repeat(3));
+    await pets.merge(repeat(3));
     await using _other = await holdInSession(database, "update pets set name = 'Tom' where id = 1");
     const before = performance.now();
     assert.equal((await pets.list({ limit: 2 })).next, 2n);
@@ -112,7 +112,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
         end $$;
       create trigger wait before insert on pets for each statement execute function wait()`,
     );
-    const importing = [pets.addAll(repeat(5)), pets.addAll(repeat(5))];
+    const importing = [pets.merge(repeat(5)), pets.merge(repeat(5))];
     const ids: bigint[] = [];
     let isDone = false;
     const done = Promise.all(importing).finally(() => {
@@ -123,7 +123,8 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
       ids.push((await pets.add(REX)).id);
       assert.ok(performance.now() - before < 900);
     }
-    for (const { count, firstId, lastId } of await done) {
+    for (const { withNewIds } of await done) {
+      const { count, firstId, lastId } = withNewIds;
       assert.equal(count, 5);
       assert.ok(lastId - firstId >= 4n);
     }
@@ -207,7 +208,7 @@ describe('a sequence', () => {
   test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open();
-    await pets.addAll(repeat(3));
+    await pets.merge(repeat(3));
     await keys.add(createNewKey());
     await keys.add(createNewKey());
     await setBack(database);
@@ -223,7 +224,7 @@ describe('a sequence', () => {
     };
     await assert.rejects(pets.add(REX), inUse);
     await assert.rejects(keys.add(createNewKey()), inUse);
-    await assert.rejects(pets.addAll(repeat(1)), inUse);
+    await assert.rejects(pets.merge(repeat(1)), inUse);
     await database.query("select setval('pets_id', max(id)) from pets");
     assert.equal((await pets.add(REX)).id, 4n);
   });

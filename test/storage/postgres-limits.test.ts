@@ -84,7 +84,7 @@ describe('long work', { concurrency: true }, () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open(LIMITED);
     await database.query(SLOW_INSERTS);
-    assert.equal((await pets.addAll(ReadableStream.from([REX, REX]))).count, 2);
+    assert.equal((await pets.merge(ReadableStream.from([REX, REX]))).added, 2);
     assert.equal((await pets.list({ limit: 9 })).pets.length, 2);
     const staged = "select relname from pg_class where relname like 'staged%'";
     assert.deepEqual(await database.query(staged), []);
@@ -116,7 +116,7 @@ describe('long work', { concurrency: true }, () => {
       await setTimeout(50);
       for (let count = 0; count < 1_500; count += 1) yield REX;
     }
-    await assert.rejects(pets.addAll(loseConnection()), UNAVAILABLE);
+    await assert.rejects(pets.merge(loseConnection()), UNAVAILABLE);
     assert.deepEqual(await pets.list({ limit: 1 }), { pets: [] });
     await assertWorks(pets);
   });

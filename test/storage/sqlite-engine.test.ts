@@ -25,9 +25,7 @@ function openNew(file = ':memory:') {
 }
 
 function addAll(engine: Engine, ...names: readonly string[]) {
-  return createPetStore(engine).addAll(
-    ReadableStream.from(names.map((name) => ({ ...REX, name }))),
-  );
+  return createPetStore(engine).merge(ReadableStream.from(names.map((name) => ({ ...REX, name }))));
 }
 
 function unavailable(file: string, message: string) {
@@ -126,7 +124,7 @@ test('pets.find › without a commit between › reads a pet once, and what is n
 });
 
 describe('locks', () => {
-  test('pets.addAll › while another holds the lock › waits for it, for four seconds at most', async (t) => {
+  test('pets.merge › while another holds the lock › waits for it, for four seconds at most', async (t) => {
     const file = createFile();
     await using engine = await openNew(file);
     using other = new DatabaseSync(file);
@@ -145,7 +143,7 @@ describe('locks', () => {
     now = LIMITS.BUSY_MS_MAX;
     assert.ok(await early.waits());
     other.exec('commit');
-    assert.equal((await early.loading).count, 1);
+    assert.equal((await early.loading).added, 1);
 
     other.exec('begin immediate');
     const late = load();

@@ -47,8 +47,8 @@ describe('settings', () => {
   test('a database › a load that ended and one that failed › leave nothing staged', async () => {
     await using database = await openSqlite(':memory:', { create: true });
     const pets = createPetStore(database);
-    assert.equal((await pets.addAll(repeat(1))).count, 1);
-    await assert.rejects(pets.addAll(fail(2)));
+    assert.equal((await pets.merge(repeat(1))).added, 1);
+    await assert.rejects(pets.merge(fail(2)));
     assert.deepEqual(await database.read('select name from temp.sqlite_schema'), []);
   });
 
@@ -214,7 +214,7 @@ test('pets.add › two whose writer broke › both fail, and neither is added tw
   await broken.terminate();
 });
 
-test('pets.addAll › 50,000 pets with long names › needs memory for a few', async () => {
+test('pets.merge › 50,000 pets with long names › needs memory for a few', async () => {
   const PETS = 50_000;
   const NAME_BYTES = 4_096;
   const address = `sqlite:${createFile()}`;
@@ -227,9 +227,9 @@ test('pets.addAll › 50,000 pets with long names › needs memory for a few', a
       yield { ...REX, name: Buffer.alloc(NAME_BYTES, '.').toString('latin1') };
     }
   }
-  await store.pets.addAll(measured(1_000));
+  await store.pets.merge(measured(1_000));
   const before = process.memoryUsage.rss();
-  assert.equal((await store.pets.addAll(measured(PETS))).count, PETS);
+  assert.equal((await store.pets.merge(measured(PETS))).added, PETS);
   most = Math.max(most, process.memoryUsage.rss());
   const mib = (most - before) / 2 ** 20;
   // A few pages and batches, and what the garbage collector has not freed yet; all of them take 350 MiB.

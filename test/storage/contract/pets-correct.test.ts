@@ -124,7 +124,7 @@ testLasting(
 test('pets.remove › ids and ranges › are what they were, by id, and they alone are gone', async (store, place) => {
   const { pets } = store;
   const { pets: others } = await place.openOther();
-  await pets.addAll(repeat(2_500));
+  await pets.merge(repeat(2_500));
   const all = await listAll(store);
   await others.listAsJson({ limit: 1 });
   const ranges = [

@@ -103,7 +103,7 @@ test('pets.listAsJson › any pets, limit, status and place › says the same as
   await fc.assert(
     fc.asyncProperty(given, fc.array(queryOf(GIVEN_MAX)), async (more, queries) => {
       const first = count;
-      count += BigInt((await store.pets.addAll(ReadableStream.from(more))).count);
+      count += BigInt((await store.pets.merge(ReadableStream.from(more))).added);
       const moved = queries.map((query) => moveTo(query, first));
       // The second time it may come from the page cache.
       for (const query of [...moved, ...moved]) await assertSamePage(store, query);
@@ -145,7 +145,7 @@ const MEMBERS = [...LIST_QUERY.map(({ name }) => name), 'after'];
 test('pets.listAsJson › all queries of one turn › are each its own page, and leads to all pets after it', async (store) => {
   const fields = NEW_PET_FIELDS.map(({ name }) => name);
   const pets = toObjects(fields, PETS) as unknown as NewPet[];
-  await store.pets.addAll(ReadableStream.from(pets));
+  await store.pets.merge(ReadableStream.from(pets));
   const queries = toObjects(MEMBERS, QUERIES) as unknown as PetQuery[];
   const pages = await Promise.all(queries.map((query) => store.pets.listAsJson(query)));
   for (const [index, query] of queries.entries()) {

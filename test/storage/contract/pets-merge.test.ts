@@ -45,11 +45,11 @@ test('pets.merge › any pets in any order › are found as given, and the next 
 
 test('pets.merge › ids below the last one › leave the next id as it was', async (store) => {
   const { pets } = store;
-  await pets.addAll(repeat(9));
+  await pets.merge(repeat(9));
   await pets.remove([toRange(5)]);
   await merge(store, [toPet(5)]);
   await pets.remove([toRange(9)]);
-  assert.equal((await pets.addAll(repeat(1))).lastId, 10n);
+  assert.equal((await pets.merge(repeat(1))).withNewIds.lastId, 10n);
   assert.equal((await pets.add(REX)).id, 11n);
 });
 
@@ -58,7 +58,7 @@ test('pets.merge › the greatest id that a file may have › leaves one more id
   await merge(store, [toPet(INT64_MAX - 1n)]);
   assert.equal((await pets.add(REX)).id, INT64_MAX);
   const noneLeft = { name: 'PetstoreError', code: 'unavailable', message: /no id is left/ };
-  await assert.rejects(pets.addAll(repeat(1)), noneLeft);
+  await assert.rejects(pets.merge(repeat(1)), noneLeft);
   await assert.rejects(pets.add(REX), noneLeft);
 });
 

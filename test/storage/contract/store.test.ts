@@ -15,7 +15,7 @@ import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
 import { ENGINES, runBeside, test, testLasting } from './engines.ts';
 
 test('store.backup › to a new file › is a store by itself with everything in it', async (store, place) => {
-  await store.pets.addAll(ReadableStream.from(fc.sample(newPet, 50)));
+  await store.pets.merge(ReadableStream.from(fc.sample(newPet, 50)));
   const newKey = createNewKey({ expiresAt: 9_000 });
   const { id } = await store.keys.add(newKey);
   await store.keys.touch(id, 6);
@@ -148,7 +148,7 @@ testLasting(
   'store › opened again › has what was there and uses no id twice',
   async (store, place) => {
     const first = await store.pets.add(REX);
-    await assert.rejects(store.pets.addAll(fail(10)));
+    await assert.rejects(store.pets.merge(fail(10)));
     const key = await store.keys.add(createNewKey());
     const again = await place.openAgain();
     assert.deepEqual(await listAll(again), [first]);

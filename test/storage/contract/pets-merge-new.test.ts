@@ -1,4 +1,4 @@
-/** What src/store.ts promises of `pets.addAll` of the store: all pets or none, on every engine. */
+/** What src/store.ts promises of `pets.merge` of pets without ids: all pets or none, on every engine. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -7,13 +7,13 @@ import { newPet } from '../../arbitraries.ts';
 import { fail, listAll, REX, repeat } from './data.ts';
 import { test, testLasting } from './engines.ts';
 
-test('pets.addAll › any pets, more than go at once › are found as they were given, by ascending ids', async (store) => {
+test('pets.merge › any pets, more than go at once › are found as they were given, by ascending ids', async (store) => {
   await store.pets.add({ ...REX, status: 'sold' });
   const listSold = () => store.pets.listAsJson({ limit: 9, status: 'sold' });
   const { json } = await listSold();
   const given = fc.sample(newPet, 2_500);
-  const added = await store.pets.addAll(ReadableStream.from(given));
-  assert.deepEqual(added, { count: 2_500, firstId: 2n, lastId: 2_501n });
+  const { withNewIds } = await store.pets.merge(ReadableStream.from(given));
+  assert.deepEqual(withNewIds, { count: 2_500, firstId: 2n, lastId: 2_501n });
   assert.notEqual((await listSold()).json, json);
   assert.deepEqual(
     (await listAll(store)).slice(1),
@@ -21,18 +21,19 @@ test('pets.addAll › any pets, more than go at once › are found as they were 
   );
 });
 
-test('pets.addAll › nothing › adds none', async (store) => {
-  assert.equal((await store.pets.addAll(repeat(0))).count, 0);
+test('pets.merge › nothing › adds none', async (store) => {
+  assert.equal((await store.pets.merge(repeat(0))).added, 0);
 });
 
-test('pets.addAll › an iteration that fails › adds none and throws what it threw', async (store) => {
+test('pets.merge › an iteration that fails › adds none and throws what it threw', async (store) => {
   await store.pets.add(REX);
-  await assert.rejects(store.pets.addAll(fail(2_500)), { message: 'row 7 is wrong' });
+  await assert.rejects(store.pets.merge(fail(2_500)), { message: 'row 7 is wrong' });
   assert.equal((await listAll(store)).length, 1);
-  assert.deepEqual(await store.pets.addAll(repeat(3)), { count: 3, firstId: 2n, lastId: 4n });
+  const { withNewIds } = await store.pets.merge(repeat(3));
+  assert.deepEqual(withNewIds, { count: 3, firstId: 2n, lastId: 4n });
 });
 
-test('pets.addAll › read meanwhile › is seen whole or not at all', async (store, place) => {
+test('pets.merge › read meanwhile › is seen whole or not at all', async (store, place) => {
   const reader = await place.openOther();
   const seen = new Set<number>();
   let isAdding = true;
@@ -42,7 +43,7 @@ test('pets.addAll › read meanwhile › is seen whole or not at all', async (st
       await new Promise(setImmediate);
     }
   }
-  const adding = store.pets.addAll(slow()).finally(() => {
+  const adding = store.pets.merge(slow()).finally(() => {
     isAdding = false;
   });
   while (isAdding) {
@@ -54,7 +55,7 @@ test('pets.addAll › read meanwhile › is seen whole or not at all', async (st
   assert.deepEqual([...seen], [0, 5_000]);
 });
 
-test('pets.addAll › while its iteration goes on › others add', async (store, place) => {
+test('pets.merge › while its iteration goes on › others add', async (store, place) => {
   const other = await place.openOther();
   async function* slow(): AsyncGenerator<NewPet> {
     for (let count = 0; count < 3; count += 1) {
@@ -62,13 +63,13 @@ test('pets.addAll › while its iteration goes on › others add', async (store,
       await other.pets.add({ ...REX, status: 'sold' });
     }
   }
-  assert.equal((await store.pets.addAll(slow())).count, 4_500);
+  assert.equal((await store.pets.merge(slow())).added, 4_500);
   assert.equal((await listAll(other, { status: 'sold' })).length, 3);
   assert.equal((await listAll(other, { status: 'pending' })).length, 4_500);
 });
 
-testLasting('pets.addAll › two at once › are added both', async (store, place) => {
+testLasting('pets.merge › two at once › are added both', async (store, place) => {
   const stores = [store, await place.openOther()];
-  await Promise.all(stores.map(({ pets }) => pets.addAll(repeat(1_500))));
+  await Promise.all(stores.map(({ pets }) => pets.merge(repeat(1_500))));
   assert.equal((await listAll(store)).length, 3_000);
 });
