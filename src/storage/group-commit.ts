@@ -30,7 +30,7 @@ export class GroupCommit<Write, Result> {
   /** Whether the writes that wait are taken at the end of this turn. */
   #isCollecting = false;
   #sparesReads = false;
-  #ended: Promise<unknown> = Promise.resolve();
+  #ended = Promise.resolve();
 
   /**
    * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
@@ -55,7 +55,8 @@ export class GroupCommit<Write, Result> {
       if (this.#isCollecting || this.#underWay >= groupsMax) return;
       this.#isCollecting = true;
       this.#underWay += 1;
-      this.#ended = Promise.all([this.#ended, this.#commitAll()]);
+      const before = this.#ended;
+      this.#ended = this.#commitAll().then(() => before);
     });
   }
 

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { PetstoreError } from '../../src/error.ts';
 import { createStatistics } from '../../src/statistics.ts';
 import { GroupCommit } from '../../src/storage/group-commit.ts';
@@ -98,6 +100,24 @@ test('GroupCommit › reads in a busy process › one group is under way', async
   await until(() => commits.length === 3, PAUSE_MS_MAX);
   await commits[2]?.end();
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
+});
+
+test('GroupCommit › 10,000 groups that have ended › take no memory', async () => {
+  const GROUPS = 10_000;
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const writes = new GroupCommit(async (group: readonly number[]) => group, createStatistics());
+  const addAll = async () => {
+    for (let count = 0; count < GROUPS; count += 1) {
+      await writes.add(count);
+      await nextTurn();
+    }
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await addAll();
+  const bytes = (await addAll()) - before;
+  assert.ok(bytes < GROUPS * 16, `${bytes} bytes`);
 });
 
 test('GroupCommit › a commit that fails › fails the writes that wait, and the next one is tried', async () => {
