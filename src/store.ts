@@ -39,16 +39,11 @@ export interface Store extends AsyncDisposable {
 }
 
 export interface StoreStatistics extends Readonly<Statistics> {
-  /** Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time. */
-  readonly connections?:
-    | {
-        readonly used: number;
-        readonly idle: number;
-        /** Work that waits for a connection. */
-        readonly waiting: number;
-        readonly broken: number;
-      }
-    | undefined;
+  /**
+   * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much
+   * work is waiting for a connection.
+   */
+  readonly connections?: Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>;
 }
 
 export interface PetStore {

@@ -6,12 +6,12 @@ import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { SCHEMA } from './migrations.ts';
-import { TABLES } from './tables.ts';
+import { NUMBERED, TABLES } from './tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
 
-const COPIED = Object.entries(TABLES).flatMap(([name, { columns, copy }]) =>
-  copy === null ? [] : [{ name, columns, ...copy }],
+const COPIED = Object.entries(TABLES).flatMap(([name, { columns, key }]) =>
+  key.length === 0 ? [] : [{ name, columns, key }],
 );
 
 const NO_ROWS = COPIED.map(
@@ -49,8 +49,7 @@ export async function copyDatabase(
     to.transact('exclusive', async (target) => {
       await refuseFilled(target);
       for (const table of COPIED) await copyRows(source, target, table, options);
-      for (const { name, lastId: hasLastId } of COPIED) {
-        if (!hasLastId) continue;
+      for (const name of NUMBERED) {
         const lastId = await source.readLastId(name);
         await target.writeLastId(name, lastId);
         refuseDifference(await target.readLastId(name), lastId);
@@ -72,10 +71,9 @@ async function refuseFilled({ read }: Transaction): Promise<void> {
 async function copyRows(
   source: Transaction,
   target: Transaction,
-  { name, columns, keyLength }: (typeof COPIED)[number],
+  { name, columns, key }: (typeof COPIED)[number],
   { environment, onPets }: CopyOptions,
 ): Promise<void> {
-  const key = columns.slice(0, keyLength);
   const isPart = name === 'api_keys' && environment !== undefined;
   const part = isPart ? `environment = '${environment}'` : 'true';
   const selectAfter = (after: string) =>
@@ -90,7 +88,7 @@ async function copyRows(
     if (name === 'pets') onPets?.(rows.length);
     // On SQLite nothing else waits, so a signal could not end the copy.
     await setImmediate();
-    after = rows.at(-1)?.slice(0, keyLength);
+    after = rows.at(-1)?.slice(0, key.length);
     page = nextPage;
   }
 }

@@ -1,8 +1,7 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
 import type { Environment } from '../api-key.ts';
-import type { Statistics } from '../statistics.ts';
-import type { AddedPets, IdempotentRequest, PetStore, StoreStatistics } from '../store.ts';
+import type { AddedPets, IdempotentRequest, PetStore, Store } from '../store.ts';
 import type { StoreOptions } from './options.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
@@ -35,16 +34,11 @@ export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
 
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
+type OfStore = Pick<Store, 'foundSchema' | 'connectionsMax' | 'readStatistics' | 'check'>;
+
 /** Writes, errors and closing are as in Store. */
-export interface Engine extends AsyncDisposable {
-  /** As in Store. */
-  readonly foundSchema: number;
+export interface Engine extends OfStore, AsyncDisposable {
   readonly petQueries: PetQueries;
-  /** What is counted: one object, which every part of the store adds to. */
-  readonly statistics: Statistics;
-  /** The most connections of requests to a server, and what they do; absent on SQLite. */
-  readonly connectionsMax?: number;
-  readonly countConnections?: () => StoreStatistics['connections'];
 
   /** SQL for the id of a new API key. It counts up from 1. */
   readonly newKeyId: string;
@@ -54,8 +48,6 @@ export interface Engine extends AsyncDisposable {
 
   /** The statement of `toPurge`. */
   readonly purge: string;
-
-  check(): Promise<void>;
 
   /** Adds a pet, in a group commit. Resolves to its id, or to undefined when its idempotency key is in use. */
   insertPet(row: Row, request?: IdempotentRequest): Promise<bigint | undefined>;

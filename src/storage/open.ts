@@ -29,13 +29,14 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
+  const { foundSchema, connectionsMax, readStatistics, check } = engine;
   return {
-    foundSchema: engine.foundSchema,
+    foundSchema,
+    connectionsMax,
     pets,
     keys,
-    connectionsMax: engine.connectionsMax,
-    readStatistics: () => ({ ...engine.statistics, connections: engine.countConnections?.() }),
-    check: () => engine.check(),
+    readStatistics,
+    check,
     backup: (file) => writeBackup(engine, file),
     close,
     [Symbol.asyncDispose]: close,

@@ -1,6 +1,6 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
-import type { PetQuery } from '../pet-query.ts';
+import { type PetQuery, toQueryText } from '../pet-query.ts';
 import { LIMITS } from './limits.ts';
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
@@ -48,13 +48,5 @@ export function createCache<Result>(
   };
 }
 
-/** A text that no two different queries share: it has all that the query has. */
-export function toPageName(query: PetQuery): string {
-  let name = '';
-  for (const [member, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    // In quotes, no text can look like the next member.
-    name += `${member} ${typeof value === 'string' ? JSON.stringify(value) : value} `;
-  }
-  return name;
-}
+/** A text that no two different queries share. */
+export const toPageName = (query: PetQuery): string => `${toQueryText(query)} ${query.after}`;

@@ -5,38 +5,31 @@ import { PET_COLUMNS } from './pet-row.ts';
 
 interface Table {
   readonly columns: readonly string[];
-  /**
-   * How a copy takes it, in the order of its primary key, which is the first columns; null if the table is not part of
-   * the store. `lastId` is for ids that are never used twice. On PostgreSQL they come from a sequence.
-   */
-  readonly copy: { readonly keyLength: 1 | 2; readonly lastId: boolean } | null;
+  /** The primary key, which is the first columns; empty if the table is not part of a copy. */
+  readonly key: readonly string[];
   /** What requests and the purge do. On PostgreSQL a service does not start without these rights. */
   readonly rights: readonly ('select' | 'insert' | 'update' | 'delete')[];
 }
 
 export const TABLES: Readonly<Record<string, Table>> = {
-  petstore_schema: { columns: ['version', 'compatible'], copy: null, rights: ['select'] },
+  petstore_schema: { columns: ['version', 'compatible'], key: [], rights: ['select'] },
   // Only the release before reads and writes it.
-  counters: { columns: ['name', 'value'], copy: null, rights: [] },
-  pets: {
-    columns: PET_COLUMNS,
-    copy: { keyLength: 1, lastId: true },
-    rights: ['select', 'insert'],
-  },
+  counters: { columns: ['name', 'value'], key: [], rights: [] },
+  pets: { columns: PET_COLUMNS, key: ['id'], rights: ['select', 'insert'] },
   api_keys: {
     columns: [...KEY_COLUMNS, 'digest'],
-    copy: { keyLength: 1, lastId: true },
+    key: ['id'],
     rights: ['select', 'insert', 'update'],
   },
   idempotency_keys: {
     columns: ['api_key_id', 'name', 'created_at', 'pet_id', 'added_as'],
-    copy: { keyLength: 2, lastId: false },
+    key: ['api_key_id', 'name'],
     rights: ['select', 'insert', 'update', 'delete'],
   },
 };
 
-/** The tables that have a sequence, which is named after them, such as `pets_id`. */
-export const NUMBERED = Object.keys(TABLES).filter((name) => TABLES[name]?.copy?.lastId);
+/** The tables whose ids are never used twice. On PostgreSQL each has a sequence, such as `pets_id`. */
+export const NUMBERED = Object.keys(TABLES).filter((name) => TABLES[name]?.key[0] === 'id');
 
 /** What a service needs on PostgreSQL, by the name of a table or sequence. */
 export const RIGHTS: readonly (readonly [name: string, rights: Table['rights']])[] = [

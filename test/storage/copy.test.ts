@@ -70,11 +70,11 @@ const LIST_COLUMNS: Readonly<Record<EngineName, string>> = {
 
 test('TABLES › the key of each table that is copied › is its primary key', async () => {
   await using opened = await open('sqlite');
-  for (const [table, { columns, copy }] of Object.entries(TABLES)) {
-    if (copy === null) continue;
+  for (const [table, { columns, key }] of Object.entries(TABLES)) {
+    if (key.length === 0) continue;
     const sql = `select name from pragma_table_info('${table}') where pk > 0 order by pk`;
-    const key = (await opened.database.read(sql)).flat();
-    assert.deepEqual(columns.slice(0, copy.keyLength), key, table);
+    assert.deepEqual((await opened.database.read(sql)).flat(), key, table);
+    assert.deepEqual(columns.slice(0, key.length), key, table);
   }
 });
 
@@ -85,7 +85,7 @@ for (const engine of ENGINES) {
     // On SQLite, tables such as the one of the schema are not needed.
     const names = new Set(found.map(([table]) => table));
     const described = Object.entries(TABLES).filter(
-      ([table, { copy }]) => copy !== null || names.has(table) || engine !== 'sqlite',
+      ([table, { key }]) => key.length > 0 || names.has(table) || engine !== 'sqlite',
     );
     assert.deepEqual(
       found.map((row) => row.join('.')).sort(),

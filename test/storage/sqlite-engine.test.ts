@@ -119,7 +119,7 @@ test('pets.find › without a commit between › reads a pet once, and what is n
     [2n, 3],
   ] as const) {
     await engine.petQueries.find(id);
-    assert.equal(engine.statistics.reads, reads);
+    assert.equal(engine.readStatistics().reads, reads);
   }
 });
 

@@ -40,11 +40,14 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
       return found;
     }),
   );
-  const engine = createEngine(pools, foundSchema, !hosts.isPooled);
-  return { ...engine, connectionsMax: databaseConnections };
+  return {
+    ...createEngine(pools, !hosts.isPooled),
+    foundSchema,
+    connectionsMax: databaseConnections,
+  };
 }
 
-function createEngine(pools: Pools, foundSchema: number, keepsMark: boolean): Engine {
+function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSchema'> {
   const statistics = createStatistics();
 
   const read: Engine['read'] = (sql, ...values) =>
@@ -54,8 +57,7 @@ function createEngine(pools: Pools, foundSchema: number, keepsMark: boolean): En
     pools.writes.run((connection) => writeAll(connection, statements));
 
   return {
-    foundSchema,
-    statistics,
+    readStatistics: () => ({ ...statistics, connections: pools.countConnections() }),
     newKeyId: "nextval('api_keys_id')",
     toJsonFunction: 'to_json',
     purge: toPurge(NOW, 'for update skip locked'),
@@ -76,7 +78,6 @@ function createEngine(pools: Pools, foundSchema: number, keepsMark: boolean): En
         // Prepared, as the statements of requests are: behind a pooler without pgbouncer=true both fail.
         await connection.run(`${CHECK_COLUMNS} where cast(? as int) = 0`, 0);
       }),
-    countConnections: () => pools.countConnections(),
     [Symbol.asyncDispose]: () => pools.close(),
   };
 }
