@@ -24,17 +24,16 @@ export class JsonNumber {
  *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves its meaning open).
  */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
-  const memberCount = countMembers(text, valuesMax);
-  const flat = findFlatObject(text, memberCount);
-  if (flat !== undefined) return flat;
-  const value = parse(text, (_name, member: unknown, context?: { source?: string }) =>
-    typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member,
-  );
-  const repeated = findRepeatedMember(text);
-  if (repeated !== undefined) {
-    throw new PetstoreError('bad_request', `the member ${repeated} is given twice`);
-  }
-  return value;
+  const members = countMembers(text, valuesMax);
+  // The last call is for the whole value.
+  let kept = -1;
+  const value = parse(text, function (this: unknown, _name, member, context?: { source?: string }) {
+    if (!Array.isArray(this)) kept += 1;
+    return typeof member === 'number' ? new JsonNumber(context?.source ?? String(member)) : member;
+  });
+  // Of two members with one name, JSON.parse keeps only the last.
+  if (kept === members) return value;
+  throw new PetstoreError('bad_request', `the member ${findRepeatedMember(text)} is given twice`);
 }
 
 /**
@@ -80,31 +79,9 @@ const parse: typeof JSON.parse = (text, reviver) => {
   }
 };
 
-/** A number that a double may print with other digits; a string that looks like it only takes longer. */
-const HARD_NUMBER = /-0|\d[.eE]|\d{16}/;
-
-/**
- * The fast path: the value of a text that is an object of texts, booleans and short integers. Undefined for any other.
- *
- * @param memberCount the number of members in the text. JSON.parse keeps only the last of two members with one name, so
- *   an object with a member that is given twice has fewer. An object with an inner object has fewer too.
- */
-function findFlatObject(text: string, memberCount: number): object | undefined {
-  if (!text.startsWith('{') || HARD_NUMBER.test(text)) return undefined;
-  const value: Record<string, unknown> = parse(text);
-  const names = Object.keys(value);
-  if (names.length < memberCount) return undefined;
-  for (const name of names) {
-    const member = value[name];
-    if (typeof member === 'object') return undefined;
-    if (typeof member === 'number') value[name] = new JsonNumber(String(member));
-  }
-  return value;
-}
-
 const STRING_OR_BRACE = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|[{}]/g;
 
-/** The name, in its quotes, that an object of a valid JSON text has twice; else undefined. */
+/** The first name, in its quotes, that an object of a valid JSON text has twice. */
 function findRepeatedMember(text: string): string | undefined {
   const open: Set<string>[] = [];
   for (const [token, quoted, colon] of text.matchAll(STRING_OR_BRACE)) {
