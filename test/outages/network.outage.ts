@@ -49,12 +49,19 @@ for (const [what, expected, begin, end = () => undefined] of [
     }));
 }
 
-test('network › DNS does not answer › a start says so', async () => {
-  network.cut('all');
-  const args = ['serve', '--port', '0', '--database', 'postgres://petstore@db.test/petstore'];
-  await using service = startProgram(args, { cwd: tmpdir(), within: network.within });
-  const line = 'the database cannot be reached: DNS does not tell the address of its host; trying';
-  await until(() => readStart(service).includes(line)).finally(() => network.mend());
+test('network › DNS or the database does not answer › a start says which of them', async () => {
+  for (const [host, line] of [
+    [
+      'db.test',
+      'the database cannot be reached: DNS does not tell the address of its host; trying',
+    ],
+    [network.databaseHost, 'the database cannot be reached or does not answer in time; trying'],
+  ] as const) {
+    network.cut('all');
+    const args = ['serve', '--port', '0', '--database', `postgres://petstore@${host}/petstore`];
+    await using service = startProgram(args, { cwd: tmpdir(), within: network.within });
+    await until(() => readStart(service).includes(line)).finally(() => network.mend());
+  }
 });
 
 test('network › the connections die while nobody asks › a lone client is answered in time', async (t) => {

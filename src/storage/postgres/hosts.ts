@@ -93,5 +93,6 @@ export function createSocket(connectMs = 5_000): Socket {
   const error = Object.assign(new Error('DNS does not answer'), { code: NAME_NOT_RESOLVED });
   const timer = setTimeout(() => socket.destroy(error), connectMs * LOOKUP_SHARE);
   const stop = () => clearTimeout(timer);
-  return socket.once('lookup', stop).once('connect', stop).once('close', stop);
+  // An IP address has an attempt, but no lookup.
+  return socket.once('connectionAttempt', stop).once('close', stop);
 }
