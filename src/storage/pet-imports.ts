@@ -39,17 +39,16 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
           return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
         }
         await refuseRepeated(transaction, staged);
-        const unchanged = await count(transaction, staged, IS_SAME);
+        const counts = await countStaged(transaction, staged);
+        const { corrected } = counts;
         await read(`delete from ${staged} as staged where ${IS_SAME}`);
-        const corrected = await count(transaction, staged, IS_KNOWN);
         if (corrected > 0 && !update) throw await createDifference(transaction, staged, corrected);
         if (corrected > 0 && !dryRun) await correct(transaction, staged, engine.toJsonFunction);
         await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
-        const added = await count(transaction, staged, 'true');
         const same = onSame && (await findSame(transaction, staged));
         if (same !== undefined) onSame?.(same);
         const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, hasIds);
-        return { added, corrected, unchanged, withNewIds };
+        return { ...counts, withNewIds };
       });
     },
   };
@@ -74,9 +73,12 @@ async function* toBatches(
   if (batch.length > 0) yield batch;
 }
 
-async function count({ read }: Transaction, staged: string, condition: string): Promise<number> {
-  const [row] = await read(`select count(*) from ${staged} as staged where ${condition}`);
-  return Number(row?.[0]);
+async function countStaged({ read }: Transaction, staged: string) {
+  const [row = []] = await read(
+    `select count(*), count(${IS_KNOWN}), count(${IS_SAME}) from ${staged} as staged`,
+  );
+  const [all = 0, known = 0, unchanged = 0] = row.map(Number);
+  return { added: all - known, corrected: known - unchanged, unchanged };
 }
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
