@@ -8,8 +8,8 @@ import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { LIMITS } from './limits.ts';
-import { explainListenError, type Place } from './listen-error.ts';
 import type { OpenLog } from './open-log.ts';
+import { explainListenError, type Place } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toListenHost } from './service.ts';
 

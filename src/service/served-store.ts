@@ -9,7 +9,7 @@ import { isMemoryAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
-import { spellKeysCreate } from './program.ts';
+import { spellKeysCreate } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 const WATCH_MS = 1_000;

@@ -3,7 +3,7 @@
 import manifest from '../../package.json' with { type: 'json' };
 import { describeAddress, isMemoryAddress } from '../storage/address.ts';
 import type { Store } from '../store.ts';
-import { spellKeysCreate } from './program.ts';
+import { spellKeysCreate } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A service that listens, in this process or in workers. */

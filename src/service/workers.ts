@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { LIMITS } from './limits.ts';
-import { explainListenError } from './listen-error.ts';
+import { explainListenError } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toListenHost } from './service.ts';
 
