@@ -97,3 +97,11 @@ function findRepeatedMember(text: string): string | undefined {
   }
   return undefined;
 }
+
+/** As JSON.stringify, with the digits of each bigint: an int64 would be rounded as a double. */
+export function writeJson(value: object, indent?: number): string {
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  const toExact = (_name: string, member: unknown) =>
+    typeof member === 'bigint' ? rawJSON(String(member)) : member;
+  return JSON.stringify(value, toExact, indent);
+}

@@ -15,15 +15,12 @@ export function createClient(
     apiKey: findKey(),
     fetch: async (url, init = {}) => {
       const startedAt = performance.now();
-      showRequest(place, toCurl(String(url), init), 'no answer');
+      const line = toCurl(String(url), init);
+      showRequest(place, line, 'no answer');
       const response = await fetch(url, init);
       const ms = Math.max(1, Math.round(performance.now() - startedAt));
       const id = response.headers.get('x-request-id');
-      showRequest(
-        place,
-        toCurl(String(url), init),
-        `${response.status} in ${ms} ms, X-Request-Id ${id}`,
-      );
+      showRequest(place, line, `${response.status} in ${ms} ms, X-Request-Id ${id}`);
       return response;
     },
     ...options,

@@ -1,11 +1,10 @@
 /** The panel of one pet: its JSON, as the service answers it. */
 
+import { writeJson } from '../json.ts';
 import type { Pet } from '../pet.ts';
 import { createClient } from './client.ts';
 import { getElement, write } from './elements.ts';
 import { readAddress, toPetAddress } from './session.ts';
-
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
 export class PetPanel {
   readonly dialog = getElement('pet', HTMLDialogElement);
@@ -31,9 +30,7 @@ export class PetPanel {
   }
 
   #write(id: bigint, pet: Pet | undefined): void {
-    const toExact = (_name: string, value: unknown) =>
-      typeof value === 'bigint' ? rawJSON(String(value)) : value;
     write('pet-title', pet?.name ?? `Pet ${id}`);
-    write('pet-json', JSON.stringify(pet, toExact, 2) ?? '');
+    write('pet-json', pet === undefined ? '' : writeJson(pet, 2));
   }
 }

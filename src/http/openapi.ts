@@ -2,6 +2,7 @@
 
 import type { Environment } from '../api-key.ts';
 import { ERRORS } from '../error.ts';
+import { writeJson } from '../json.ts';
 import { KIB } from '../limit.ts';
 import {
   NAME_CODE_POINTS_MAX,
@@ -58,11 +59,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
     security: [{ bearerAuth: [] }],
     tags: [{ name: 'animals', description: 'The pets of the store.' }],
   };
-  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-  // A bound of an int64 is a bigint, since a double would round it.
-  const toExact = (_name: string, value: unknown) =>
-    typeof value === 'bigint' ? rawJSON(String(value)) : value;
-  return JSON.stringify(document, toExact, indent);
+  return writeJson(document, indent);
 }
 
 function describeService(): string {
