@@ -7,9 +7,8 @@ import type {
   onSendHookHandler,
   preValidationHookHandler,
 } from 'fastify';
-import { type ErrorCode, PetstoreError } from '../../error.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { SERVED_METHODS } from '../protocol/methods.ts';
-import { CODES, OF_PROXY, parsePrefer } from './prefer.ts';
 import { toRateLimit } from './rate-limit.ts';
 
 /** The most requests that are delayed at a time. */
@@ -17,11 +16,60 @@ export const DELAYED_MAX = 100;
 /** The most paths that `times` counts: of more, the oldest is forgotten. */
 export const COUNTED_MAX = 1_000;
 
+/** By status: the first code that has it. A proxy in front of the service answers with a page of this title. */
+const ANSWERS = new Map<string, { readonly code: ErrorCode; readonly title?: string }>([
+  ...Object.entries(ERRORS)
+    .reverse()
+    .map(([code, { status }]) => [String(status), { code: code as ErrorCode }] as const),
+  ['502', { code: 'unavailable', title: 'Bad Gateway' }],
+  ['504', { code: 'unavailable', title: 'Gateway Timeout' }],
+]);
+
+const STATUSES = [...ANSWERS.keys()].sort();
+
+/** The preferences: what each must be. A delay is below IDLE_MS_MAX, and below the usual limit of a proxy. */
+const PREFERENCES: ReadonlyMap<string, readonly [form: RegExp, must: string]> = new Map([
+  ['status', [new RegExp(`^(?:${STATUSES.join('|')})$`), `be one of ${STATUSES.join(', ')}`]],
+  ['lose-answer', [/^$/, 'have no value']],
+  ['delay', [/^(?:[12]?\d(?:\.\d{1,3})?|30)$/, 'be a number of seconds from 0 to 30']],
+  ['times', [/^[1-9]\d{0,2}$/, 'be a whole number from 1 to 999']],
+]);
+
 /** The header fields that depend on the path or the key, not only on the code. */
 const OWN_FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
   method_not_allowed: { allow: SERVED_METHODS.join(', ') },
   rate_limited: { ratelimit: toRateLimit(0) },
 };
+
+/**
+ * The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2).
+ *
+ * @throws PetstoreError for any other preference: a test that rehearses nothing would pass.
+ */
+function parsePrefer(prefer: string): ReadonlyMap<string, string> {
+  const preferences = new Map<string, string>();
+  for (const preference of prefer.split(',')) {
+    const [withoutParameters = ''] = preference.split(';');
+    const [given = '', quoted = ''] = withoutParameters.split('=');
+    const lower = given.trim().toLowerCase();
+    // Prism, which many know, says `code`.
+    const name = lower === 'code' ? 'status' : lower;
+    const value = quoted.replaceAll('"', '').trim();
+    if (name === '' || preferences.has(name)) continue;
+    const [form, must] = PREFERENCES.get(name) ?? [];
+    if (!form?.test(value)) {
+      const rule = must
+        ? `${name} must ${must}`
+        : `it must be ${[...PREFERENCES.keys()].join(', ')}`;
+      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
+    }
+    preferences.set(name, value);
+  }
+  if (preferences.size === 1 && preferences.has('times')) {
+    throw new PetstoreError('bad_request', 'Prefer: times must come with what it counts');
+  }
+  return preferences;
+}
 
 /** Counts for `times`: after so many requests of a key and path, one is answered as ever, and the count begins anew. */
 function createCounter() {
@@ -67,11 +115,11 @@ export function createRehearse(): preValidationHookHandler {
     if (applied.length > 0) {
       reply.header('preference-applied', applied.map((pair) => pair.join('=')).join(', '));
     }
-    const status = preferences.get('status');
-    if (status === undefined) return false;
-    const code = CODES.get(status) ?? 'unavailable';
+    const status = preferences.get('status') ?? '';
+    const answer = ANSWERS.get(status);
+    if (answer === undefined) return false;
+    const { code, title } = answer;
     request.refusal = { code, reason: 'rehearsed' };
-    const title = OF_PROXY.get(status);
     if (title !== undefined) {
       const page = `<html><body><h1>${status} ${title}</h1></body></html>\n`;
       reply.code(Number(status)).type('text/html').send(page);
