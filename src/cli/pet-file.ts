@@ -12,6 +12,7 @@ import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
 import { writePrivateFile } from '../storage/private-file.ts';
+import type { Progress } from './output.ts';
 
 export const STANDARD_STREAM = '-';
 /** The import of a file of 64 MiB takes 0.8 to 1.1 GB of memory. */
@@ -51,16 +52,18 @@ export interface PetFile {
   readonly ignoreColumns?: boolean | undefined;
 }
 
+type ReadProgress = Pick<Partial<Progress>, 'part'>;
+
 /**
  * The rows of the file in its order, read as they are consumed.
  *
- * @param onPart called with the part of the file that was read, from 0 to 1.
+ * @param progress gets the part of the file that was read, from 0 to 1.
  * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
  *   row can be found.
  */
-export function readRows(petFile: PetFile, onPart?: (part: number) => void): AsyncIterable<PetRow> {
+export function readRows(petFile: PetFile, progress: ReadProgress = {}): AsyncIterable<PetRow> {
   const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
-  return read(readText(petFile.file ?? STANDARD_STREAM, onPart), petFile.ignoreColumns);
+  return read(readText(petFile.file ?? STANDARD_STREAM, progress), petFile.ignoreColumns);
 }
 
 /**
@@ -114,9 +117,9 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
 }
 
 /** The text of the file in pieces, without a byte order mark. */
-async function* readText(file: string, onPart?: (part: number) => void): AsyncGenerator<string> {
+async function* readText(file: string, progress: ReadProgress): AsyncGenerator<string> {
   try {
-    yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, onPart));
+    yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, progress));
   } catch (cause) {
     if (cause instanceof PetstoreError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
@@ -126,17 +129,14 @@ async function* readText(file: string, onPart?: (part: number) => void): AsyncGe
   }
 }
 
-async function* readChunks(
-  file: string,
-  onPart?: (part: number) => void,
-): AsyncGenerator<Uint8Array> {
+async function* readChunks(file: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
   await using handle = await open(file);
   const { size } = await handle.stat();
   let bytes = 0;
   for await (const chunk of handle.createReadStream({ autoClose: false })) {
     bytes += chunk.length;
     // A pipe has no size.
-    if (size > 0) onPart?.(bytes / size);
+    if (size > 0) progress.part = bytes / size;
     yield chunk;
   }
 }

@@ -140,7 +140,12 @@ describe('pets import', () => {
     const file = join(folder, 'pieces.ndjson');
     await writeFile(file, `${good}\n`.repeat(5_000));
     const parts: number[] = [];
-    await collect(readRows({ file }, (part) => parts.push(part)));
+    const progress = {
+      set part(part: number) {
+        parts.push(part);
+      },
+    };
+    await collect(readRows({ file }, progress));
     const bytes = 5_000 * (good.length + 1);
     const expected = Array.from({ length: Math.ceil(bytes / PIECE_BYTES) }, (_, index) =>
       Math.min(1, ((index + 1) * PIECE_BYTES) / bytes),

@@ -57,10 +57,7 @@ export function addImportPets(pets: Command): void {
 async function importPets(file: string, options: ImportOptions): Promise<void> {
   refuseMemory(options.database);
   await withProgress('imported', async (progress) => {
-    const source = { ...options, file };
-    const rows = readRows(source, (part) => {
-      progress.part = part;
-    });
+    const rows = readRows({ ...options, file }, progress);
     let hasOtherIds = false;
     const parse = (value: unknown) => {
       if (options.byId) return parseGivenPet(value);
