@@ -1,8 +1,9 @@
 /** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
+import { toJson } from '../../client/petstore-client.ts';
 import { createCsvFormat } from '../csv-format.ts';
-import { toPetJson } from '../pet.ts';
 import { generatePets } from '../sample.ts';
+import { quote } from './client.ts';
 import { getElement, keepFile, show, write } from './elements.ts';
 import { countKnown, type PetFile, readFile } from './pet-file.ts';
 import { sendPets } from './send-pets.ts';
@@ -59,15 +60,36 @@ export class FileAdder {
 function showFound({ name, pets }: PetFile, known: number): void {
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
-  const [first] = pets.map((pet) => toPetJson({ id: 0n, ...pet }).replace('"id":0,', ''));
+  const [first] = pets.map((pet) => toJson(pet));
   write('found-text', `${name} has ${count}. The first one: ${first}`);
   write('known', known === 1 ? 'pet' : `${known} pets`);
   show('found-known', known > 0);
-  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? `'${name}'` : name}`);
+  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}`);
   show('found-many', length > MANY);
   write('add-all', `Add ${count}`);
   show('found', true);
   getElement('add-all', HTMLButtonElement).focus();
+}
+
+/** Calls `take` with each file that is chosen in the dialog, or dropped on the page. */
+export function onFile(take: (file: File) => void): void {
+  const input = getElement('file', HTMLInputElement);
+  input.addEventListener('change', () => {
+    const [file] = input.files ?? [];
+    // Without this, the browser would not tell if the same file is chosen again.
+    input.value = '';
+    if (file) take(file);
+  });
+  // On the whole page: a browser leaves the page for a file that is dropped beside the field.
+  for (const type of ['dragover', 'dragleave', 'drop'] as const) {
+    document.addEventListener(type, (event) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      document.body.classList.toggle('dragging', type === 'dragover');
+      const [file] = event.dataTransfer.files;
+      if (type === 'drop' && file) take(file);
+    });
+  }
 }
 
 /** Lets the browser keep a file of sample pets. */

@@ -46,7 +46,7 @@ function toCurl(url: string, { headers, body }: RequestInit): string {
 }
 
 /** A word of a shell. */
-function quote(text: string): string {
+export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

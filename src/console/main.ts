@@ -1,7 +1,7 @@
 /** The console: what its forms and buttons do. */
 
 import { findCanonicalInt64, INT64_MAX } from '../int64.ts';
-import { FileAdder, keepExample } from './add-file.ts';
+import { FileAdder, keepExample, onFile } from './add-file.ts';
 import { PetAdder } from './add-pet.ts';
 import { copyBefore } from './client.ts';
 import { getElement, readTexts, show, showMessage } from './elements.ts';
@@ -17,7 +17,6 @@ const listForm = getElement('list-form', HTMLFormElement);
 const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
-const fileInput = getElement('file', HTMLInputElement);
 const fileDialog = getElement('from-file', HTMLDialogElement);
 const list = getElement('list', HTMLElement);
 
@@ -98,13 +97,6 @@ function showMore(): void {
   run(listForm, () => petList.showMore());
 }
 
-function takeFile(file: File | undefined): void {
-  if (file === undefined || !isOpen()) return;
-  closeDialogs();
-  fileDialog.showModal();
-  run(fileForm, () => fileAdder.read(file));
-}
-
 // So that keys can scroll it in every browser.
 list.tabIndex = 0;
 onSubmit(keyForm, () => useKey(readTexts(keyForm).get('key') ?? ''));
@@ -142,19 +134,11 @@ onClick('#forget', () => {
   forgetKey();
   location.reload();
 });
-fileInput.addEventListener('change', () => {
-  takeFile(fileInput.files?.[0]);
-  // Without this, the browser would not tell if the same file is chosen again.
-  fileInput.value = '';
+onFile((file) => {
+  if (!isOpen()) return;
+  closeDialogs();
+  fileDialog.showModal();
+  run(fileForm, () => fileAdder.read(file));
 });
-// On the whole page: a browser leaves the page for a file that is dropped beside the field.
-for (const type of ['dragover', 'dragleave', 'drop'] as const) {
-  document.addEventListener(type, (event) => {
-    if (event.dataTransfer?.types.includes('Files') !== true) return;
-    event.preventDefault();
-    document.body.classList.toggle('dragging', type === 'dragover');
-    if (type === 'drop') takeFile(event.dataTransfer.files[0]);
-  });
-}
 window.addEventListener('hashchange', followAddress);
 followAddress();

@@ -1,7 +1,8 @@
 /** The pets of a CSV or JSON file, and whether the store has the first ones already. */
 
+import { toJson } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
-import { type NewPet, PAGE_LIMIT_MAX, parseNewPetRow, toPetJson } from '../pet.ts';
+import { type NewPet, PAGE_LIMIT_MAX, parseNewPetRow } from '../pet.ts';
 import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
 import { createClient } from './client.ts';
 
@@ -55,7 +56,7 @@ function hash(bytes: Uint8Array): string {
 
 /** How many of the first pets of the file the store has, if it has all of them; else 0. */
 export async function countKnown({ pets }: PetFile, signal: AbortSignal): Promise<number> {
-  const toText = (pet: NewPet) => toPetJson({ ...pet, id: 0n });
+  const toText = (pet: NewPet) => toJson({ ...pet, id: 0 });
   const first = pets.slice(0, COMPARED_PETS);
   const missing = new Set(first.map(toText));
   let left = LOOKED_THROUGH;
