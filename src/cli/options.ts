@@ -35,8 +35,7 @@ export function toSetting(name: string, row: OptionRow): Option {
   return choices === undefined ? addParser(made, toParser(row)) : made.choices(choices);
 }
 
-/** The parser of commander for a kind of option. */
-export function toParser<Value>({ find, mustBe }: OptionKind<Value>): (text: string) => Value {
+function toParser<Value>({ find, mustBe }: OptionKind<Value>): (text: string) => Value {
   return (text) => {
     const found = find(text);
     if (found === undefined) throw new InvalidArgumentError(`It must be ${mustBe}.`);

@@ -19,9 +19,9 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE);
 }
 
-/** The text without control characters: a terminal would act on those in a file name or an argument. */
+/** The text without unprintable characters: a terminal would act on those in a file name or an argument. */
 export function toOneLine(text: string): string {
-  return text.trim().replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
+  return text.trim().replace(UNPRINTABLE, ' ');
 }
 
 export function examples(...lines: string[]): string {

@@ -18,15 +18,14 @@ export interface Service {
 /** Node listens on every address of both families, or of IPv4 if IPv6 is off, when it is given no host. */
 export const toListenHost = (host: string) => (host === '*' ? '' : host);
 
-/** A URL to call: no client can call the host that stands for all addresses. */
-export function toReachableUrl(host: string, port: number): string {
-  const reachable = /^(\*|0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host;
-  return `http://${toAuthority(reachable, port)}`;
+/** An IPv6 address is in brackets. */
+function toUrl(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** The host and the port as in a URL: an IPv6 address is in brackets. */
-export function toAuthority(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+/** A URL to call: no client can call the host that stands for all addresses. */
+function toReachableUrl(host: string, port: number): string {
+  return toUrl(/^(\*|0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host, port);
 }
 
 /** What a start says: a line, and then facts of the service by their names. */
@@ -40,14 +39,14 @@ export function describeService(
   const url = toReachableUrl(host, port);
   const hasMoreKeys = environment === 'staging' && !isMemoryAddress(database);
   return [
-    `petstore ${manifest.version} listens on http://${toAuthority(host, port)}`,
+    `petstore ${manifest.version} listens on ${toUrl(host, port)}`,
     {
       api: `${url}/v1`,
       console: `${url}/console`,
       docs: `${url}/docs`,
       store: `${describeAddress(database)}${foundSchema === 0 ? ', new' : ''}`,
       environment,
-      ...(admin && { metrics: `http://${toAuthority(adminHost, admin.port)}/metrics` }),
+      ...(admin && { metrics: `${toUrl(adminHost, admin.port)}/metrics` }),
       ...(hasMoreKeys && { keys: spellKeysCreate(options) }),
     },
   ];

@@ -36,11 +36,7 @@ export function addExportPets(pets: Command): void {
         'petstore pets export sold.csv --excel --status sold',
       ),
     )
-    .action(
-      withStore((store, file: string | undefined, options: ExportOptions) =>
-        exportPets(store, { ...options, file }),
-      ),
-    );
+    .action(withStore(exportPets));
   for (const option of listQueryOptions()) command.addOption(option);
   pets
     .command('generate')
@@ -57,9 +53,12 @@ export function addExportPets(pets: Command): void {
 }
 
 /** Shows no progress if the pets go to standard output: both may be the same terminal. */
-async function exportPets(store: Store, options: ExportOptions): Promise<void> {
-  const { file = STANDARD_STREAM, format = options.excel ? 'excel' : undefined } = options;
-  const target = { file, format };
+async function exportPets(
+  store: Store,
+  file = STANDARD_STREAM,
+  options: ExportOptions,
+): Promise<void> {
+  const target = { file, format: options.excel ? 'excel' : options.format } as const;
   if (file === STANDARD_STREAM) return writePets(target, listAll(store, options));
   await withProgress('exported', async (progress) => {
     await writePets(target, progress.count(listAll(store, options)));
