@@ -28,12 +28,12 @@ export const EXPOSED_FIELDS = {
   'Retry-After': {
     schema: { type: 'integer', minimum: 1 },
     description:
-      'On a 429 and a 503: after how many seconds to try again; after a 503 a POST only with the `Idempotency-Key` that it had.',
+      'On a 429 and a 503: after how many seconds to try again. After a 503, send a POST again only with its `Idempotency-Key`.',
   },
   RateLimit: {
     schema: text(128),
     description:
-      'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`; absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
+      'How many more requests the key may send now (`r`), for so many seconds (`t`), as in `"default";r=50;t=1`. Absent when requests are not limited (draft-ietf-httpapi-ratelimit-headers-11).',
   },
   'RateLimit-Policy': {
     schema: text(128),

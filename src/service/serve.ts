@@ -29,15 +29,14 @@ interface Running {
 /** Resolves when the service listens. The service runs until a signal stops it. */
 export async function serve(options: ServeOptions): Promise<void> {
   const openedLog = openLog(options.logLevel);
-  const running: Running = { workers: new Workers(openedLog.log), isStopping: false };
+  const running: Running = { workers: new Workers(), isStopping: false };
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= stopAll(running);
     return stopped;
   };
   // Before the start: a signal during the start must also end the workers.
-  stopOnSignal(async () => {
-    running.isStopping = true;
+  stopOnSignal(running, async () => {
     openedLog.log.info('stopping');
     await stop();
     return openedLog.close();
@@ -59,11 +58,10 @@ export async function serve(options: ServeOptions): Promise<void> {
  *
  * @param stop resolves to false if the process cannot exit by itself.
  */
-function stopOnSignal(stop: () => Promise<boolean>): void {
-  let isStopping = false;
+function stopOnSignal(running: Running, stop: () => Promise<boolean>): void {
   const onSignal = async () => {
-    if (isStopping) return;
-    isStopping = true;
+    if (running.isStopping) return;
+    running.isStopping = true;
     const restoreDefault = () => process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
     setTimeout(restoreDefault, SAME_SIGNAL_MS);
     if (await stop()) process.exit(0);
@@ -89,7 +87,7 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     return startListener(options, store, openedLog);
   };
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
-  const service = await (hasWorkers ? running.workers.start(options) : listen());
+  const service = await (hasWorkers ? running.workers.start(options, log) : listen());
   running.service = service;
   const isStopping = () => running.isStopping;
   if (cluster.isPrimary) watchStore(store, log, isStopping);

@@ -18,12 +18,7 @@ const REPLACE_MS = 1_000;
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
 export class Workers {
-  readonly #log: Log;
   #isStopping = false;
-
-  constructor(log: Log) {
-    this.#log = log;
-  }
 
   /**
    * Starts the workers with the arguments of this process. Resolves when the first of them listens.
@@ -31,7 +26,8 @@ export class Workers {
    * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
    *   ends before it listens.
    */
-  async start({ workers: count, host, port: wanted, adminPort }: ServeOptions): Promise<Service> {
+  async start(options: ServeOptions, log: Log): Promise<Service> {
+    const { workers: count, host, port: wanted, adminPort } = options;
     // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     // All workers listen on the same port. The second --port option overrides the first.
@@ -40,7 +36,7 @@ export class Workers {
     // A message to a dead worker fails. Without a listener this error would end the primary.
     cluster.on('fork', (worker) =>
       worker.on('error', (err) =>
-        this.#log.error('a worker cannot be reached', { err, worker: worker.process.pid }),
+        log.error('a worker cannot be reached', { err, worker: worker.process.pid }),
       ),
     );
     // First one worker: if it fails, the start fails.
@@ -48,7 +44,7 @@ export class Workers {
     cluster.on('exit', async (worker, status, signal) => {
       if (this.#isStopping) return;
       const fields = { worker: worker.process.pid, status, signal };
-      this.#log.error('a worker ended and is replaced', fields);
+      log.error('a worker ended and is replaced', fields);
       await wait(REPLACE_MS);
       this.#fork();
     });

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createLog } from '../../src/service/open-log.ts';
 import { readWorkers } from '../../src/service/registry.ts';
 import { Workers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
@@ -79,7 +78,7 @@ test('workers › one is frozen when all stop › is killed after 13 s', async (
   const worker = await startWorker(t, ENDS_WHEN_ASKED);
   worker.process.kill('SIGSTOP');
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const stopped = new Workers(createLog('silent', () => undefined)).stop();
+  const stopped = new Workers().stop();
   t.mock.timers.tick(13_000);
   await stopped;
   assert.equal(worker.process.signalCode, 'SIGKILL');
@@ -90,6 +89,6 @@ test('workers › all end in time when they stop › no timer keeps the process'
     process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   await startWorker(t, ENDS_WHEN_ASKED);
   const before = countTimers();
-  await new Workers(createLog('silent', () => undefined)).stop();
+  await new Workers().stop();
   assert.equal(countTimers(), before);
 });

@@ -17,8 +17,8 @@ With --by-id, pets can appear before the page that a client has reached. To see 
 the client lists from the start.
 
 With --update the file takes precedence: a pet that was changed since the export loses this change.
-Before an import, the first ${COMPARED_PETS} pets without an id are searched in the store: a file that was added
-before is told. An import with new ids prints these ids: "pets remove" undoes it.`;
+The import tells if the store already has the first ${COMPARED_PETS} pets without an id: the file may have been
+added before. An import with new ids prints these ids: "pets remove" undoes it.`;
 
 interface ImportOptions extends StoreOptions, PetFile, MergeOptions {
   readonly byId?: boolean;

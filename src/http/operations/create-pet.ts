@@ -19,7 +19,7 @@ export const createPet = defineOperation({
   parameters: {
     'Idempotency-Key': {
       place: 'header',
-      description: `Names this create, so that sending it again adds nothing: the same key with the same pet has the same answer for ${IDEMPOTENCY_MS / 3_600_000} h, with another pet it is a 422. Each API key has names of its own.`,
+      description: `Names this create, so that sending it again adds nothing. For ${IDEMPOTENCY_MS / 3_600_000} h, the same key with the same pet has the same answer. With another pet it is a 422. Each API key has names of its own.`,
       isBeta: true,
       schema: {
         type: 'string',

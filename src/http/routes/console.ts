@@ -15,10 +15,6 @@ const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text
 
 const POLICY = createPolicy("'self'", "'self'");
 
-/** Shows the request that its place has made. */
-const REQUEST = `<footer class="request" hidden><code></code>
-<button type="button" class="copy">Copy</button> <span></span></footer>`;
-
 const PARTS: Readonly<Record<string, string>> = {
   // The class aligns numbers.
   columns: NEW_PET_FIELDS.map(
@@ -29,7 +25,9 @@ const PARTS: Readonly<Record<string, string>> = {
   names: NEW_PET_FIELDS.map(
     ({ name, optional }) => `<code>${name}</code>${optional ? ' (optional)' : ''}`,
   ).join(', '),
-  request: REQUEST,
+  // Shows the request that its place has made.
+  request: `<footer class="request" hidden><code></code>
+<button type="button" class="copy">Copy</button> <span></span></footer>`,
 };
 
 /** A chip for each value, or a field. */
