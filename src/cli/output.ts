@@ -1,5 +1,6 @@
 /** What commands print: lines on standard error, tables, their progress, and examples in their help. */
 
+import type { Command } from 'commander';
 import { PetstoreError } from '../error.ts';
 
 /** Control characters, line ends, and characters that change the direction of the text after them. */
@@ -24,8 +25,9 @@ export function toOneLine(text: string): string {
   return text.trim().replace(UNPRINTABLE, ' ');
 }
 
-export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+/** Ends the help of a command with examples. */
+export function addExamples(command: Command, ...lines: string[]): Command {
+  return command.addHelpText('after', ['\nExamples:', ...lines].join('\n  '));
 }
 
 /** The cells in columns of a terminal. An unprintable character is shown as U+FFFD. */

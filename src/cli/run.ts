@@ -13,7 +13,7 @@ import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
 import { UsageError } from './options.ts';
-import { examples, toOneLine } from './output.ts';
+import { addExamples, toOneLine } from './output.ts';
 import { checkVariables, cleanVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
@@ -27,10 +27,13 @@ const OTHER_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = 
 };
 
 export function createProgram(): Command {
-  const program = new Command('petstore')
+  const program = addExamples(
+    new Command('petstore'),
+    'petstore serve',
+    'petstore keys create --name ci',
+  )
     .description('Keeps the pets of a store, and serves them as JSON over HTTP.')
     .version(manifest.version)
-    .addHelpText('after', examples('petstore serve', 'petstore keys create --name ci'))
     .exitOverride()
     .hook('preAction', checkVariables)
     .configureOutput({

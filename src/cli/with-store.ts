@@ -8,7 +8,7 @@ import type { OpenOptions } from '../storage/engine.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { databaseOption } from './options.ts';
-import { examples, say } from './output.ts';
+import { addExamples, say } from './output.ts';
 
 export interface StoreOptions {
   readonly database: string;
@@ -21,8 +21,7 @@ export interface PrintOptions extends StoreOptions {
 }
 
 export function addStoreCommand(parent: Command, name: string, ...lines: string[]): Command {
-  const command = parent.command(name).addOption(databaseOption());
-  return command.addHelpText('after', examples(...lines));
+  return addExamples(parent.command(name).addOption(databaseOption()), ...lines);
 }
 
 /**

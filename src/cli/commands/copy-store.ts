@@ -6,7 +6,7 @@ import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
 import { DATABASE } from '../../storage/options.ts';
 import { toSetting } from '../options.ts';
-import { countPets, examples, say, withProgress } from '../output.ts';
+import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { refuseMemory } from '../with-store.ts';
 
 const FROM = { ...DATABASE, description: 'the store to copy' };
@@ -19,8 +19,11 @@ interface CopyAddresses {
 }
 
 export function addCopy(program: Command): void {
-  program
-    .command('copy')
+  addExamples(
+    program.command('copy'),
+    'petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore',
+    'petstore copy --from sqlite:petstore.db --to sqlite:production.db --environment production',
+  )
     .description('copy a whole store, ids and keys included, into an empty store, and read it back')
     .addOption(toSetting('from', FROM).makeOptionMandatory())
     .addOption(toSetting('to', TO).makeOptionMandatory())
@@ -29,13 +32,6 @@ export function addCopy(program: Command): void {
         '--environment <name>',
         'copy only the keys of this environment, for a new store of this environment',
       ).choices(ENVIRONMENTS),
-    )
-    .addHelpText(
-      'after',
-      examples(
-        'petstore copy --from sqlite:petstore.db --to postgres://petstore@db.test/petstore',
-        'petstore copy --from sqlite:petstore.db --to sqlite:production.db --environment production',
-      ),
     )
     .action(copyPetstore);
 }

@@ -6,7 +6,7 @@ import type { ListQuery } from '../../pet-query.ts';
 import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
-import { countPets, examples, say, withProgress } from '../output.ts';
+import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, STANDARD_STREAM, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
@@ -21,32 +21,25 @@ const EXPORT_PAGE_LIMIT = 1_000;
 type ExportOptions = PetFile & Partial<ListQuery> & { readonly excel?: boolean };
 
 export function addExportPets(pets: Command): void {
-  const command = pets
-    .command('export')
+  const command = addExamples(
+    pets.command('export').addHelpText('after', SPREADSHEET_NOTE),
+    'petstore pets export pets.json',
+    'petstore pets export sold.csv --excel --status sold',
+  )
     .description('write all pets to a file, which is replaced, or as NDJSON to standard output')
     .argument('[file]', `${ENDINGS_HELP}; - is standard output`)
     .addOption(new Option('--excel', 'CSV for Excel and LibreOffice').conflicts('format'))
     .addOption(formatOption())
     .addOption(databaseOption())
-    .addHelpText('after', SPREADSHEET_NOTE)
-    .addHelpText(
-      'after',
-      examples(
-        'petstore pets export pets.json',
-        'petstore pets export sold.csv --excel --status sold',
-      ),
-    )
     .action(withStore(exportPets));
   for (const option of listQueryOptions()) command.addOption(option);
-  pets
-    .command('generate')
+  addExamples(
+    pets.command('generate'),
+    'petstore pets generate --count 1000 | petstore pets import - --format ndjson',
+  )
     .description('write sample pets to standard output, always the same')
     .option('--count <count>', 'the number of pets', countParser(0, 1_000_000_000), 100)
     .addOption(formatOption().default('ndjson'))
-    .addHelpText(
-      'after',
-      examples('petstore pets generate --count 1000 | petstore pets import - --format ndjson'),
-    )
     .action(({ count, format }: PetFile & { count: number }) =>
       writePets({ format }, generatePets(count)),
     );

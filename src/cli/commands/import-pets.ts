@@ -7,7 +7,7 @@ import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
 import type { AddedPets, MergedPets, MergeOptions } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
-import { countPets, examples, say, withProgress } from '../output.ts';
+import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
 import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
 
@@ -25,8 +25,12 @@ interface ImportOptions extends StoreOptions, PetFile, MergeOptions {
 }
 
 export function addImportPets(pets: Command): void {
-  pets
-    .command('import')
+  addExamples(
+    pets.command('import').addHelpText('after', NOTES),
+    'petstore pets import pets.csv',
+    'petstore pets import corrected.csv --update --dry-run',
+    'petstore pets import - --format csv < pets.txt',
+  )
     .description('add all pets of a file, or none if a row is wrong')
     .argument('<file>', `${ENDINGS_HELP}; - is standard input`)
     .option(
@@ -42,15 +46,6 @@ export function addImportPets(pets: Command): void {
     .option('--ignore-columns', 'leave out the columns of a CSV file that no pet has')
     .addOption(formatOption())
     .addOption(databaseOption())
-    .addHelpText('after', NOTES)
-    .addHelpText(
-      'after',
-      examples(
-        'petstore pets import pets.csv',
-        'petstore pets import corrected.csv --update --dry-run',
-        'petstore pets import - --format csv < pets.txt',
-      ),
-    )
     .action(importPets);
 }
 

@@ -12,7 +12,7 @@ import {
   parseKeyId,
   parseKeyName,
 } from '../options.ts';
-import { examples, say, toTable } from '../output.ts';
+import { addExamples, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 const ID = 'the id that keys list shows';
@@ -20,10 +20,11 @@ const ID = 'the id that keys list shows';
 type RotateOptions = PrintOptions & { readonly overlap: number };
 
 export function addKeys(program: Command): void {
-  const keys = program
-    .command('keys')
-    .description('create, list, revoke and rotate API keys')
-    .addHelpText('after', examples('petstore keys create --name ci', 'petstore keys list'));
+  const keys = addExamples(
+    program.command('keys'),
+    'petstore keys create --name ci',
+    'petstore keys list',
+  ).description('create, list, revoke and rotate API keys');
   addStoreCommand(keys, 'create', 'petstore keys create --name ci --expires 90d')
     .description('create a key and print it, only this once')
     .requiredOption('--name <name>', 'the name of the key, such as who uses it', parseKeyName)

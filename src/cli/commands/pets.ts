@@ -16,7 +16,7 @@ import {
   petChangeOptions,
   UsageError,
 } from '../options.ts';
-import { countPets, examples, say, toTable } from '../output.ts';
+import { addExamples, countPets, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
@@ -29,10 +29,11 @@ const HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
 
 /** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {
-  const pets = program
-    .command('pets')
-    .description('list, get, add, correct, remove, import, export and generate pets')
-    .addHelpText('after', examples('petstore pets list', 'petstore pets import pets.csv'));
+  const pets = addExamples(
+    program.command('pets'),
+    'petstore pets list',
+    'petstore pets import pets.csv',
+  ).description('list, get, add, correct, remove, import, export and generate pets');
   const add = (name: string, description: string, example: string, options: Option[] = []) => {
     const command = addStoreCommand(pets, name, `petstore pets ${name} ${example}`);
     for (const option of [...options, jsonOption()]) command.addOption(option);

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { OpenApiOptions } from '../../http/openapi.ts';
 import { SERVE_OPTIONS } from '../../service/serve-options.ts';
 import { environmentOption, toSetting } from '../options.ts';
-import { examples } from '../output.ts';
+import { addExamples } from '../output.ts';
 
 const { host, port, environment, baseUrl } = SERVE_OPTIONS;
 
@@ -15,15 +15,13 @@ export const LOCAL_SERVICE: OpenApiOptions = {
 };
 
 export function addOpenApi(program: Command): void {
-  program
-    .command('openapi')
+  addExamples(
+    program.command('openapi'),
+    'petstore openapi --environment production --base-url https://petstore.test/v1',
+  )
     .description('print the OpenAPI document, as serve with these options serves it')
     .addOption(toSetting('baseUrl', { ...baseUrl, default: LOCAL_SERVICE.baseUrl }))
     .addOption(environmentOption())
-    .addHelpText(
-      'after',
-      examples('petstore openapi --environment production --base-url https://petstore.test/v1'),
-    )
     .action(async (options: OpenApiOptions) => {
       const { writeOpenApi } = await import('../../http/openapi.ts');
       process.stdout.write(`${writeOpenApi(options, 2)}\n`);

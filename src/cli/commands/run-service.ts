@@ -4,25 +4,21 @@ import type { Command } from 'commander';
 import type { ServeOptions } from '../../service/serve-options.ts';
 import { isMemoryAddress } from '../../storage/address.ts';
 import { serveOptions, UsageError } from '../options.ts';
-import { examples } from '../output.ts';
+import { addExamples } from '../output.ts';
 
 export function addServe(program: Command): void {
-  const command = program.command('serve').description('run the service');
+  const command = addExamples(
+    program.command('serve'),
+    'petstore serve --port 0',
+    'PETSTORE_PORT=80 petstore serve --environment production --host 0.0.0.0 --base-url https://petstore.test/v1',
+  ).description('run the service');
   for (const option of serveOptions()) command.addOption(option);
-  command
-    .addHelpText(
-      'after',
-      examples(
-        'petstore serve --port 0',
-        'PETSTORE_PORT=80 petstore serve --environment production --host 0.0.0.0 --base-url https://petstore.test/v1',
-      ),
-    )
-    .action(async (options: ServeOptions) => {
-      checkTogether(options);
-      // Loading Fastify takes longer than most commands.
-      const { serve } = await import('../../service/serve.ts');
-      await serve(options);
-    });
+  command.action(async (options: ServeOptions) => {
+    checkTogether(options);
+    // Loading Fastify takes longer than most commands.
+    const { serve } = await import('../../service/serve.ts');
+    await serve(options);
+  });
 }
 
 /** @throws UsageError for an option that another option does not allow. */
