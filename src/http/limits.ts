@@ -1,4 +1,4 @@
-/** The limits that a client can meet: of a request, of a connection, and of what waits. */
+/** The limits that a client can meet: of a request, of a connection, and of the waiting requests. */
 
 import { BOUNDS } from '../error.ts';
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from '../json.ts';
@@ -8,7 +8,6 @@ import { IDEMPOTENCY_MS } from '../store.ts';
 const CONNECTIONS = 'petstore_http_connections';
 const WAITING = 'petstore_http_waiting_requests';
 
-const WAIT = 'others wait, and keys take turns';
 const RETRY = '503 with `Retry-After`';
 
 export const HTTP_LIMITS = {
@@ -21,21 +20,14 @@ export const HTTP_LIMITS = {
   JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400'),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
   IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long an `Idempotency-Key` is kept', 'forgotten'),
-  // Node accepts one connection in a turn: if a turn takes long, new clients wait.
-  STARTED_MAX: limit(16, 'requests that start in a turn of the event loop', WAIT, WAITING),
-  // These reads wait for the network, not for the processor. On SQLite a read ends in its turn.
-  READS_OF_CONNECTION_MAX: limit(16, 'reads at work for each PostgreSQL connection', WAIT, WAITING),
-  CREATES_AT_WORK_MAX: limit(128, 'creates at work', WAIT, WAITING),
   WAITING_MAX: limit(1_000, 'waiting reads of a key, and waiting creates', RETRY, WAITING),
   WAIT_MS_MAX: limit(2_000, 'the wait for a turn', RETRY, WAITING),
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
-  READY_AGE_MS_MAX: limit(3_000, 'the age of the check that `/readyz` answers from', 'a new check'),
   UNREAD_MS_MAX: limit(10_000, 'the time until an answer is read', 'the connection is reset'),
   IDLE_MS_MAX: limit(60_000, 'the time without a byte on a connection', 'close', CONNECTIONS),
   // Above the same time of most proxies, so that the proxy closes first.
   KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer, for 2 s', 'not read'),
-  REFUSALS_LOGGED_MAX: limit(5, 'refusals of a client and code logged in a second', 'counted'),
 };
 
 export const LIMITS = toValues(HTTP_LIMITS);

@@ -2,9 +2,10 @@
 
 import { ERRORS, type ErrorCode } from '../error.ts';
 import type { Log, RequestLine } from '../log.ts';
-import { LIMITS } from './limits.ts';
 
 const WINDOW_MS = 1_000;
+/** Refusals of a client and code that are logged in a second: a client must not fill the log. */
+const REFUSALS_LOGGED_MAX = 5;
 /** The most clients and codes that are counted each by itself. */
 const REFUSED_CLIENTS_MAX = 100;
 
@@ -26,7 +27,7 @@ export class RequestLog {
     this.#count(line);
     const code = line.refusal?.code;
     const isLogged =
-      code === undefined || this.#countRefused(line.client, code) <= LIMITS.REFUSALS_LOGGED_MAX;
+      code === undefined || this.#countRefused(line.client, code) <= REFUSALS_LOGGED_MAX;
     if (isLogged) this.#log.request(line);
   }
 
@@ -36,7 +37,7 @@ export class RequestLog {
     this.#timer = undefined;
     for (const [name, count] of this.#refused) {
       const [client, code] = name.split(' ') as [string, ErrorCode];
-      const leftOut = count - LIMITS.REFUSALS_LOGGED_MAX;
+      const leftOut = count - REFUSALS_LOGGED_MAX;
       const level = ERRORS[code].status < 500 ? 'info' : 'error';
       if (leftOut > 0) this.#log[level]('more refusals, only counted', { client, code, leftOut });
     }

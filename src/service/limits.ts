@@ -10,14 +10,6 @@ export const SERVICE_LIMITS = {
     'petstore_log_dropped_lines_total',
   ),
   LABELS_MAX: limit(500, 'keys, routes and reasons in metrics, each', 'counted as `others`'),
-  READY_MS_MAX: limit(2_000, 'the check for `petstore_ready`', 'it is 0', 'petstore_ready'),
-  // More than READY_MS_MAX: a worker answers after this check.
-  WORKER_ANSWER_MS_MAX: limit(
-    4_000,
-    'the time of a worker to give its metrics',
-    'they are left out',
-    'petstore_workers_answering',
-  ),
   DRAIN_MS_MAX: limit(10_000, 'the time to stop', 'connections are closed'),
   // More than DRAIN_MS_MAX: a worker then closes its store and its log.
   WORKER_STOP_MS_MAX: limit(13_000, 'the time of a worker to stop', 'it is killed'),

@@ -5,7 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import manifest from '../../package.json' with { type: 'json' };
 import type { Store } from '../store.ts';
 import type { Counted, RequestCounts } from './counts.ts';
-import { LIMITS } from './limits.ts';
+
+/** The time of the check for `petstore_ready`: then it is 0. */
+const READY_MS_MAX = 2_000;
 
 /** What is read at each scrape. */
 export interface Sources {
@@ -127,7 +129,7 @@ function toCounted(counts: Readonly<Record<string, number>>): Counted[] {
 
 /** The answer of `/readyz`, in time for a scrape. */
 async function isReady(app: Sources['app']): Promise<boolean> {
-  const late = sleep(LIMITS.READY_MS_MAX, false, { ref: false });
+  const late = sleep(READY_MS_MAX, false, { ref: false });
   const checked = app.checkReady().then(() => true);
   return Promise.race([checked, late]).catch(() => false);
 }

@@ -3,8 +3,10 @@
 import cluster, { type Worker } from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import { PetstoreError } from '../error.ts';
-import { LIMITS } from './limits.ts';
 import { METRICS, type MetricRow, type Sources } from './metrics.ts';
+
+/** The time of a worker to give its metrics: it answers after its check for `petstore_ready`, of 2 s. */
+const WORKER_ANSWER_MS_MAX = 4_000;
 
 /** Reads the metrics of this process. A worker also sends them whenever the primary asks. */
 export function createMetricsReader(sources: Sources): () => Promise<string> {
@@ -58,7 +60,7 @@ export async function readWorkers(): Promise<string> {
 /** Resolves to the next answer, which may be a late answer to an earlier scrape. */
 async function ask(worker: Worker): Promise<object> {
   const { promise, resolve, reject } = Promise.withResolvers<object>();
-  const timer = setTimeout(reject, LIMITS.WORKER_ANSWER_MS_MAX);
+  const timer = setTimeout(reject, WORKER_ANSWER_MS_MAX);
   // The connections to the admin port bound the scrapes that listen.
   worker.setMaxListeners(0);
   worker.once('message', resolve).once('disconnect', reject);

@@ -1,7 +1,10 @@
 /** Page cache: the JSON text of pages, and pets, that were read, kept until the next commit to the database. */
 
+import { MIB } from '../limit.ts';
 import { type PetQuery, toQueryText } from '../pet-query.ts';
-import { LIMITS } from './limits.ts';
+
+/** UTF-16 units of a cache: pages and pets have a cache each. A full cache is emptied. */
+const CACHED_UNITS_MAX = 8 * MIB;
 
 /** What a result costs beside its text, so that many empty pages cannot fill the memory either. */
 const RESULT_UNITS = 128;
@@ -40,7 +43,7 @@ export function createCache<Result>(
     // After a commit meanwhile, the result is right for this call, and too old for any later call.
     if (askedAt === counter && textUnits !== undefined) {
       const cost = RESULT_UNITS + textUnits;
-      if (units + cost > LIMITS.CACHED_UNITS_MAX) clear();
+      if (units + cost > CACHED_UNITS_MAX) clear();
       units += cost;
       results.set(name, result);
     }

@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { FairQueue } from '../../src/http/hooks/fair-queue.ts';
+import {
+  CREATES_AT_WORK_MAX,
+  FairQueue,
+  READS_OF_CONNECTION_MAX,
+  STARTED_MAX,
+} from '../../src/http/hooks/fair-queue.ts';
 import { LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
@@ -18,7 +23,7 @@ const { pets } = real.store;
 const mine = real.authorization;
 const others = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
 const CONNECTIONS = 2;
-const READS_MAX = CONNECTIONS * LIMITS.READS_OF_CONNECTION_MAX;
+const READS_MAX = CONNECTIONS * READS_OF_CONNECTION_MAX;
 const BODY = '{"name":"Rex","categoryId":1}';
 
 /** What the store was asked for and has not answered: the ids of pets, and the names of new ones. */
@@ -81,7 +86,7 @@ function createQueue(databaseConnections?: number) {
 
 test('fair queue › a request that comes just before the next one is started › does not overtake it', async () => {
   const { queue, started, enter } = createQueue(1);
-  const atWork = Array.from({ length: LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first', 1));
+  const atWork = Array.from({ length: READS_OF_CONNECTION_MAX }, () => enter('first', 1));
   enter('waiting', 1);
   await setImmediate();
   assert.equal(started.length, atWork.length);
@@ -93,14 +98,14 @@ test('fair queue › a request that comes just before the next one is started �
 
 test('fair queue › more requests than a turn starts › start in the next turns, and the lines take turns', async () => {
   const { started, enter } = createQueue();
-  const count = 3 * LIMITS.STARTED_MAX;
+  const count = 3 * STARTED_MAX;
   for (let number = 0; number < count; number += 1) enter('without a key', null);
   for (const name of ['first of 1', 'second of 1']) enter(name, 1);
   for (const method of ['GET', 'POST']) enter(`${method} of 2`, 2, method);
-  assert.equal(started.length, LIMITS.STARTED_MAX);
+  assert.equal(started.length, STARTED_MAX);
   await setImmediate();
-  assert.equal(started.length, 2 * LIMITS.STARTED_MAX);
-  assert.deepEqual(started.slice(LIMITS.STARTED_MAX, LIMITS.STARTED_MAX + 6), [
+  assert.equal(started.length, 2 * STARTED_MAX);
+  assert.deepEqual(started.slice(STARTED_MAX, STARTED_MAX + 6), [
     ...['without a key', 'first of 1', 'GET of 2', 'POST of 2', 'without a key', 'second of 1'],
   ]);
   await setImmediate();
@@ -110,10 +115,10 @@ test('fair queue › more requests than a turn starts › start in the next turn
 
 test('fair queue › one more than may wait of a key › is refused at once, and other keys wait', async () => {
   const { queue, started, enter } = createQueue(1);
-  for (let count = 0; count < LIMITS.READS_OF_CONNECTION_MAX; count += 1) enter('at work', 1);
+  for (let count = 0; count < READS_OF_CONNECTION_MAX; count += 1) enter('at work', 1);
   await setImmediate();
   for (let count = 0; count < LIMITS.WAITING_MAX; count += 1) enter('waiting', 1);
-  assert.equal(started.length, LIMITS.READS_OF_CONNECTION_MAX);
+  assert.equal(started.length, READS_OF_CONNECTION_MAX);
   const refused = enter('one more', 1);
   assert.equal(started.at(-1), 'too many requests of the key wait');
   queue.leave(refused);
@@ -123,7 +128,7 @@ test('fair queue › one more than may wait of a key › is refused at once, and
 
 test('fair queue › a place that is left twice › is free once', async () => {
   const { queue, started, enter } = createQueue(1);
-  const atWork = Array.from({ length: LIMITS.READS_OF_CONNECTION_MAX }, () => enter('first', 1));
+  const atWork = Array.from({ length: READS_OF_CONNECTION_MAX }, () => enter('first', 1));
   await setImmediate();
   for (const name of ['next', 'last']) enter(name, 1);
   for (const request of [...atWork.slice(0, 1), ...atWork.slice(0, 1)]) queue.leave(request);
@@ -142,7 +147,7 @@ for (const [what, method, prefer] of [
     await send(itsPort, { path: '/v1/pets', headers: mine });
     app.server.prependOnceListener('request', ({ socket }) => {
       // The lines of so many other keys come first.
-      for (let keyId = 100; keyId < 100 + 4 * LIMITS.STARTED_MAX; keyId += 1) {
+      for (let keyId = 100; keyId < 100 + 4 * STARTED_MAX; keyId += 1) {
         const request = { keyId, socket, place: null } as FastifyRequest;
         app.queue.enterLate(request, () => app.queue.leave(request));
       }
@@ -201,7 +206,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › a create behind many of another key › is in the next commit', async () => {
-    const sent = await fill(LIMITS.CREATES_AT_WORK_MAX, 2, (index) => create(`pet ${index}`));
+    const sent = await fill(CREATES_AT_WORK_MAX, 2, (index) => create(`pet ${index}`));
     const other = create('of another', others);
     await until(() => countWaiting() === 3);
     asked.shift()?.answer();
@@ -212,7 +217,7 @@ describe('fair queue', () => {
 
   test('fair queue › creates whose bodies do not come › take no place', async () => {
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
-    const slow = Array.from({ length: LIMITS.CREATES_AT_WORK_MAX }, () => openConnection(port));
+    const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
     for (const { socket } of slow) socket.write(head);
     await until(() => service.app.readConnections().requestsAtWork === slow.length);
     const added = create('quick');
@@ -235,7 +240,7 @@ describe('fair queue', () => {
   });
 
   test('fair queue › a client that resets while its create waits › has added nothing', async () => {
-    const sent = await fill(LIMITS.CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
+    const sent = await fill(CREATES_AT_WORK_MAX, 0, (index) => create(`pet ${index}`));
     const gone = openConnection(port);
     gone.socket.write(
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`,

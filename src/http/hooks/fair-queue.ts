@@ -9,6 +9,13 @@ import { LIMITS } from '../limits.ts';
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
+/** Requests that start in a turn. Node accepts one connection in a turn: if a turn takes long, new clients wait. */
+export const STARTED_MAX = 16;
+/** Reads at work for each connection to PostgreSQL. They wait for the network. On SQLite a read ends in its turn. */
+export const READS_OF_CONNECTION_MAX = 16;
+/** More creates at work would put a create of another key behind them, in a later commit. */
+export const CREATES_AT_WORK_MAX = 128;
+
 /** The pause between two looks for requests that waited for too long. */
 const CHECK_MS = 100;
 
@@ -40,7 +47,7 @@ interface Line {
 
 export class FairQueue {
   readonly #reads: Group;
-  readonly #creates = createGroup('creates', LIMITS.CREATES_AT_WORK_MAX);
+  readonly #creates = createGroup('creates', CREATES_AT_WORK_MAX);
   /** What asks nothing of the store: pages, the health, refusals. */
   readonly #others = createGroup('others', Number.POSITIVE_INFINITY);
   /** By group and key, none of them empty. The line whose turn is next comes first. */
@@ -52,7 +59,7 @@ export class FairQueue {
 
   /** @param databaseConnections the connections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
   constructor(databaseConnections = Number.POSITIVE_INFINITY) {
-    this.#reads = createGroup('reads', LIMITS.READS_OF_CONNECTION_MAX * databaseConnections);
+    this.#reads = createGroup('reads', READS_OF_CONNECTION_MAX * databaseConnections);
   }
 
   get waiting(): number {
@@ -99,7 +106,7 @@ export class FairQueue {
   }
 
   #mayStart({ atWork, atWorkMax }: Group): boolean {
-    return this.#started < LIMITS.STARTED_MAX && atWork < atWorkMax;
+    return this.#started < STARTED_MAX && atWork < atWorkMax;
   }
 
   #start(request: FastifyRequest, group: Group, start: Start, error?: PetstoreError): void {

@@ -5,11 +5,13 @@ import type { PetQuery } from '../../pet-query.ts';
 import type { JsonPage, PetPage } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries } from '../engine.ts';
-import { LIMITS } from '../limits.ts';
 import { toPageName } from '../page-cache.ts';
 import { findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
 import { cutPage, type Settle } from './settled-mark.ts';
 import { toRecords } from './transaction.ts';
+
+// One turn parses all the rows of these lists, at most 5,000. More lists wait for the next turn.
+const LISTS_AT_ONCE_MAX = 50;
 
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
@@ -20,7 +22,7 @@ type TextPage = PetPage & JsonPage;
 export function createPetQueries(read: Engine['read'], settle: Settle): PetQueries {
   const listAsText = batchReads((waiting: readonly PetQuery[]) => {
     const pages = new Map<string, Promise<TextPage>>();
-    const queries = waiting.slice(0, LIMITS.LISTS_AT_ONCE_MAX);
+    const queries = waiting.slice(0, LISTS_AT_ONCE_MAX);
     // Equal queries are executed once, and those that differ only in values together.
     const different = new Map(queries.map((query) => [toPageName(query), query]));
     for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {

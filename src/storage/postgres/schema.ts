@@ -3,13 +3,16 @@
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
-import { LIMITS } from '../limits.ts';
 import { createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { INSUFFICIENT_PRIVILEGE, toCode } from './errors.ts';
 
 /** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
 const LOCK = 0x50657473;
+/** The wait for the migration of another process. */
+const MIGRATION_LOCK_SECONDS_MAX = 60;
+/** While a step waits for a table, all later statements on the table wait behind it, with their connections. */
+const TABLE_LOCK_MS_MAX = 200;
 
 /**
  * Executes all migrations that are missing, or none. Resolves to the schema that it found; 0 for none.
@@ -50,13 +53,13 @@ export async function migrate(
 
 /** Executes the steps that are missing, one process at a time. Resolves to the schema that it found. */
 async function execute(connection: Connection, migrations: typeof MIGRATIONS): Promise<number> {
-  await connection.run(`set local lock_timeout = '${LIMITS.MIGRATION_LOCK_SECONDS_MAX}s'`);
+  await connection.run(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
   await connection.run('select pg_advisory_xact_lock(?)', LOCK);
   // Another process may have migrated it since the first check.
   const schema = findLast(migrations);
   const found = await readVersion(connection, schema);
   if (found >= schema) return found;
-  await connection.run(`set local lock_timeout = '${LIMITS.TABLE_LOCK_MS_MAX}ms'`);
+  await connection.run(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
   for (const { number, postgres } of migrations) {
     if (number > found) await connection.run(postgres);
   }
