@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { HTTP_LIMITS } from '../../src/http/limits.ts';
-import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { METRICS } from '../../src/service/metrics.ts';
-import { STORE_LIMITS } from '../../src/storage/limits.ts';
 
 /** A metric of the service in a query, with the conditions on its labels. */
 const SERIES = /\b(petstore_[a-z_]+)(?:\{([^}]*)\})?/g;
@@ -27,9 +24,3 @@ for (const file of ['dashboard.json', 'alerts.yml']) {
     }
   });
 }
-
-test('limits › the metric of each › is a metric of the service', () => {
-  const rows = Object.entries({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
-  const wrong = rows.filter(([, { metric }]) => metric !== '' && METRICS[metric] === undefined);
-  assert.deepEqual(wrong, []);
-});

@@ -1,0 +1,226 @@
+/** Each limit: what is below it and at it passes, and what is above it meets what the table says. */
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { after, type TestContext, test } from 'node:test';
+import type { FastifyRequest } from 'fastify';
+import { FairQueue, READS_OF_CONNECTION_MAX } from '../src/http/hooks/fair-queue.ts';
+import { TokenBuckets } from '../src/http/hooks/rate-limit.ts';
+import { HTTP_LIMITS } from '../src/http/limits.ts';
+import { SCRIPT_NAME } from '../src/http/routes/docs.ts';
+import type { Limit } from '../src/limit.ts';
+import { RequestCounts } from '../src/service/counts.ts';
+import { SERVICE_LIMITS } from '../src/service/limits.ts';
+import { LogWriter } from '../src/service/log-writer.ts';
+import { METRICS } from '../src/service/metrics.ts';
+import { STORE_LIMITS } from '../src/storage/limits.ts';
+import { createSettle } from '../src/storage/postgres/settled-mark.ts';
+import type { PetPage } from '../src/store.ts';
+import { startTestApp } from './support/app.ts';
+import { send } from './support/request.ts';
+import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
+import { createFolder } from './support/temporary-folder.ts';
+import { nextPoll, until } from './support/until.ts';
+
+const LIMITS = { ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS };
+/** A reader of docs/limits.md must find the limit that was met. */
+const ROWS_MAX = 25;
+
+/** Resolves to what happens with so much; undefined when it passes. */
+type Try = (amount: number, t: TestContext) => Promise<string | undefined>;
+
+interface Row {
+  readonly try: Try;
+  /** Whether exactly so much still passes: a time is over at its limit. */
+  readonly passesAt: boolean;
+}
+
+/** A test of another file, which tries the same. */
+interface Elsewhere {
+  readonly file: string;
+  readonly title: string;
+}
+
+const upTo = (tryOne: Try): Row => ({ try: tryOne, passesAt: true });
+const before = (tryOne: Try): Row => ({ try: tryOne, passesAt: false });
+const elsewhere = (file: string, title: string): Elsewhere => ({ file, title });
+
+const service = await startTestApp();
+after(() => service[Symbol.asyncDispose]());
+const { port, authorization } = service;
+
+/** In the words of the tables. */
+function describeAnswer({ status, headers }: Answer): string | undefined {
+  if (status < 400) return undefined;
+  return headers.connection === 'close' ? `${status}, close` : String(status);
+}
+
+const create = (body: string, headers = {}) =>
+  send(port, {
+    ...{ method: 'POST', path: '/v1/pets', body },
+    headers: { ...authorization, ...headers },
+  });
+
+/** What is the answer to a request with these fields, one a line? */
+async function get(...fields: readonly string[]): Promise<string | undefined> {
+  using connection = openConnection(port);
+  connection.socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\n${fields.join('')}\r\n`);
+  await once(connection.socket, 'data');
+  return describeAnswer(parseAnswer(connection.received));
+}
+
+/** A queue of one connection whose places are taken; its requests have what the queue says to them. */
+function fillQueue(t: TestContext, waiting: number) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const queue = new FairQueue(1);
+  const errors: string[] = [];
+  for (let count = 0; count < READS_OF_CONNECTION_MAX + waiting; count += 1) {
+    const request = { method: 'GET', keyId: 1, socket: { destroyed: false }, place: null };
+    queue.enter(request as unknown as FastifyRequest, (error) => error && errors.push(error.code));
+  }
+  return () => (errors.includes('unavailable') ? '503 with `Retry-After`' : undefined);
+}
+
+const REX = '{"name":"Rex","categoryId":1}';
+
+const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
+  BODY_BYTES_MAX: upTo(async (bytes) => describeAnswer(await create(REX.padEnd(bytes)))),
+  // Node counts no punctuation.
+  HEADER_BYTES_MAX: before((bytes) => get(`X: ${'x'.repeat(bytes - '/livezHostxX'.length)}\r\n`)),
+  HEADER_FIELDS_MAX: upTo((fields) => get('a:\r\n'.repeat(fields - 1))),
+  HEADER_SECONDS_MAX: elsewhere('http/timeouts', ' s and closes'),
+  REQUEST_SECONDS_MAX: elsewhere('http/timeouts', ' s and closes'),
+  JSON_VALUES_MAX: upTo(async (members) => {
+    const others = Array.from({ length: members - 2 }, (_, index) => `,"${index}":1`);
+    return describeAnswer(await create(REX.replace('}', `${others.join('')}}`)));
+  }),
+  JSON_LEVELS_MAX: upTo(async (levels) => {
+    const other = '['.repeat(levels - 1) + ']'.repeat(levels - 1);
+    return describeAnswer(await create(REX.replace('}', `,"x":${other}}`)));
+  }),
+  IDEMPOTENCY_KEY_CHARACTERS_MAX: upTo(async (length) =>
+    describeAnswer(await create(REX, { 'idempotency-key': 'x'.repeat(length) })),
+  ),
+  IDEMPOTENCY_MS: elsewhere('storage/contract/pets-add-once', 'after 24 hours and not before'),
+  WAITING_MAX: upTo(async (requests, t) => fillQueue(t, requests)()),
+  WAIT_MS_MAX: before(async (ms, t) => {
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const readErrors = fillQueue(t, 1);
+    for (clock = 1; clock <= ms; clock += 1) t.mock.timers.tick(1);
+    return readErrors();
+  }),
+  REFUSE_MS: before(async (ms, t) => {
+    const rateLimiter = new TokenBuckets(1, 0);
+    const take = t.mock.method(rateLimiter, 'take');
+    await using limited = await startTestApp({ rateLimiter });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const sending = send(limited.port, { path: '/v1/pets', headers: limited.authorization });
+    await until(() => take.mock.callCount() === 1);
+    t.mock.timers.tick(ms);
+    for (let turn = 0; turn < 3; turn += 1) await nextPoll();
+    const isAnswered = limited.app.readConnections().requestsAtWork === 0;
+    t.mock.timers.tick(60_000);
+    const answer = await sending;
+    return isAnswered ? describeAnswer(answer) : undefined;
+  }),
+  UNREAD_MS_MAX: before(async (ms, t) => {
+    const accepted = once(service.app.server, 'connection');
+    using connection = openConnection(port);
+    const [accepting] = (await accepted) as [Socket];
+    connection.socket.pause();
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    // The kernel keeps the first answers.
+    while (accepting.writableLength === 0) {
+      const { bytesRead } = accepting;
+      connection.socket.write(`GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const isAnswered = () => service.app.readConnections().requestsAtWork === 0;
+      await until(() => accepting.bytesRead > bytesRead);
+      await until(() => isAnswered() || accepting.writableLength > 0);
+    }
+    t.mock.timers.tick(ms);
+    const isReset = accepting.destroyed;
+    connection.socket.destroy();
+    await until(() => accepting.closed);
+    return isReset ? 'the connection is reset' : undefined;
+  }),
+  IDLE_MS_MAX: elsewhere('http/timeouts', 'of a connection on which nothing happens'),
+  KEEP_ALIVE_MS_MAX: elsewhere('http/timeouts', 'of a connection on which nothing happens'),
+  LINGER_BYTES_MAX: elsewhere('http/unread-body', 'is cut off after its'),
+  SETTLE_MS_MAX: before(async (ms, t) => {
+    let clock = 0;
+    t.mock.method(performance, 'now', () => clock);
+    const marks = [0n, 1n];
+    const read = async () => {
+      clock = ms;
+      return [[marks.shift() ?? 0n]];
+    };
+    const settle = createSettle(read, () => 0, false);
+    const page = await settle<PetPage>(
+      async () => ({ pets: [], next: 1n }),
+      () => ({ pets: [] }),
+    );
+    return page.next === undefined ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
+  }),
+  BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
+  LOG_UNITS_MAX: upTo(async (units) => {
+    await using folder = await createFolder();
+    const file = join(folder.path, 'log');
+    const fd = openSync(file, 'w');
+    const writer = new LogWriter(fd, (dropped) => `${dropped} dropped`);
+    writer.write('\n'.padStart(units));
+    await writer.flush();
+    closeSync(fd);
+    const isDropped = readFileSync(file, 'utf8') === '1 dropped';
+    return isDropped ? 'lines are dropped; a line counts them' : undefined;
+  }),
+  LABELS_MAX: upTo(async (keys) => {
+    const counts = new RequestCounts();
+    for (let keyId = 1; keyId <= keys; keyId += 1) {
+      counts.count({ client: '', status: 200, requestId: '', keyId });
+    }
+    return counts.keyRequests.has('others') ? 'counted as `others`' : undefined;
+  }),
+  DRAIN_MS_MAX: elsewhere('e2e/stop', 'a request that never ends › is cut after 10 s'),
+  WORKER_STOP_MS_MAX: elsewhere('service/workers', 'is killed after 13 s, and not before'),
+};
+
+const NAMES = Object.keys(LIMITS) as (keyof typeof LIMITS)[];
+const own = NAMES.flatMap((name) => {
+  const row = ROWS[name];
+  return 'try' in row ? [{ name, row, limit: LIMITS[name] as Limit }] : [];
+});
+
+for (const { name, row, limit } of own) {
+  const { value, then } = limit;
+  test(`limits › ${name} › passes below, and meets above what the table says`, async (t) => {
+    for (const [amount, expected] of [
+      [value - 1, undefined],
+      [value, row.passesAt ? undefined : then],
+      [value + 1, then],
+    ] as const) {
+      assert.equal(await row.try(amount, t), expected, `${amount}`);
+      t.mock.reset();
+      t.mock.timers.reset();
+    }
+  });
+}
+
+test('limits › the test in another file, and the metric › are there', () => {
+  const missing = NAMES.filter((name) => {
+    const row = ROWS[name];
+    const { metric } = LIMITS[name] as Limit;
+    if (metric !== '' && !(metric in METRICS)) return true;
+    if ('try' in row) return false;
+    const text = readFileSync(join(import.meta.dirname, `${row.file}.test.ts`), 'utf8');
+    return !text.includes(row.title);
+  });
+  assert.deepEqual(missing, []);
+});
+
+test('docs/limits.md › its table › is short', () => {
+  assert.ok(Object.keys(LIMITS).length <= ROWS_MAX);
+});
