@@ -133,13 +133,15 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     const [accepting] = (await accepted) as [Socket];
     connection.socket.pause();
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    // The kernel keeps the first answers.
-    while (accepting.writableLength === 0) {
+    // The kernel takes the first answers: so one is not read if it stays.
+    for (let polls = 0; polls < 20; ) {
       const { bytesRead } = accepting;
       connection.socket.write(`GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      const isAnswered = () => service.app.readConnections().requestsAtWork === 0;
       await until(() => accepting.bytesRead > bytesRead);
-      await until(() => isAnswered() || accepting.writableLength > 0);
+      await until(() => {
+        polls = accepting.writableLength === 0 ? 0 : polls + 1;
+        return polls === 0 || polls === 20;
+      });
     }
     t.mock.timers.tick(ms);
     const isReset = accepting.destroyed;

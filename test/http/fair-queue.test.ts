@@ -24,6 +24,7 @@ const mine = real.authorization;
 const others = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
 const CONNECTIONS = 2;
 const READS_MAX = CONNECTIONS * READS_OF_CONNECTION_MAX;
+const TOO_LATE = 'the request waited for too long';
 const BODY = '{"name":"Rex","categoryId":1}';
 
 /** What the store was asked for and has not answered: the ids of pets, and the names of new ones. */
@@ -78,7 +79,7 @@ function createQueue(databaseConnections?: number) {
   const enter = (name: string, keyId: number | null, method = 'GET') => {
     const sent = { method, keyId, socket: { destroyed: false }, place: null };
     const request = sent as unknown as FastifyRequest;
-    queue.enter(request, (error) => started.push(error?.message ?? name));
+    queue.enter(request, (error) => started.push(error ? `${name}: ${error.message}` : name));
     return request;
   };
   return { queue, started, enter };
@@ -120,7 +121,7 @@ test('fair queue › one more than may wait of a key › is refused at once, and
   for (let count = 0; count < LIMITS.WAITING_MAX; count += 1) enter('waiting', 1);
   assert.equal(started.length, READS_OF_CONNECTION_MAX);
   const refused = enter('one more', 1);
-  assert.equal(started.at(-1), 'too many requests of the key wait');
+  assert.equal(started.at(-1), 'one more: too many requests of the key wait');
   queue.leave(refused);
   enter('of another key', 2);
   assert.equal(queue.waiting, LIMITS.WAITING_MAX + 1);
@@ -159,6 +160,34 @@ for (const [what, method, prefer] of [
     assert.equal(enter.mock.callCount(), 0);
   });
 }
+
+test('fair queue › requests that wait for too long, also the second time › are refused, and no other ones', async (t) => {
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const pass = (ms: number) => {
+    for (const end = now + ms; now < end; t.mock.timers.tick(1)) now += 1;
+    return started.splice(0);
+  };
+  const { queue, started, enter } = createQueue(1);
+  const atWork = Array.from({ length: READS_OF_CONNECTION_MAX }, () => enter('first', 1));
+  await setImmediate();
+  pass(0);
+  const late = (...names: string[]) => names.map((name) => `${name}: ${TOO_LATE}`);
+  for (const round of ['first', 'second']) {
+    for (const name of ['served', 'late', 'later']) enter(`${round} ${name}`, 1);
+    queue.leave(atWork.shift() as FastifyRequest);
+    await setImmediate();
+    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX / 2), [`${round} served`]);
+    for (const key of [1, 2]) enter(`${round} of ${key}`, key);
+    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX / 2 - 100), []);
+    assert.deepEqual(pass(200), late(`${round} late`, `${round} later`));
+    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX), late(`${round} of 1`, `${round} of 2`));
+    assert.equal(queue.waiting, 0);
+    // No line is left, so the next look is not planned.
+    pass(1_000);
+  }
+});
 
 describe('fair queue', () => {
   beforeEach(async () => {
@@ -233,7 +262,7 @@ describe('fair queue', () => {
     const late = await get(9_000);
     assertError(late, 'unavailable', /try again/);
     assert.ok(performance.now() - sentAt > LIMITS.WAIT_MS_MAX - 10);
-    assert.equal(service.log.at(-1)?.reason, 'the request waited for too long');
+    assert.equal(service.log.at(-1)?.reason, TOO_LATE);
     assert.equal(countWaiting(), 0);
     assert.ok(asked.every(({ what }) => what !== 9_000n));
     await answerAll(sent);
@@ -264,33 +293,5 @@ describe('fair queue', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     await answerAll([...sent, waiting]);
     assertError(await waiting, 'unauthorized', /API key/);
-  });
-
-  test('fair queue › requests that fail, or whose clients reset › leave their places', async () => {
-    const failing = await startTestApp({
-      store: {
-        ...real.store,
-        connectionsMax: CONNECTIONS,
-        pets: {
-          ...pets,
-          find: (id: bigint) => wait(id).then(() => Promise.reject(new Error('x'))),
-        },
-      },
-    });
-    ({ port } = failing);
-    const sent = Array.from({ length: READS_MAX }, () => get(1));
-    await until(() => asked.length === READS_MAX);
-    assert.deepEqual(await answerAll(sent), new Array(READS_MAX).fill(500));
-    const { connections } = failing.app.readConnections();
-    const reset = Array.from({ length: READS_MAX }, () => openConnection(port));
-    const head = `GET /v1/pets/1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\n\r\n`;
-    for (const { socket } of reset) socket.write(head);
-    await until(() => asked.length === READS_MAX);
-    for (const { socket } of reset) socket.resetAndDestroy();
-    await until(() => failing.app.readConnections().connections === connections);
-    for (const { answer } of asked.splice(0)) answer();
-    assertJson(await send(port, { path: '/v1/pets', headers: mine }), 200);
-    assert.equal(failing.app.readConnections().waitingRequests, 0);
-    await failing[Symbol.asyncDispose]();
   });
 });

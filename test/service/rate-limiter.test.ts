@@ -42,7 +42,7 @@ test('TokenBuckets › any course of requests › each answer is what the key ma
         seen.set(key, now);
       }
     }),
-    // Two requests are refused within the second that a token takes.
-    { examples: [[1, 1, [0, 600, 300].map((ms) => ({ key: 1, ms }))]] },
+    // Two requests are refused within the second that a token takes. They do not put off the third.
+    { examples: [[1, 1, [0, 600, 300, 200].map((ms) => ({ key: 1, ms }))]] },
   );
 });
