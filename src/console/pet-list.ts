@@ -20,7 +20,8 @@ export class PetList {
 
   /** @param showMore called when the end of the list comes into view. */
   constructor(showMore: () => void) {
-    this.#end = new IntersectionObserver(([entry]) => entry?.isIntersecting && showMore());
+    // A busy page gets several looks at once: the last one is how it is now.
+    this.#end = new IntersectionObserver((looks) => looks.at(-1)?.isIntersecting && showMore());
   }
 
   /** Shows the pets of the filters of an address, from the first one on, if it does not show them. */
