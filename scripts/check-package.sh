@@ -114,9 +114,11 @@ curl --silent --fail "$url/docs/recipes/python.py" | cmp - "$package/docs/recipe
   fail '/docs/recipes/python.py is no recipe'
 grep -q '<script' <<<"$(curl --silent --fail "$url/docs/")" || fail '/docs/ is no page'
 console=$(curl --silent --fail "$url/console/")
-expect 'the files of the console' "$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console" |
-  while read -r file; do curl --silent --fail --output /dev/null "$url/console/$file" && echo "${file##*.}"; done | sort | uniq -c | xargs)" \
-  '1 css 19 js'
+named=$(grep --only-matching --extended-regexp '[0-9a-f]{16}/[^"]+' <<<"$console")
+expect 'the files of the console that are served' "$(while read -r file; do
+  curl --silent --fail --output /dev/null "$url/console/$file" && echo "$file"
+done <<<"$named")" "$named"
+for kind in css js; do grep -q "\.$kind$" <<<"$named" || fail "/console/ names no .$kind"; done
 
 kill -TERM "$service"
 status=0
