@@ -145,8 +145,14 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     }
     t.mock.timers.tick(ms);
     const isReset = accepting.destroyed;
+    connection.socket.resume();
+    await until(() => service.app.readConnections().requestsAtWork === 0);
+    // An answer that was read at last has no timer.
+    t.mock.timers.tick(60_000);
+    const isResetLate = accepting.destroyed && !isReset;
     connection.socket.destroy();
     await until(() => accepting.closed);
+    if (isResetLate) return 'the connection is reset after the answer was read';
     return isReset ? 'the connection is reset' : undefined;
   }),
   IDLE_MS_MAX: elsewhere('http/timeouts', 'of a connection on which nothing happens'),
