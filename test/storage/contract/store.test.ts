@@ -12,7 +12,7 @@ import { newPet } from '../../arbitraries.ts';
 import { PATIENT } from '../../support/postgres.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, createNewKey, fail, listAll, REQUEST, REX } from './data.ts';
-import { ENGINES, runBeside, test, testLasting } from './engines.ts';
+import { ENGINES, refuseBad, runBeside, test, testLasting } from './engines.ts';
 
 test('store.backup › to a new file › is a store by itself with everything in it', async (store, place) => {
   await store.pets.merge(ReadableStream.from(fc.sample(newPet, 50)));
@@ -184,5 +184,43 @@ testLasting(
       if (one.status === 'fulfilled') assert.ok(kept.has(one.value.id));
       else assert.equal(one.reason.code, 'unavailable');
     }
+  },
+);
+
+testLasting(
+  'store › refused more often than it has connections › gives back each, and works on',
+  async (store, { address, folder }) => {
+    const { pets, keys } = store;
+    const newKey = createNewKey();
+    const { id } = await keys.add(newKey);
+    await refuseBad(address);
+    const bad = { ...REX, name: 'bad' };
+    const file = join(folder, 'backup.db');
+    writeFileSync(file, '');
+    const listTaken = () => [
+      ...process.eventNames().map((name) => process.listenerCount(name)),
+      ...readdirSync(folder).filter((name) => name.startsWith('backup')),
+      readdirSync('/dev/fd').length,
+    ];
+    const work: readonly (() => Promise<unknown>)[] = [
+      () => pets.add(bad),
+      () => pets.addOnce(bad, REQUEST),
+      () => pets.merge(fail(2)),
+      () => pets.merge(ReadableStream.from([bad])),
+      () => keys.rotate(id, { ...newKey, name: 'digest of another' }, 9),
+      () => store.backup(file),
+    ];
+    const refuseAll = async () => {
+      for (const one of work) await assert.rejects(one);
+    };
+    // The first time opens the connections.
+    await refuseAll();
+    const before = listTaken();
+    for (let count = 0; count < 12; count += 1) await refuseAll();
+    assert.deepEqual(listTaken(), before);
+    assert.equal(store.readStatistics().connections?.used ?? 0, 0);
+    const added = await addOnce(pets, REX, REQUEST);
+    await keys.rotate(id, createNewKey(), 9);
+    assert.deepEqual(await listAll(store), [added]);
   },
 );
