@@ -3,12 +3,12 @@
 import { PetstoreError } from './error.ts';
 import { ID, NEW_PET_FIELDS, type Pet } from './pet.ts';
 
-export const COLUMNS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS].map((field) => ({
+export const CSV_COLUMNS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS].map((field) => ({
   ...field,
   /** Whether any text is a value. */
   isFree: field.kind === 'text' && !('enum' in field.schema),
 }));
-export type Column = (typeof COLUMNS)[number];
+export type Column = (typeof CSV_COLUMNS)[number];
 
 const NEEDS_QUOTES = /[",;|\t\r\n]|^ | $/;
 
@@ -30,11 +30,11 @@ export const MARK = "'";
  */
 export function createCsvFormat(isExcel: boolean, separator: ',' | ';') {
   const toRow = (cells: readonly string[]) => `${cells.map(quoteCell).join(separator)}\n`;
-  const header = COLUMNS.map(({ name, isFree }) => (isExcel && isFree ? MARK : '') + name);
+  const header = CSV_COLUMNS.map(({ name, isFree }) => (isExcel && isFree ? MARK : '') + name);
   return {
     head: (isExcel ? '\ufeff' : '') + toRow(header),
     row(pet: Pet) {
-      const cells = COLUMNS.map((column) => {
+      const cells = CSV_COLUMNS.map((column) => {
         const text = String(pet[column.name] ?? '');
         if (isExcel && IS_LOST.test(text)) throw createLoss(pet, column.name);
         return isExcel && (column.isFree || text.length > CHARACTERS_MAX) ? MARK + text : text;

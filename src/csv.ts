@@ -1,13 +1,13 @@
 /** Pets from CSV (RFC 4180) of people, spreadsheets and databases. */
 
-import { COLUMNS, type Column, MARK } from './csv-format.ts';
+import { type Column, CSV_COLUMNS, MARK } from './csv-format.ts';
 import { cut, PetstoreError } from './error.ts';
 import { findNearest } from './nearest.ts';
 import { toFieldValue } from './pet.ts';
 import { createRowError, type PetRow, type Pieces, splitRows } from './rows.ts';
 
-const NAMES = COLUMNS.map(({ name }) => name);
-const NO_HEADER = `the header must name the columns: ${NAMES.join(', ')}`;
+const COLUMN_NAMES = CSV_COLUMNS.map(({ name }) => name);
+const NO_HEADER = `the header must name the columns: ${COLUMN_NAMES.join(', ')}`;
 
 /** The first row may name the separator, or be PowerShell's. */
 const BEFORE_HEADER = /^"?sep=([,;|\t])"?$|^"?#TYPE /i;
@@ -40,7 +40,7 @@ export async function* readCsv(pieces: Pieces, ignoresColumns = false): AsyncGen
       continue;
     }
     isEmpty = false;
-    yield { place, read: toMembers.bind(undefined, cells, header, ignoresColumns) };
+    yield { place, read: readMembers.bind(undefined, cells, header, ignoresColumns) };
   }
   if (header === undefined) throw createRowError('line 1', NO_HEADER);
   if (isEmpty) throw new PetstoreError('bad_request', 'the file has no row below its header');
@@ -68,10 +68,10 @@ function parseHeader(place: string, cells: readonly string[], ignoresColumns: bo
   if (unknown !== undefined && !ignoresColumns) {
     // The search takes time by the length of the text.
     const shown = cut(unknown);
-    const hint = `(did you mean "${findNearest(shown, NAMES)}"?)`;
+    const hint = `(did you mean "${findNearest(shown, COLUMN_NAMES)}"?)`;
     throw createRowError(place, `column "${shown}" is not a field of a pet ${hint}`);
   }
-  for (const column of COLUMNS) {
+  for (const column of CSV_COLUMNS) {
     const { name, optional } = column;
     const count = columns.filter((other) => other === column).length;
     if (count > 1) throw createRowError(place, `the column "${name}" is given twice`);
@@ -87,7 +87,7 @@ function parseHeader(place: string, cells: readonly string[], ignoresColumns: bo
 /** The column by its name or its label, in any spelling, such as `Category ID` and `category_id`. */
 function findColumn(text: string): Column | undefined {
   const key = toKey(text.trim());
-  return COLUMNS.find(({ name, label }) => key === toKey(name) || key === toKey(label));
+  return CSV_COLUMNS.find(({ name, label }) => key === toKey(name) || key === toKey(label));
 }
 
 function toKey(text: string): string {
@@ -95,7 +95,7 @@ function toKey(text: string): string {
 }
 
 /** The value of a row for a parser of pets. An empty cell of an optional field means that the field is absent. */
-function toMembers(cells: readonly string[], header: Header, ignoresColumns: boolean): unknown {
+function readMembers(cells: readonly string[], header: Header, ignoresColumns: boolean): unknown {
   if (cells.length !== header.length) {
     const reason = `must have ${header.length} cells like the header, not ${cells.length}`;
     throw new PetstoreError('bad_request', reason);

@@ -3,6 +3,9 @@
 export const KIB = 1_024;
 export const MIB = 1_024 * KIB;
 
+/** What happens at a limit, if the client may try again. */
+export const TRY_LATER = '503 with `Retry-After`';
+
 export interface Limit {
   readonly value: number;
   /** What it bounds. */

@@ -34,12 +34,12 @@ export interface RequestLine {
 /** What a line tells beside its message; `err` is what was thrown. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-type Write = (message: string, fields?: Fields) => void;
+type WriteLine = (message: string, fields?: Fields) => void;
 
 export interface Log {
-  readonly error: Write;
-  readonly warn: Write;
-  readonly info: Write;
+  readonly error: WriteLine;
+  readonly warn: WriteLine;
+  readonly info: WriteLine;
   /** Logs a request: as an error when the service could not answer it. */
   request(line: RequestLine): void;
 }

@@ -127,17 +127,17 @@ function createParser(name: string, { kind, schema, rule, accepts = () => true }
     const value = KINDS[kind].find(given);
     const isOne = value !== undefined && (choices === undefined || choices.includes(value));
     if (isOne && accepts(value as never)) return value;
-    const shown = isShown ? `${name} ${show(given)}` : name;
-    const reason = (isShown && explain(kind, given)) || `must be ${mustBe}`;
+    const shown = isShown ? `${name} ${toShown(given)}` : name;
+    const reason = (isShown && explainText(kind, given)) || `must be ${mustBe}`;
     throw new PetstoreError('bad_request', `${shown} ${reason}`);
   };
 }
 
-function show(given: unknown): string {
+function toShown(given: unknown): string {
   return cut(given instanceof JsonNumber ? given.digits : JSON.stringify(given));
 }
 
-function explain(kind: Field['kind'], given: unknown): string | undefined {
+function explainText(kind: Field['kind'], given: unknown): string | undefined {
   return kind === 'int64' && typeof given === 'string' ? explainInteger(given) : undefined;
 }
 

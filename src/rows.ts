@@ -5,7 +5,7 @@ import { parseJson } from './json.ts';
 
 /** Bounds the memory that a file without line ends can take. */
 const ROW_CHARACTERS_MAX = 65_536;
-const TOO_LONG = `longer than ${ROW_CHARACTERS_MAX} characters; is a quote or the end of a line missing?`;
+const ROW_TOO_LONG = `longer than ${ROW_CHARACTERS_MAX} characters; is a quote or the end of a line missing?`;
 
 /** How many wrong rows of a file are shown. The others are counted. */
 const WRONG_ROWS_MAX = 20;
@@ -84,7 +84,7 @@ export async function* splitRows(
         place = `line ${line}`;
       } else {
         text += part;
-        if (text.length > ROW_CHARACTERS_MAX) throw createRowError(place, TOO_LONG);
+        if (text.length > ROW_CHARACTERS_MAX) throw createRowError(place, ROW_TOO_LONG);
         if (isCsv && part.split('"').length % 2 === 0) isQuoted = !isQuoted;
       }
     }

@@ -17,13 +17,13 @@ const PETS = [
 /** From a pet to the next. The number of names is a prime, so each name comes once in a round. */
 const STEP = 17;
 
-const STATUSES = ['available', ...PET_STATUSES, undefined] as const;
+const SAMPLE_STATUSES = ['available', ...PET_STATUSES, undefined] as const;
 
 /** Pets with ids from 1, made as they are consumed. */
 export async function* generatePets(count: number): AsyncGenerator<Pet> {
   for (let id = 1; id <= count; id += 1) {
     const pet = PETS[(STEP * id) % PETS.length] as (typeof PETS)[number];
-    const status = STATUSES[id % STATUSES.length];
+    const status = SAMPLE_STATUSES[id % SAMPLE_STATUSES.length];
     yield { id: BigInt(id), ...pet, ...(status && { status }) };
   }
 }

@@ -45,7 +45,7 @@ const ENDING_LIST = ENDINGS.map((name) => `.${name}`).join(', ');
 export const ENDINGS_HELP = `its ending names the format: ${ENDING_LIST}`;
 
 /** Without a format, the ending of the file names the format, or it is NDJSON if there is no file. */
-export interface PetFile {
+export interface PetFileOptions {
   /** `-`, or none, is standard input or output. */
   readonly file?: string | undefined;
   readonly format?: PetFormatName | undefined;
@@ -61,7 +61,10 @@ type ReadProgress = Pick<Partial<Progress>, 'part'>;
  * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
  *   row can be found.
  */
-export function readRows(petFile: PetFile, progress: ReadProgress = {}): AsyncIterable<PetRow> {
+export function readRows(
+  petFile: PetFileOptions,
+  progress: ReadProgress = {},
+): AsyncIterable<PetRow> {
   const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
   return read(readText(petFile.file ?? STANDARD_STREAM, progress), petFile.ignoreColumns);
 }
@@ -73,7 +76,7 @@ export function readRows(petFile: PetFile, progress: ReadProgress = {}): AsyncIt
  * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */
 export async function writePets(
-  target: PetFile,
+  target: PetFileOptions,
   pets: AsyncIterable<Pet>,
   stdout: Writable = process.stdout,
 ): Promise<void> {
@@ -83,7 +86,7 @@ export async function writePets(
   else await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
 }
 
-function getFormat({ file = STANDARD_STREAM, format }: PetFile): PetFormat {
+function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetFormat {
   const ending = file === STANDARD_STREAM ? '.ndjson' : extname(file).toLowerCase();
   const name = format ?? ENDINGS.find((one) => ending === `.${one}`);
   if (name !== undefined) return FORMATS[name];

@@ -10,13 +10,13 @@ import type { Store } from '../store.ts';
 import { databaseOption } from './options.ts';
 import { addExamples, say } from './output.ts';
 
-export interface StoreOptions {
+export interface CommandOptions {
   readonly database: string;
   /** Only of a command that makes keys. */
   readonly environment?: Environment;
 }
 
-export interface PrintOptions extends StoreOptions {
+export interface PrintOptions extends CommandOptions {
   readonly json: boolean;
 }
 
@@ -33,7 +33,7 @@ export function withStore<Values extends unknown[]>(
   options: OpenOptions = {},
 ) {
   return async function (this: Command, ...values: Values): Promise<void> {
-    const { database, environment } = this.opts<StoreOptions>();
+    const { database, environment } = this.opts<CommandOptions>();
     refuseMemory(database);
     await using store = await openStore(database, { ...options, environment });
     await work(store, ...values);

@@ -18,7 +18,7 @@ const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
 const fileDialog = getElement('from-file', HTMLDialogElement);
-const list = getElement('list', HTMLElement);
+const listPlace = getElement('list', HTMLElement);
 
 const petList = new PetList(showMore);
 const petPanel = new PetPanel();
@@ -26,7 +26,7 @@ const petAdder = new PetAdder();
 const fileAdder = new FileAdder();
 
 /** Runs an action. Its error is shown in its place; a refused key is shown beside the key. */
-function run(place: HTMLElement, act: () => Promise<unknown>): void {
+function attempt(place: HTMLElement, act: () => Promise<unknown>): void {
   showMessage(place, '');
   act().catch((error: Error) => {
     if (error.name === 'AbortError') return;
@@ -42,7 +42,7 @@ function run(place: HTMLElement, act: () => Promise<unknown>): void {
 function onSubmit(form: HTMLFormElement, act: () => Promise<unknown>): void {
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    run(form, act);
+    attempt(form, act);
   });
 }
 
@@ -78,9 +78,9 @@ async function useKey(text: string): Promise<void> {
 /** Takes the key of the address, or shows its list and its pet. A link, Back or a person has changed it. */
 function followAddress(): void {
   const key = takeKey();
-  if (key !== null) run(keyForm, () => useKey(key));
+  if (key !== null) attempt(keyForm, () => useKey(key));
   else if (findKey() === '') showPart('key');
-  else run(isOpen() ? listForm : keyForm, showAddress);
+  else attempt(isOpen() ? listForm : keyForm, showAddress);
 }
 
 async function showAddress(): Promise<void> {
@@ -90,21 +90,21 @@ async function showAddress(): Promise<void> {
   if (!isOpen()) showPart('work');
   const id = findCanonicalInt64(address.get('pet') ?? '');
   if (id === undefined) petPanel.dialog.close();
-  else run(petPanel.dialog, () => petPanel.open(id, petList.table.pets.get(id)));
+  else attempt(petPanel.dialog, () => petPanel.open(id, petList.table.pets.get(id)));
 }
 
 function showMore(): void {
-  run(listForm, () => petList.showMore());
+  attempt(listForm, () => petList.showMore());
 }
 
 // So that keys can scroll it in every browser.
-list.tabIndex = 0;
+listPlace.tabIndex = 0;
 onSubmit(keyForm, () => useKey(readTexts(keyForm).get('key') ?? ''));
 const filter = async () => {
   location.hash = String(readTexts(listForm));
 };
 onSubmit(listForm, filter);
-listForm.addEventListener('change', () => run(listForm, filter));
+listForm.addEventListener('change', () => attempt(listForm, filter));
 onSubmit(findForm, async () => {
   const id = findCanonicalInt64(readTexts(findForm).get('id')?.trim() ?? '');
   if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
@@ -117,7 +117,7 @@ onSubmit(addForm, async () => {
 });
 onSubmit(fileForm, async () => {
   await fileAdder.add();
-  run(listForm, () => petList.reload());
+  attempt(listForm, () => petList.reload());
 });
 onClick('#open-add', () => {
   getElement('add', HTMLDialogElement).showModal();
@@ -126,7 +126,7 @@ onClick('#open-add', () => {
 onClick('#open-file', () => fileDialog.showModal());
 onClick('#stop', () => fileAdder.stop());
 onClick('#next', showMore);
-onClick('#download', () => run(listForm, () => petList.download()));
+onClick('#download', () => attempt(listForm, () => petList.download()));
 onClick('.close', (button) => button.closest('dialog')?.close());
 onClick('.copy', copyBefore);
 onClick('.example', () => void keepExample());
@@ -138,7 +138,7 @@ onFile((file) => {
   if (!isOpen()) return;
   closeDialogs();
   fileDialog.showModal();
-  run(fileForm, () => fileAdder.read(file));
+  attempt(fileForm, () => fileAdder.read(file));
 });
 window.addEventListener('hashchange', followAddress);
 followAddress();

@@ -19,7 +19,7 @@ export async function sendPets({ id, pets }: PetFile, stop: AbortController): Pr
   const show = (words = '') => {
     const ms = performance.now() - startedAt;
     const left =
-      ms < TELLS_AFTER_MS || added === 0 ? '' : describe((ms / added) * (length - added));
+      ms < TELLS_AFTER_MS || added === 0 ? '' : describeRest((ms / added) * (length - added));
     write('progress-text', `${added} of ${length}${words || left}`);
     getElement('progress-bar', HTMLProgressElement).value = added / length;
   };
@@ -58,7 +58,7 @@ export async function sendPets({ id, pets }: PetFile, stop: AbortController): Pr
   return `${length - known} of ${length} added${before}.`;
 }
 
-function describe(ms: number): string {
+function describeRest(ms: number): string {
   const minutes = Math.round(ms / 60_000);
   if (minutes === 0) return ', less than a minute left';
   return `, ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} left`;

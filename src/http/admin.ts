@@ -5,7 +5,7 @@ import type { Store } from '../store.ts';
 import { boundConnections } from './protocol/connections.ts';
 import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addHealthRoutes } from './routes/health.ts';
-import { createServer, type HttpServerOptions } from './server.ts';
+import { createHttpApp, type HttpServerOptions } from './server.ts';
 
 /** Each scrape needs one. */
 export const ADMIN_CONNECTIONS_MAX = 100;
@@ -21,7 +21,7 @@ export interface AdminOptions extends HttpServerOptions {
 /** The application, ready to listen. No key is needed: who reaches its port may read all of it. */
 export async function createAdminApp(options: AdminOptions): Promise<FastifyInstance> {
   const { store, log, readMetrics, isStopping } = options;
-  const app = createServer(options);
+  const app = createHttpApp(options);
   boundConnections(app.server, log, ADMIN_CONNECTIONS_MAX);
   const routes = collectRoutes(app);
   addHealthRoutes(app, store, isStopping);

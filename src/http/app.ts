@@ -13,7 +13,7 @@ import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addHealthRoutes } from './routes/health.ts';
-import { createServer, type HttpServerOptions } from './server.ts';
+import { createHttpApp, type HttpServerOptions } from './server.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -40,7 +40,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   let stopping = false;
   const isStopping = () => stopping;
   const { connectionsMax: databaseConnections } = store;
-  const app = createServer({ ...options, isStopping, databaseConnections });
+  const app = createHttpApp({ ...options, isStopping, databaseConnections });
   const readConnections = boundConnections(app.server, log, maxConnections);
   app.decorate('readConnections', () => ({
     ...readConnections(),

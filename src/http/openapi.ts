@@ -37,7 +37,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
     info: {
       title: 'Petstore',
       version: '1.0.0',
-      description: describeService(),
+      description: writeDescription(),
       contact: { name: 'The operator of this service' },
       license: { name: 'MIT', url: 'https://spdx.org/licenses/MIT.html' },
     },
@@ -62,7 +62,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
   return writeJson(document, indent);
 }
 
-function describeService(): string {
+function writeDescription(): string {
   const recipes = [...RECIPES].map(
     ([name, title]) => `- [${title}](recipes/${name}): \`/docs/recipes/${name}\` of this service`,
   );

@@ -42,17 +42,17 @@ declare module 'fastify' {
   }
 }
 
-const CHECK_MS = 500;
+const TIMEOUT_CHECK_MS = 500;
 
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
   maxHeaderSize: LIMITS.HEADER_BYTES_MAX,
   requireHostHeader: false,
-  // Node compares these two only once in CHECK_MS, so they are shorter by that, and the limits hold.
-  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - CHECK_MS,
-  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - CHECK_MS,
-  connectionsCheckingInterval: CHECK_MS,
+  // Node compares these two only once in TIMEOUT_CHECK_MS, so they are shorter by that, and the limits hold.
+  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - TIMEOUT_CHECK_MS,
+  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - TIMEOUT_CHECK_MS,
+  connectionsCheckingInterval: TIMEOUT_CHECK_MS,
   keepAliveTimeout: LIMITS.KEEP_ALIVE_MS_MAX,
 };
 
@@ -73,7 +73,7 @@ export interface HttpServerOptions {
   readonly databaseConnections?: number | undefined;
 }
 
-export function createServer(options: HttpServerOptions): FastifyInstance {
+export function createHttpApp(options: HttpServerOptions): FastifyInstance {
   const { log, count, isStopping, trustProxy = [] } = options;
   const requestLog = new RequestLog(log, count);
   const queue = new FairQueue(options.databaseConnections);

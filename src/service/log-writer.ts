@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LIMITS } from './limits.ts';
 
-const write = promisify(fs.write);
+const writeSome = promisify(fs.write);
 
 /** A write begins when so many UTF-16 units are buffered, or so long after the first line. */
 const BUFFERED_UNITS = 32 * 1024;
@@ -75,7 +75,7 @@ export class LogWriter {
   async #writeBytes(bytes: Buffer): Promise<void> {
     for (let written = 0; written < bytes.length; ) {
       try {
-        written += (await write(this.#fd, bytes, written)).bytesWritten;
+        written += (await writeSome(this.#fd, bytes, written)).bytesWritten;
       } catch (error) {
         // The reader is gone, or the disk is full: the service goes on without its log.
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;

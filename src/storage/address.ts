@@ -12,13 +12,13 @@ export const MEMORY_FILE = ':memory:';
 /** A well-formed address of PostgreSQL. As in libpq, commas separate several hosts (its documentation, 34.1.1.3). */
 const POSTGRES =
   /^postgres(?:ql)?:\/\/(?:(?<user>[^:@/?#]*)(?::(?<password>[^@/?#]*))?@)?(?<place>(?<hosts>[^@/?#]*)\/?(?<database>[^@/?#]*))(?:\?(?<query>[^@#]*))?$/;
-const HOST = /^(?:\[(?<ip>[\da-f:.]+)\]|(?<name>[^:[\]]*))(?::(?<port>\d*))?$/i;
+const HOST_AND_PORT = /^(?:\[(?<ip>[\da-f:.]+)\]|(?<name>[^:[\]]*))(?::(?<port>\d*))?$/i;
 const UNESCAPED = /\s|%(?![\da-f]{2})/i;
 const PORT_MAX = 65_535;
 const MALFORMED = `the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to ${PORT_MAX}, and % escapes for special characters in USER, PASSWORD and NAME`;
 
 /** The parameters that an address of PostgreSQL may have; the driver would ignore an unknown parameter. */
-const PARAMETERS =
+const KNOWN_PARAMETERS =
   'application_name host options password pgbouncer port sslcert sslkey sslmode sslrootcert target_session_attrs user';
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
@@ -66,7 +66,7 @@ export function parsePostgres(url: string) {
 function parseQuery(text: string | undefined): Record<string, string> {
   const query = [...new URLSearchParams(text)];
   const values = Object.fromEntries(query);
-  const known = PARAMETERS.split(' ');
+  const known = KNOWN_PARAMETERS.split(' ');
   if (values.channel_binding !== undefined) {
     throw refuse('channel_binding is not supported: leave it out, and use sslmode=verify-full');
   }
@@ -87,7 +87,7 @@ function parseQuery(text: string | undefined): Record<string, string> {
 
 /** @param host in place of the host in the text, as is `port`. */
 function parseHost(text: string, host?: string, port?: string) {
-  const found = HOST.exec(text)?.groups;
+  const found = HOST_AND_PORT.exec(text)?.groups;
   const digits = port || found?.port || '5432';
   const isPort = /^\d+$/.test(digits) && Number(digits) >= 1 && Number(digits) <= PORT_MAX;
   if (found === undefined || !isPort) throw refuse(MALFORMED);

@@ -1,6 +1,6 @@
 /** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
-interface Waiting<Request, Result> {
+interface WaitingRead<Request, Result> {
   readonly request: Request;
   readonly resolve: (result: Result | Promise<Result>) => void;
 }
@@ -14,7 +14,7 @@ interface Waiting<Request, Result> {
 export function batchReads<Request, Result>(
   read: (requests: readonly Request[]) => readonly (Result | Promise<Result>)[],
 ): (request: Request) => Promise<Result> {
-  const waiting: Waiting<Request, Result>[] = [];
+  const waiting: WaitingRead<Request, Result>[] = [];
 
   function readWaiting(): void {
     const results = read(waiting.map(({ request }) => request));

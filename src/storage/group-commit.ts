@@ -14,7 +14,7 @@ const PAUSE_MS_MAX = 50;
 /** A process is busy when its event loop has work for more than this part of the time. */
 const BUSY_MIN = 0.5;
 
-interface Waiting<Write, Result> {
+interface WaitingWrite<Write, Result> {
   readonly write: Write;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -25,7 +25,7 @@ export class GroupCommit<Write, Result> {
   readonly #commit: (writes: readonly Write[]) => Promise<readonly Result[]>;
   readonly #statistics: Statistics;
   readonly #groupsMax: number;
-  #waiting: Waiting<Write, Result>[] = [];
+  #waiting: WaitingWrite<Write, Result>[] = [];
   #underWay = 0;
   /** Whether the writes that wait are taken at the end of this turn. */
   #isCollecting = false;
@@ -80,7 +80,7 @@ export class GroupCommit<Write, Result> {
   }
 
   /** Resolves to how long the commit took, in milliseconds. */
-  async #commitGroup(group: readonly Waiting<Write, Result>[]): Promise<number> {
+  async #commitGroup(group: readonly WaitingWrite<Write, Result>[]): Promise<number> {
     const startedAt = performance.now();
     try {
       await this.#settle(group);
@@ -96,7 +96,7 @@ export class GroupCommit<Write, Result> {
   }
 
   /** @throws PetstoreError when the database fails, and not a write. */
-  async #settle(group: readonly Waiting<Write, Result>[]): Promise<void> {
+  async #settle(group: readonly WaitingWrite<Write, Result>[]): Promise<void> {
     try {
       const results = await this.#commit(group.map(({ write }) => write));
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
@@ -108,7 +108,7 @@ export class GroupCommit<Write, Result> {
     }
   }
 
-  #take(): Waiting<Write, Result>[] {
+  #take(): WaitingWrite<Write, Result>[] {
     const taken = this.#waiting;
     this.#waiting = [];
     return taken;

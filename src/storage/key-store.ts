@@ -6,14 +6,14 @@ import type { KeyStore } from '../store.ts';
 import { batchReads } from './batch-reads.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
-const COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at'];
+const COMMON_COLUMNS = ['name', 'environment', 'read_only', 'created_at', 'expires_at'];
 /** The columns of an ApiKey, in the order of `toApiKey`. */
-export const KEY_COLUMNS = ['id', ...COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
-/** The columns of a NewApiKey, in the order of `toValues`. */
-const NEW_COLUMNS = ['digest', ...COLUMNS];
+export const KEY_COLUMNS = ['id', ...COMMON_COLUMNS, 'last_used_at', 'revoked_at', 'rotated_at'];
+/** The columns of a NewApiKey, in the order of `toKeyRow`. */
+const NEW_COLUMNS = ['digest', ...COMMON_COLUMNS];
 /** How many keys a query finds: as many as requests start in a turn. */
 const FOUND_MAX = 16;
-const FIND = `select ${KEY_COLUMNS}, digest from api_keys where digest in (${Array(FOUND_MAX).fill('?')})`;
+const FIND_KEYS = `select ${KEY_COLUMNS}, digest from api_keys where digest in (${Array(FOUND_MAX).fill('?')})`;
 const LIST = `select ${KEY_COLUMNS} from api_keys order by id`;
 const TOUCH = 'update api_keys set last_used_at = ? where id = ?';
 const REVOKE = 'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? returning id';
@@ -28,7 +28,7 @@ export function createKeyStore(engine: Engine): KeyStore {
     values (${engine.newKeyId}, ${NEW_COLUMNS.map(() => '?')}) returning ${KEY_COLUMNS}`;
   return {
     async add(newKey) {
-      const [rows] = await engine.write({ sql: insert, values: toValues(newKey) });
+      const [rows] = await engine.write({ sql: insert, values: toKeyRow(newKey) });
       return toApiKey(rows?.[0] ?? []);
     },
 
@@ -52,7 +52,7 @@ export function createKeyStore(engine: Engine): KeyStore {
       const values = [createdAt, oldExpiresAt, oldExpiresAt, id, createdAt];
       const [rotated, added] = await engine.write(
         { sql: ROTATE, values, stopIfEmpty: true },
-        { sql: insert, values: toValues(newKey) },
+        { sql: insert, values: toKeyRow(newKey) },
       );
       if (rotated?.length === 0) {
         throw new PetstoreError(
@@ -72,14 +72,14 @@ function createFind({ read }: Engine): KeyStore['find'] {
   return batchReads((waiting: readonly Uint8Array[]) => {
     const digests = waiting.slice(0, FOUND_MAX);
     const unused = Array<null>(FOUND_MAX - digests.length).fill(null);
-    const reading = read(FIND, ...digests, ...unused).then(
+    const reading = read(FIND_KEYS, ...digests, ...unused).then(
       (rows) => new Map(rows.map((row) => [toName(row.at(-1)), toApiKey(row)])),
     );
     return digests.map(async (digest) => (await reading).get(toName(digest)));
   });
 }
 
-function toValues(key: NewApiKey): SqlValue[] {
+function toKeyRow(key: NewApiKey): SqlValue[] {
   const { digest, name, environment, isReadOnly = false, createdAt, expiresAt = null } = key;
   return [digest, name, environment, Number(isReadOnly), createdAt, expiresAt];
 }

@@ -1,17 +1,15 @@
 /** The limits of a store: how long a list waits for creates, and a statement for a lock. */
 
-import { limit, toValues } from '../limit.ts';
-
-const RETRY = '503 with `Retry-After`';
+import { limit, TRY_LATER, toValues } from '../limit.ts';
 
 export const STORE_LIMITS = {
   // Longer than a commit takes.
   SETTLE_MS_MAX: limit(
     500,
     'the wait of a list on PostgreSQL for creates under way with smaller ids',
-    'the page ends before them; if it would be empty, 503 with `Retry-After`',
+    `the page ends before them; if it would be empty, ${TRY_LATER}`,
   ),
-  BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', RETRY),
+  BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', TRY_LATER),
 };
 
 export const LIMITS = toValues(STORE_LIMITS);

@@ -8,7 +8,7 @@ import type { AddedPets, PetStore } from '../store.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { COLUMNS, PET_COLUMNS, SELECT, toJsonSql, toPet, toRow } from './pet-row.ts';
 
-const ROWS_AT_ONCE = 1_000;
+const PETS_AT_ONCE = 1_000;
 
 const NO_PETS: AddedPets = { count: 0, firstId: 0n, lastId: 0n };
 
@@ -65,7 +65,7 @@ async function* toBatches(
     if (pet.id === undefined) newPets += 1n;
     else onId();
     batch.push([pet.id ?? -newPets, ...toRow(pet)]);
-    if (batch.length === ROWS_AT_ONCE) {
+    if (batch.length === PETS_AT_ONCE) {
       yield batch;
       batch = [];
     }

@@ -6,15 +6,15 @@ import type { PetPage } from '../store.ts';
 import type { Engine, Row, SqlValue } from './engine.ts';
 
 /** The fields of a NewPet, each with its column and its type: the column of `categoryId` is `category_id`. */
-export const FIELDS = NEW_PET_FIELDS.map(addColumn);
-export const FILTERS = PET_FILTERS.map(addColumn);
+export const FIELDS = NEW_PET_FIELDS.map(withColumn);
+export const FILTERS = PET_FILTERS.map(withColumn);
 
 export const COLUMNS = FIELDS.map(({ column }) => column);
 /** The columns of `pets`. */
 export const PET_COLUMNS = ['id', ...COLUMNS];
 export const SELECT = `select ${PET_COLUMNS} from pets`;
 
-function addColumn<Field extends NewPetField>(field: Field) {
+function withColumn<Field extends NewPetField>(field: Field) {
   const column = field.name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return { ...field, column, type: field.kind === 'int64' ? 'bigint' : 'text' };
 }

@@ -1,12 +1,12 @@
 /** Reads pet files as their tests do. */
 
 import assert from 'node:assert/strict';
-import { type PetFile, readRows } from '../../src/cli/pet-file.ts';
+import { type PetFileOptions, readRows } from '../../src/cli/pet-file.ts';
 import { type NewPet, parseNewPetRow } from '../../src/pet.ts';
 import { parseRows } from '../../src/rows.ts';
 
 /** The pets of the file. Fails at its end if a row is wrong. */
-export function readGood(file: string, format?: PetFile['format']): AsyncGenerator<NewPet> {
+export function readGood(file: string, format?: PetFileOptions['format']): AsyncGenerator<NewPet> {
   const rows = readRows({ file, format, ignoreColumns: true });
   return parseRows(rows, parseNewPetRow, () => undefined);
 }

@@ -7,7 +7,7 @@ import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, STANDARD_STREAM, writePets } from '../pet-file.ts';
+import { ENDINGS_HELP, type PetFileOptions, STANDARD_STREAM, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
@@ -18,7 +18,7 @@ spreadsheet that writes 1.5, and not 1,5, commas are better: --format excel-comm
 /** More than a client may ask for, because each page is a query. */
 const EXPORT_PAGE_LIMIT = 1_000;
 
-type ExportOptions = PetFile & Partial<ListQuery> & { readonly excel?: boolean };
+type ExportOptions = PetFileOptions & Partial<ListQuery> & { readonly excel?: boolean };
 
 export function addExportPets(pets: Command): void {
   const command = addExamples(
@@ -40,7 +40,7 @@ export function addExportPets(pets: Command): void {
     .description('write sample pets to standard output, always the same')
     .option('--count <count>', 'the number of pets', countParser(0, 1_000_000_000), 100)
     .addOption(formatOption().default('ndjson'))
-    .action(({ count, format }: PetFile & { count: number }) =>
+    .action(({ count, format }: PetFileOptions & { count: number }) =>
       writePets({ format }, generatePets(count)),
     );
 }

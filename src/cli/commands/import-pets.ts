@@ -8,8 +8,8 @@ import { fillStore } from '../../storage/open.ts';
 import type { AddedPets, MergedPets, MergeOptions } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFile, readRows } from '../pet-file.ts';
-import { describeStore, refuseMemory, type StoreOptions } from '../with-store.ts';
+import { ENDINGS_HELP, type PetFileOptions, readRows } from '../pet-file.ts';
+import { type CommandOptions, describeStore, refuseMemory } from '../with-store.ts';
 
 const NOTES = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
@@ -20,7 +20,7 @@ With --update the file takes precedence: a pet that was changed since the export
 The import tells if the store already has the first ${COMPARED_PETS} pets without an id: the file may have been
 added before. An import with new ids prints these ids: "pets remove" undoes it.`;
 
-interface ImportOptions extends StoreOptions, PetFile, MergeOptions {
+interface ImportOptions extends CommandOptions, PetFileOptions, MergeOptions {
   readonly byId?: boolean;
 }
 

@@ -15,7 +15,7 @@ import {
 import { addExamples, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
-const ID = 'the id that keys list shows';
+const KEY_ID = 'the id that keys list shows';
 
 type RotateOptions = PrintOptions & { readonly overlap: number };
 
@@ -43,13 +43,13 @@ export function addKeys(program: Command): void {
     .action(withStore(listKeys));
   addStoreCommand(keys, 'revoke', 'petstore keys revoke 3')
     .description('refuse a key, in every running service within a second')
-    .argument('<id>', ID, parseKeyId)
+    .argument('<id>', KEY_ID, parseKeyId)
     .action(withStore(revokeKey));
   addStoreCommand(keys, 'rotate', 'petstore keys rotate 3 --overlap 24h')
     .description(
       'create a key with the name, rights and lifetime of an old key, which still works for a while',
     )
-    .argument('<id>', ID, parseKeyId)
+    .argument('<id>', KEY_ID, parseKeyId)
     .addOption(
       new Option('--overlap <duration>', 'how long the old key still works, such as 24h or 0s')
         .default(DAY_MS, '24h')
@@ -82,7 +82,7 @@ async function revokeKey(store: Store, id: number): Promise<void> {
 }
 
 async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
-  const keys = (await store.keys.list()).map(toRow);
+  const keys = (await store.keys.list()).map(toPrintedKey);
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
   else if (keys.length === 0) say('There is no key yet: make a key with keys create --name NAME.');
   else {
@@ -92,7 +92,7 @@ async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   }
 }
 
-function toRow(key: ApiKey) {
+function toPrintedKey(key: ApiKey) {
   const { id, name, environment, isReadOnly, createdAt, expiresAt, lastUsedAt } = key;
   return {
     id,
@@ -108,7 +108,7 @@ function toRow(key: ApiKey) {
 
 /** Standard output has only the key, or one JSON object: a script can read it. */
 function printNewKey(text: string, key: ApiKey, { json }: PrintOptions): void {
-  const printed = json ? JSON.stringify({ key: text, ...toRow(key) }) : text;
+  const printed = json ? JSON.stringify({ key: text, ...toPrintedKey(key) }) : text;
   process.stdout.write(`${printed}\n`);
   const { id, name, environment, isReadOnly, expiresAt } = key;
   const rights = isReadOnly ? ', read-only' : '';

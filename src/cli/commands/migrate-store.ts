@@ -14,11 +14,11 @@ export function addMigrate(program: Command): void {
       const olderSchema = dryRun ? 'keep' : 'migrate';
       // A table may be locked, for example by a backup.
       const options = { olderSchema, startTimeout: 60, warn: say } as const;
-      return withStore(async (store) => say(describe(store, dryRun)), options).call(this);
+      return withStore(async (store) => say(describeSchema(store, dryRun)), options).call(this);
     });
 }
 
-function describe({ foundSchema }: Store, dryRun: boolean): string {
+function describeSchema({ foundSchema }: Store, dryRun: boolean): string {
   if (foundSchema >= SCHEMA) return `The schema is ${foundSchema}: there is nothing to migrate.`;
   const steps = `from schema ${foundSchema} to ${SCHEMA}`;
   return dryRun ? `Would migrate ${steps}. Nothing is changed.` : `Migrated ${steps}.`;

@@ -22,10 +22,10 @@ import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts'
 /** The new values of fields. `false` removes the value. */
 type UpdateOptions = PrintOptions & { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
 
-const ID = 'the id that pets list shows';
+const PET_ID = 'the id that pets list shows';
 const REMOVED_IDS =
   'ids, and ranges such as 10-20, which may have gaps; - reads them from standard input';
-const HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
+const TABLE_HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
 
 /** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {
@@ -42,13 +42,13 @@ export function addPets(program: Command): Command {
   add('list', 'list pets by id', '--status sold --after 20', listQueryOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
     .option('--after <id>', 'only pets with a greater id', parsePetId)
-    .action(withStore(listPets));
-  add('get', 'print a pet', '7').argument('<id>', ID, parsePetId).action(withStore(showPet));
+    .action(withStore(showPets));
+  add('get', 'print a pet', '7').argument('<id>', PET_ID, parsePetId).action(withStore(showPet));
   add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
     withStore(addPet, { create: true }),
   );
   add('update', 'correct a pet, and print what it was and is', '7 --no-status', petChangeOptions())
-    .argument('<id>', ID, parsePetId)
+    .argument('<id>', PET_ID, parsePetId)
     .hook('preAction', (update) => checkChanges(update.opts()))
     .action(withStore(updatePet));
   add('remove', 'remove pets for ever, all or none, and print what they were', '7 10-20')
@@ -58,17 +58,17 @@ export function addPets(program: Command): Command {
   return pets;
 }
 
-async function listPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
+async function showPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
   const { json, database, ...query } = options;
   const { pets, next } = await store.pets.list(query);
   if (json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
-  else if (pets.length > 0) process.stdout.write(await toTable([HEAD, ...pets.map(toCells)]));
+  else if (pets.length > 0) process.stdout.write(await toTable([TABLE_HEAD, ...pets.map(toCells)]));
   else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
 
 async function showPet({ pets }: Store, id: bigint, options: PrintOptions): Promise<void> {
-  await printPet(await getPet(pets, id), options);
+  await printPet(await getStored(pets, id), options);
 }
 
 async function addPet({ pets }: Store, options: PrintOptions & NewPet): Promise<void> {
@@ -86,7 +86,7 @@ async function removePets(
   process.stdout.write(
     json
       ? removed.map((pet) => `${toPetJson(pet)}\n`).join('')
-      : await toTable([HEAD, ...removed.map(toCells)]),
+      : await toTable([TABLE_HEAD, ...removed.map(toCells)]),
   );
   const [first] = removed;
   if (dryRun) say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
@@ -101,7 +101,7 @@ function checkChanges(options: UpdateOptions): void {
 }
 
 async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): Promise<void> {
-  const old = await getPet(pets, id);
+  const old = await getStored(pets, id);
   const newPet: Record<string, unknown> = {};
   for (const { name } of NEW_PET_FIELDS) {
     const value = options[name] ?? old[name];
@@ -109,7 +109,7 @@ async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): P
   }
   const pet = await pets.update(old, newPet as unknown as NewPet);
   const table = [
-    ['', ...HEAD],
+    ['', ...TABLE_HEAD],
     ['was', ...toCells(old)],
     ['is', ...toCells(pet)],
   ];
@@ -118,14 +118,14 @@ async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): P
   say(`Pet ${id} is corrected: every running service shows the change from now on.`);
 }
 
-async function getPet(pets: PetStore, id: bigint): Promise<Pet> {
+async function getStored(pets: PetStore, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
   if (pet === undefined) throw new PetstoreError('not_found', `there is no pet ${id}`);
   return pet;
 }
 
 async function printPet(pet: Pet, { json }: PrintOptions, done?: string): Promise<void> {
-  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toTable([HEAD, toCells(pet)]));
+  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toTable([TABLE_HEAD, toCells(pet)]));
   if (done !== undefined) say(`Pet ${pet.id} ${done}.`);
 }
 

@@ -7,12 +7,11 @@ import { SERVED_METHODS } from '../protocol/methods.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.entries(parameters));
-const IN_HEADERS = PARAMETERS.filter(([, { place }]) => place === 'header');
-const FIELDS = new Set(IN_HEADERS.map(([name]) => name));
+const IN_HEADERS = PARAMETERS.filter(([, { place }]) => place === 'header').map(([name]) => name);
 /** The fields of a trace (W3C Trace Context and Baggage), which a page with OpenTelemetry sends. */
 const OF_TRACE = ['traceparent', 'tracestate', 'baggage'];
 const ALLOWED_HEADERS = [
-  ...['Authorization', 'Content-Type', ...FIELDS, 'Prefer', 'X-Request-Id'],
+  ...['Authorization', 'Content-Type', ...new Set(IN_HEADERS), 'Prefer', 'X-Request-Id'],
   ...OF_TRACE,
 ];
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');

@@ -17,7 +17,7 @@ export const READS_OF_CONNECTION_MAX = 16;
 export const CREATES_AT_WORK_MAX = 128;
 
 /** The pause between two looks for requests that waited for too long. */
-const CHECK_MS = 100;
+const LATE_CHECK_MS = 100;
 
 /** Requests that are bounded together. A request has its group as its place, from its start to its answer. */
 export interface Group {
@@ -34,7 +34,7 @@ function createGroup(name: string, atWorkMax: number): Group {
 /** Goes on with a request, or refuses it with the error. */
 type Start = (error?: PetstoreError) => void;
 
-interface Waiting {
+interface WaitingRequest {
   readonly request: FastifyRequest;
   readonly start: Start;
   readonly since: number;
@@ -42,7 +42,7 @@ interface Waiting {
 
 interface Line {
   readonly group: Group;
-  readonly waiting: Waiting[];
+  readonly waiting: WaitingRequest[];
 }
 
 export class FairQueue {
@@ -102,7 +102,7 @@ export class FairQueue {
     this.#lines.set(name, line);
     line.waiting.push({ request, start, since: performance.now() });
     group.waiting += 1;
-    this.#check ??= setTimeout(() => this.#refuseLate(), CHECK_MS);
+    this.#check ??= setTimeout(() => this.#refuseLate(), LATE_CHECK_MS);
   }
 
   #mayStart({ atWork, atWorkMax }: Group): boolean {
@@ -149,11 +149,11 @@ export class FairQueue {
       }
     }
     this.#check =
-      this.#lines.size === 0 ? undefined : setTimeout(() => this.#refuseLate(), CHECK_MS);
+      this.#lines.size === 0 ? undefined : setTimeout(() => this.#refuseLate(), LATE_CHECK_MS);
   }
 
-  #takeFirst(name: string, { group, waiting }: Line): Waiting {
-    const first = waiting.shift() as Waiting;
+  #takeFirst(name: string, { group, waiting }: Line): WaitingRequest {
+    const first = waiting.shift() as WaitingRequest;
     group.waiting -= 1;
     if (waiting.length === 0) this.#lines.delete(name);
     return first;

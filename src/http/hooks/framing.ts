@@ -6,7 +6,7 @@ import { LIMITS } from '../limits.ts';
 import { isTarget } from '../protocol/methods.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
-const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
+const HOST_FIELD = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
 
 /**
  * The hook that refuses what Node's parser accepts and RFC 9112 sections 3.2 (Host) and 6.1
@@ -28,7 +28,7 @@ export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, don
     refuse('the request target must be a path');
   }
   const { host, 'transfer-encoding': coding } = request.headers;
-  if (host === undefined ? httpVersionMinor !== 0 : !HOST.test(host)) {
+  if (host === undefined ? httpVersionMinor !== 0 : !HOST_FIELD.test(host)) {
     refuse('Host must be given once, as host or host:port');
   }
   if (coding !== undefined && (coding !== 'chunked' || httpVersionMinor === 0)) {

@@ -25,7 +25,7 @@ export const getPet = defineOperation({
       description: 'Identifier of the animal to retrieve.',
       schema: { type: 'integer', format: 'int64', minimum: 1, maximum: INT64_MAX },
       example: 1,
-      parse: parsePetId,
+      parse: parsePathId,
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
@@ -40,7 +40,7 @@ export const getPet = defineOperation({
 });
 
 /** Any other text is the id of no pet. */
-function parsePetId(value = ''): bigint {
+function parsePathId(value = ''): bigint {
   const petId = findCanonicalInt64(value);
   if (petId === undefined) throw new PetstoreError('not_found');
   return petId;

@@ -59,7 +59,7 @@ function createDeprecation(
 /** The parameters in a request: several texts if a query gives one several times. */
 type Values = Readonly<Record<string, string | string[] | undefined>>;
 
-const PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
+const REQUEST_PARTS = { path: 'params', query: 'query', header: 'headers' } as const;
 
 /** Parses the parameters in their order, and refuses the first wrong one. */
 function readInput(
@@ -68,7 +68,7 @@ function readInput(
 ) {
   const input: Record<string, unknown> & { body: unknown } = { body: request.body };
   for (const [name, { place, parse }] of parameters) {
-    const values = request[PARTS[place]] as Values;
+    const values = request[REQUEST_PARTS[place]] as Values;
     // Node has the names of header fields in lower case.
     const value = values[place === 'header' ? name.toLowerCase() : name];
     if (Array.isArray(value)) {

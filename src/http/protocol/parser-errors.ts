@@ -37,7 +37,7 @@ export function answerParserError(
   socket: Socket,
   log: RequestLog,
 ): void {
-  const error = toError(parserError);
+  const error = toPetstoreError(parserError);
   const request = findLastResponse(socket)?.req as BodyRequest | undefined;
   if (request === undefined || (request.complete && isAnswered(socket))) {
     sendError(socket, error, log);
@@ -48,7 +48,7 @@ export function answerParserError(
   endAfterAnswer(socket);
 }
 
-function toError(parserError: NodeJS.ErrnoException): PetstoreError {
+function toPetstoreError(parserError: NodeJS.ErrnoException): PetstoreError {
   switch (parserError.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new PetstoreError('headers_too_large');

@@ -11,7 +11,7 @@ import { createPolicy, read, readTemplate } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
 const EXTENSION = extname(import.meta.url);
-const TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
+const MEDIA_TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
 
 const POLICY = createPolicy("'self'", "'self'");
 
@@ -62,7 +62,7 @@ export function addConsoleRoutes(app: FastifyInstance): void {
     files ??= readFiles();
     const text = files.get(path);
     if (text === undefined) throw NOTHING_HERE;
-    const type = TYPES[extname(path)] ?? 'text/javascript';
+    const type = MEDIA_TYPES[extname(path)] ?? 'text/javascript';
     reply.header('content-security-policy', POLICY);
     if (path !== '') reply.header('cache-control', 'public, max-age=31536000, immutable');
     return reply.type(`${type}; charset=utf-8`).send(text);

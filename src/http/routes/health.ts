@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import type { Store } from '../../store.ts';
 
 /** The least time between the starts of two checks. */
-const CHECK_MS = 1_000;
+const STORE_CHECK_MS = 1_000;
 /** An older outcome is not told: a load balancer would send requests to a service that cannot answer. */
 const AGE_MS_MAX = 3_000;
 
@@ -32,8 +32,8 @@ export function addHealthRoutes(
 }
 
 /**
- * Checks the store at most once in CHECK_MS, however many ask. Who asks gets the outcome of the last check, or waits for
- * the running check if that outcome is too old.
+ * Checks the store at most once in STORE_CHECK_MS, however many ask. Who asks gets the outcome of the last check, or waits
+ * for the running check if that outcome is too old.
  */
 function createCheck(check: () => Promise<void>): () => Promise<void> {
   let startedAt = Number.NEGATIVE_INFINITY;
@@ -43,7 +43,7 @@ function createCheck(check: () => Promise<void>): () => Promise<void> {
 
   return () => {
     const now = performance.now();
-    if (!isRunning && now - startedAt >= CHECK_MS) {
+    if (!isRunning && now - startedAt >= STORE_CHECK_MS) {
       startedAt = now;
       isRunning = true;
       const outcome = check();

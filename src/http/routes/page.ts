@@ -9,7 +9,7 @@ const HEAD = `<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(PAW)}">`;
 
-const PARTS = { head: HEAD, paw: PAW.replace('<svg', '<svg aria-hidden="true"') };
+const PAGE_PARTS = { head: HEAD, paw: PAW.replace('<svg', '<svg aria-hidden="true"') };
 
 /** A page may run only these scripts and styles, and send requests only to this service. */
 export function createPolicy(scripts: string, styles: string): string {
@@ -26,6 +26,6 @@ export function readTemplate(
   path: string,
   parts: Readonly<Record<string, string | number>> = {},
 ): string {
-  const all: typeof parts = { ...PARTS, ...parts };
+  const all: typeof parts = { ...PAGE_PARTS, ...parts };
   return read(path).replace(/<!-- (\w+) -->/g, (comment, name) => String(all[name] ?? comment));
 }

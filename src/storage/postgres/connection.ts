@@ -74,7 +74,7 @@ export class Connection extends pg.Client {
     if (statement === undefined) {
       const isPrepared = values.length > 0 && !this.#isPooled;
       // Connections behind a pooler may share a session, so their names must differ.
-      statement = { name: isPrepared ? randomUUID() : '', text: toText(sql) };
+      statement = { name: isPrepared ? randomUUID() : '', text: toNumbered(sql) };
       this.#statements.set(sql, statement);
     }
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
@@ -123,6 +123,6 @@ export class Connection extends pg.Client {
 }
 
 /** The statement with the driver's placeholders: `$1`, `$2`, … */
-function toText(sql: string): string {
+function toNumbered(sql: string): string {
   return sql.split('?').reduce((text, part, number) => `${text}$${number}${part}`);
 }

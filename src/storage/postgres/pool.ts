@@ -69,12 +69,12 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
 
 export type Pools = ReturnType<typeof createPools>;
 
-interface Counted {
+interface ConnectionCounts {
   broken: number;
   opened: number;
 }
 
-function createPool(hosts: Hosts, config: pg.PoolConfig, counted: Counted) {
+function createPool(hosts: Hosts, config: pg.PoolConfig, counted: ConnectionCounts) {
   const { query_timeout: ms = Infinity } = config;
   let current = openPool(hosts, config, counted);
   return {
@@ -111,7 +111,7 @@ function createPool(hosts: Hosts, config: pg.PoolConfig, counted: Counted) {
   };
 }
 
-function openPool(hosts: Hosts, config: pg.PoolConfig, counted: Counted): pg.Pool {
+function openPool(hosts: Hosts, config: pg.PoolConfig, counted: ConnectionCounts): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     Client: class extends Connection {

@@ -39,7 +39,7 @@ const READ_MARK = `with taken as materialized (${LAST})
   ) from taken`;
 
 /** Before each reading of the mark, which all pages that wait share. */
-const PAUSE_MS = 2;
+const READ_PAUSE_MS = 2;
 
 /** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, `cut` shortens it to the pets up to an id. */
 export type Settle = <Page extends PetPage>(
@@ -61,7 +61,7 @@ export function createSettle(
   let reading: Promise<typeof none> | undefined;
 
   async function readMark() {
-    await sleep(PAUSE_MS);
+    await sleep(READ_PAUSE_MS);
     const opened = countOpened();
     const [row] = await read(READ_MARK);
     latest = { id: row?.[0] as bigint, opened };

@@ -95,13 +95,13 @@ export async function stageRows<T>(
 /** The rows as a JSON array of records. A row may be shorter than the columns. */
 export function toRecords(columns: readonly string[], rows: readonly Row[]): string {
   const records = rows.map((row) => {
-    const members = row.map((value, index) => `"${columns[index]}":${toJson(value)}`);
+    const members = row.map((value, index) => `"${columns[index]}":${toRecordValue(value)}`);
     return `{${members}}`;
   });
   return `[${records}]`;
 }
 
-function toJson(value: SqlValue): string {
+function toRecordValue(value: SqlValue): string {
   if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }

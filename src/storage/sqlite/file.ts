@@ -8,7 +8,7 @@ import type { SqliteConnection } from './connection.ts';
 import { createError, WITHOUT_WAL } from './errors.ts';
 
 /** How often the files of an open database are checked. */
-const INTERVAL_MS = 1_000;
+const FILE_CHECK_MS = 1_000;
 
 /** Of the only page of a new database; the rest is in its -wal, if a byte of its header says so. */
 const PAGE_BYTES = 4_096;
@@ -72,7 +72,7 @@ export function createFileCheck(connection: SqliteConnection): () => void {
 
   return () => {
     const now = performance.now();
-    if (now - checkedAt < INTERVAL_MS) return;
+    if (now - checkedAt < FILE_CHECK_MS) return;
     for (const { path, remedy, identity } of files) {
       if (findIdentity(path) === identity) continue;
       throw new PetstoreError(
