@@ -19,11 +19,3 @@ export interface Limit {
 export function limit(value: number, of: string, then: string, metric = ''): Limit {
   return { value, of, then, metric };
 }
-
-/** The values of a table, by the names of its rows. */
-export function toValues<Name extends string>(
-  table: Readonly<Record<Name, Limit>>,
-): Readonly<Record<Name, number>> {
-  const values = Object.entries<Limit>(table).map(([name, { value }]) => [name, value]);
-  return Object.fromEntries(values);
-}

@@ -2,7 +2,7 @@
 
 import { BOUNDS } from '../error.ts';
 import { JSON_LEVELS_MAX, JSON_VALUES_MAX } from '../json.ts';
-import { KIB, limit, MIB, TRY_LATER, toValues } from '../limit.ts';
+import { KIB, limit, MIB, TRY_LATER } from '../limit.ts';
 import { IDEMPOTENCY_MS } from '../store.ts';
 
 const CONNECTIONS = 'petstore_http_connections';
@@ -27,5 +27,3 @@ export const HTTP_LIMITS = {
   KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer, for 2 s', 'not read'),
 };
-
-export const LIMITS = toValues(HTTP_LIMITS);

@@ -1,9 +1,8 @@
 /** The OpenAPI document, of the interface version 1.0.0. */
 
 import type { Environment } from '../api-key.ts';
-import { ERRORS } from '../error.ts';
+import { BOUNDS, ERRORS } from '../error.ts';
 import { writeJson } from '../json.ts';
-import { KIB } from '../limit.ts';
 import {
   NAME_CODE_POINTS_MAX,
   NEW_PET_FIELDS,
@@ -11,7 +10,6 @@ import {
   PAGE_LIMIT_MAX,
 } from '../pet.ts';
 import { COMPONENTS } from './components.ts';
-import { LIMITS } from './limits.ts';
 import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
 import { SUNSET_DAY } from './operations/get-pet.ts';
 import { readTemplate } from './routes/page.ts';
@@ -69,7 +67,7 @@ function writeDescription(): string {
   const errors = Object.entries(ERRORS).map(([code, { status }]) => `| ${status} | \`${code}\` |`);
   const integers = NEW_PET_FIELDS.filter(({ kind }) => kind === 'int64').map(({ name }) => name);
   return readTemplate('http/description.md', {
-    ...LIMITS,
+    ...BOUNDS,
     NAME_CODE_POINTS_MAX,
     PAGE_LIMIT_MAX,
     PAGE_LIMIT_DEFAULT,
@@ -77,7 +75,5 @@ function writeDescription(): string {
     recipes: recipes.join('\n'),
     errors: errors.join('\n'),
     integers: ['id', ...integers].map((name) => `\`${name}\``).join(', '),
-    bodyKib: LIMITS.BODY_BYTES_MAX / KIB,
-    headerKib: LIMITS.HEADER_BYTES_MAX / KIB,
   });
 }

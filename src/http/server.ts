@@ -8,7 +8,7 @@ import { CanonicalResponse, createRequestId } from './headers.ts';
 import { FairQueue, type Group } from './hooks/fair-queue.ts';
 import { createFinishResponse } from './hooks/finish-response.ts';
 import { rejectAmbiguousFraming } from './hooks/framing.ts';
-import { LIMITS } from './limits.ts';
+import { HTTP_LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
 import { escapeTarget } from './protocol/methods.ts';
 import { createOneRequestServer } from './protocol/one-request.ts';
@@ -47,13 +47,13 @@ const TIMEOUT_CHECK_MS = 500;
 const HTTP_OPTIONS = {
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
-  maxHeaderSize: LIMITS.HEADER_BYTES_MAX,
+  maxHeaderSize: HTTP_LIMITS.HEADER_BYTES_MAX.value,
   requireHostHeader: false,
   // Node compares these two only once in TIMEOUT_CHECK_MS, so they are shorter by that, and the limits hold.
-  headersTimeout: LIMITS.HEADER_SECONDS_MAX * 1_000 - TIMEOUT_CHECK_MS,
-  requestTimeout: LIMITS.REQUEST_SECONDS_MAX * 1_000 - TIMEOUT_CHECK_MS,
+  headersTimeout: HTTP_LIMITS.HEADER_SECONDS_MAX.value * 1_000 - TIMEOUT_CHECK_MS,
+  requestTimeout: HTTP_LIMITS.REQUEST_SECONDS_MAX.value * 1_000 - TIMEOUT_CHECK_MS,
   connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-  keepAliveTimeout: LIMITS.KEEP_ALIVE_MS_MAX,
+  keepAliveTimeout: HTTP_LIMITS.KEEP_ALIVE_MS_MAX.value,
 };
 
 /** Replaces the validators and serializers that Fastify would make by Ajv: to load Ajv takes half as long as Fastify. */
@@ -88,10 +88,10 @@ export function createHttpApp(options: HttpServerOptions): FastifyInstance {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },
     // `escapeTarget` and the router may each make a character longer: `#` becomes `%2523`.
-    routerOptions: { maxParamLength: 5 * LIMITS.HEADER_BYTES_MAX },
+    routerOptions: { maxParamLength: 5 * HTTP_LIMITS.HEADER_BYTES_MAX.value },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
-  app.server.timeout = LIMITS.IDLE_MS_MAX;
+  app.server.timeout = HTTP_LIMITS.IDLE_MS_MAX.value;
   handleServerEvents(app.server, requestLog);
   for (const [name, value] of Object.entries(REQUEST_FACTS))
     app.decorateRequest<unknown>(name, value);

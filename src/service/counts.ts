@@ -2,7 +2,7 @@
 
 import { SERVED_METHODS } from '../http/protocol/methods.ts';
 import type { RequestLine } from '../log.ts';
-import { LIMITS } from './limits.ts';
+import { SERVICE_LIMITS } from './limits.ts';
 
 /** The upper bounds of the buckets. A get takes about 0.0003 s, a create 0.001 to 0.01 s. */
 const LATENCY_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -52,7 +52,7 @@ function getOrAdd<Value>(
 ): Value {
   const found = map.get(labels.join(' '));
   if (found !== undefined) return found;
-  const kept = map.size < LIMITS.LABELS_MAX ? labels : labels.map(() => OTHERS);
+  const kept = map.size < SERVICE_LIMITS.LABELS_MAX.value ? labels : labels.map(() => OTHERS);
   const name = kept.join(' ');
   const value = map.get(name) ?? create(kept);
   map.set(name, value);

@@ -1,6 +1,6 @@
 /** The limits of a running service: its log, its metrics and its stop. */
 
-import { limit, MIB, toValues } from '../limit.ts';
+import { limit, MIB } from '../limit.ts';
 
 export const SERVICE_LIMITS = {
   LOG_UNITS_MAX: limit(
@@ -14,5 +14,3 @@ export const SERVICE_LIMITS = {
   // More than DRAIN_MS_MAX: a worker then closes its store and its log.
   WORKER_STOP_MS_MAX: limit(13_000, 'the time of a worker to stop', 'it is killed'),
 };
-
-export const LIMITS = toValues(SERVICE_LIMITS);

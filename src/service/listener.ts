@@ -7,7 +7,7 @@ import { createApp } from '../http/app.ts';
 import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
-import { LIMITS } from './limits.ts';
+import { SERVICE_LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
 import { explainListenError, type Place } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -42,7 +42,7 @@ export async function startListener(
     port: await listen(app, { ...options, options: '' }),
     readMetrics,
     async stop() {
-      setTimeout(() => app.server.closeAllConnections(), LIMITS.DRAIN_MS_MAX).unref();
+      setTimeout(() => app.server.closeAllConnections(), SERVICE_LIMITS.DRAIN_MS_MAX.value).unref();
       // An answer that was begun before has no `Connection: close`, and leaves its connection open.
       setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS).unref();
       await app.close();

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { LIMITS } from './limits.ts';
+import { SERVICE_LIMITS } from './limits.ts';
 
 const writeSome = promisify(fs.write);
 
@@ -35,7 +35,10 @@ export class LogWriter {
   /** Buffers a line, which ends with its line end. */
   write(line: string): void {
     // After a dropped line all lines are dropped, until the line that counts them is written.
-    if (this.#dropped > 0 || this.#buffer.length + line.length > LIMITS.LOG_UNITS_MAX) {
+    if (
+      this.#dropped > 0 ||
+      this.#buffer.length + line.length > SERVICE_LIMITS.LOG_UNITS_MAX.value
+    ) {
       this.#dropped += 1;
       return;
     }

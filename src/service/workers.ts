@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { LIMITS } from './limits.ts';
+import { SERVICE_LIMITS } from './limits.ts';
 import { explainListenError } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { type Service, toListenHost } from './service.ts';
@@ -64,7 +64,7 @@ export class Workers {
     const kill = (signal: NodeJS.Signals) => running.map(({ process }) => process.kill(signal));
     kill('SIGTERM');
     // A frozen worker gets no SIGTERM.
-    const timer = setTimeout(kill, LIMITS.WORKER_STOP_MS_MAX, 'SIGKILL');
+    const timer = setTimeout(kill, SERVICE_LIMITS.WORKER_STOP_MS_MAX.value, 'SIGKILL');
     await Promise.all(ended);
     clearTimeout(timer);
   }

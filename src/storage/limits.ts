@@ -1,6 +1,6 @@
 /** The limits of a store: how long a list waits for creates, and a statement for a lock. */
 
-import { limit, TRY_LATER, toValues } from '../limit.ts';
+import { limit, TRY_LATER } from '../limit.ts';
 
 export const STORE_LIMITS = {
   // Longer than a commit takes.
@@ -11,5 +11,3 @@ export const STORE_LIMITS = {
   ),
   BUSY_MS_MAX: limit(4_000, 'the wait for a lock on SQLite', TRY_LATER),
 };
-
-export const LIMITS = toValues(STORE_LIMITS);

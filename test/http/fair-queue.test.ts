@@ -10,7 +10,7 @@ import {
   READS_OF_CONNECTION_MAX,
   STARTED_MAX,
 } from '../../src/http/hooks/fair-queue.ts';
-import { LIMITS } from '../../src/http/limits.ts';
+import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { addKey, startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -118,13 +118,13 @@ test('fair queue › one more than may wait of a key › is refused at once, and
   const { queue, started, enter } = createQueue(1);
   for (let count = 0; count < READS_OF_CONNECTION_MAX; count += 1) enter('at work', 1);
   await setImmediate();
-  for (let count = 0; count < LIMITS.WAITING_MAX; count += 1) enter('waiting', 1);
+  for (let count = 0; count < HTTP_LIMITS.WAITING_MAX.value; count += 1) enter('waiting', 1);
   assert.equal(started.length, READS_OF_CONNECTION_MAX);
   const refused = enter('one more', 1);
   assert.equal(started.at(-1), 'one more: too many requests of the key wait');
   queue.leave(refused);
   enter('of another key', 2);
-  assert.equal(queue.waiting, LIMITS.WAITING_MAX + 1);
+  assert.equal(queue.waiting, HTTP_LIMITS.WAITING_MAX.value + 1);
 });
 
 test('fair queue › a place that is left twice › is free once', async () => {
@@ -178,11 +178,11 @@ test('fair queue › requests that wait for too long, also the second time › a
     for (const name of ['served', 'late', 'later']) enter(`${round} ${name}`, 1);
     queue.leave(atWork.shift() as FastifyRequest);
     await setImmediate();
-    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX / 2), [`${round} served`]);
+    assert.deepEqual(pass(HTTP_LIMITS.WAIT_MS_MAX.value / 2), [`${round} served`]);
     for (const key of [1, 2]) enter(`${round} of ${key}`, key);
-    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX / 2 - 100), []);
+    assert.deepEqual(pass(HTTP_LIMITS.WAIT_MS_MAX.value / 2 - 100), []);
     assert.deepEqual(pass(200), late(`${round} late`, `${round} later`));
-    assert.deepEqual(pass(LIMITS.WAIT_MS_MAX), late(`${round} of 1`, `${round} of 2`));
+    assert.deepEqual(pass(HTTP_LIMITS.WAIT_MS_MAX.value), late(`${round} of 1`, `${round} of 2`));
     assert.equal(queue.waiting, 0);
     // No line is left, so the next look is not planned.
     pass(1_000);
@@ -261,7 +261,7 @@ describe('fair queue', () => {
     const sentAt = performance.now();
     const late = await get(9_000);
     assertError(late, 'unavailable', /try again/);
-    assert.ok(performance.now() - sentAt > LIMITS.WAIT_MS_MAX - 10);
+    assert.ok(performance.now() - sentAt > HTTP_LIMITS.WAIT_MS_MAX.value - 10);
     assert.equal(service.log.at(-1)?.reason, TOO_LATE);
     assert.equal(countWaiting(), 0);
     assert.ok(asked.every(({ what }) => what !== 9_000n));

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Engine } from '../../src/storage/engine.ts';
-import { LIMITS } from '../../src/storage/limits.ts';
+import { STORE_LIMITS } from '../../src/storage/limits.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
@@ -140,7 +140,7 @@ describe('locks', () => {
     other.exec('begin immediate');
     const early = load();
     assert.ok(await early.waits());
-    now = LIMITS.BUSY_MS_MAX;
+    now = STORE_LIMITS.BUSY_MS_MAX.value;
     assert.ok(await early.waits());
     other.exec('commit');
     assert.equal((await early.loading).added, 1);
@@ -148,7 +148,7 @@ describe('locks', () => {
     other.exec('begin immediate');
     const late = load();
     assert.ok(await late.waits());
-    now = 2 * LIMITS.BUSY_MS_MAX + 1;
+    now = 2 * STORE_LIMITS.BUSY_MS_MAX.value + 1;
     const refusal = unavailable(file, 'is locked by another process');
     await assert.rejects(within(late.loading), refusal);
     other.exec('rollback');

@@ -4,7 +4,7 @@
 
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 
 const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
@@ -95,7 +95,7 @@ export class FairQueue {
     const name = `${group.name} ${request.keyId}`;
     const line = this.#lines.get(name) ?? { group, waiting: [] };
     // A client that resets its connection leaves its request here.
-    if (line.waiting.length >= LIMITS.WAITING_MAX && group !== this.#others) {
+    if (line.waiting.length >= HTTP_LIMITS.WAITING_MAX.value && group !== this.#others) {
       this.#start(request, this.#others, start, TOO_MANY);
       return;
     }
@@ -140,7 +140,7 @@ export class FairQueue {
 
   /** What asks nothing of the store is answered in any case. */
   #refuseLate(): void {
-    const latest = performance.now() - LIMITS.WAIT_MS_MAX;
+    const latest = performance.now() - HTTP_LIMITS.WAIT_MS_MAX.value;
     for (const [name, line] of this.#lines) {
       if (line.group === this.#others) continue;
       while ((line.waiting[0]?.since ?? Number.POSITIVE_INFINITY) <= latest) {

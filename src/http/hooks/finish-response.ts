@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import type { BodyRequest } from '../protocol/body.ts';
 import { findTraceId, type RequestLog } from '../request-log.ts';
 import type { FairQueue } from './fair-queue.ts';
@@ -73,7 +73,10 @@ function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): v
   if (length === '0' && coding === undefined) return;
   // The connection keeps its last request, which must not keep a body that nobody has read.
   (raw as BodyRequest).refuse(LATE);
-  if (!raw.complete && (coding !== undefined || Number(length) > LIMITS.BODY_BYTES_MAX)) {
+  if (
+    !raw.complete &&
+    (coding !== undefined || Number(length) > HTTP_LIMITS.BODY_BYTES_MAX.value)
+  ) {
     reply.header('connection', 'close');
   }
 }
@@ -83,6 +86,6 @@ function boundUnreadAnswer(response: ServerResponse): void {
   const { socket } = response;
   // Nearly every answer fits into the buffers of the kernel.
   if (socket === null || socket.writableLength === 0) return;
-  const timer = setTimeout(() => socket.resetAndDestroy(), LIMITS.UNREAD_MS_MAX);
+  const timer = setTimeout(() => socket.resetAndDestroy(), HTTP_LIMITS.UNREAD_MS_MAX.value);
   response.once('close', () => clearTimeout(timer));
 }

@@ -2,7 +2,7 @@
 
 import type { onRequestHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { isTarget } from '../protocol/methods.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
@@ -20,7 +20,7 @@ export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, don
   const { method, originalUrl } = request;
   const { httpVersionMajor, httpVersionMinor, rawHeaders } = request.raw;
   // Each field has a name and a value.
-  if (rawHeaders.length > 2 * LIMITS.HEADER_FIELDS_MAX) {
+  if (rawHeaders.length > 2 * HTTP_LIMITS.HEADER_FIELDS_MAX.value) {
     refuse(ERRORS.headers_too_large.message, 'headers_too_large');
   }
   if (httpVersionMajor !== 1) refuse('the version must be HTTP/1.0 or HTTP/1.1');

@@ -2,7 +2,7 @@
 
 import type { onRequestHookHandler } from 'fastify';
 import { PetstoreError, RETRY_AFTER_SECONDS } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
@@ -56,6 +56,6 @@ export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
     // The status is set now: `connections.ts` may close the connection of a refused request.
     reply.code(429);
     // Without this pause, clients that ignore Retry-After would take the processor.
-    setTimeout(() => done(RATE_LIMITED), LIMITS.REFUSE_MS);
+    setTimeout(() => done(RATE_LIMITED), HTTP_LIMITS.REFUSE_MS.value);
   };
 }

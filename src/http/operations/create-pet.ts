@@ -3,10 +3,10 @@
 import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../../error.ts';
 import { parseNewPet, toPetJson } from '../../pet.ts';
 import { IDEMPOTENCY_MS } from '../../store.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { defineOperation } from './operation.ts';
 
-const LENGTH_MAX = LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX;
+const LENGTH_MAX = HTTP_LIMITS.IDEMPOTENCY_KEY_CHARACTERS_MAX.value;
 /** Visible ASCII characters. */
 const KEY = /^[!-~]+$/;
 

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 import { StoppableRequest } from './one-request.ts';
 
 const EMPTY = Buffer.alloc(0);
@@ -23,7 +23,7 @@ export class BodyRequest extends StoppableRequest {
   override push(part: Buffer | null): boolean {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
-    if (this.#length + part.length > LIMITS.BODY_BYTES_MAX) this.refuse(TOO_LONG);
+    if (this.#length + part.length > HTTP_LIMITS.BODY_BYTES_MAX.value) this.refuse(TOO_LONG);
     else this.#join(part);
     return this.#refusal === undefined;
   }
@@ -31,7 +31,8 @@ export class BodyRequest extends StoppableRequest {
   /** Calls back once: with the whole body, or with the reason why there is none. */
   readBody(onBody: OnBody): void {
     this.#onBody = onBody;
-    if (Number(this.headers['content-length']) > LIMITS.BODY_BYTES_MAX) this.#refusal = TOO_LONG;
+    if (Number(this.headers['content-length']) > HTTP_LIMITS.BODY_BYTES_MAX.value)
+      this.#refusal = TOO_LONG;
     if (this.#refusal !== undefined) {
       this.#finish(this.#refusal);
       return;
@@ -58,7 +59,7 @@ export class BodyRequest extends StoppableRequest {
   #join(part: Buffer): void {
     const length = this.#length + part.length;
     if (length > this.#body.length) {
-      const joined = Buffer.allocUnsafe(Math.min(2 * length, LIMITS.BODY_BYTES_MAX));
+      const joined = Buffer.allocUnsafe(Math.min(2 * length, HTTP_LIMITS.BODY_BYTES_MAX.value));
       this.#body.copy(joined);
       this.#body = joined;
     }

@@ -6,7 +6,7 @@
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { LIMITS } from '../limits.ts';
+import { HTTP_LIMITS } from '../limits.ts';
 
 /** The time to read the answer; docs/limits.md has it too. */
 const LINGER_MS_MAX = 2_000;
@@ -50,7 +50,7 @@ export function closeLingering(socket: Socket): void {
   socket.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
     // A paused socket reads once more. The client has the rest of the time to read the answer.
-    if (bytes + 2 * READ_BYTES_MAX > LIMITS.LINGER_BYTES_MAX) socket.pause();
+    if (bytes + 2 * READ_BYTES_MAX > HTTP_LIMITS.LINGER_BYTES_MAX.value) socket.pause();
   });
   socket.resume();
   socket.end();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { PetPage } from '../../store.ts';
 import type { Engine } from '../engine.ts';
-import { LIMITS } from '../limits.ts';
+import { STORE_LIMITS } from '../limits.ts';
 
 /** A key of a lock has 32 bits, and is no negative number. */
 const LOW_BITS = 2 ** 31 - 1;
@@ -69,7 +69,7 @@ export function createSettle(
   }
 
   return async (readPage, cut) => {
-    const deadline = performance.now() + LIMITS.SETTLE_MS_MAX;
+    const deadline = performance.now() + STORE_LIMITS.SETTLE_MS_MAX.value;
     // Only a mark from before the page was read says that the page lacks no pet.
     let mark = isKept ? latest : none;
     for (;;) {

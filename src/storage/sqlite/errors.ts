@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
-import { LIMITS } from '../limits.ts';
+import { STORE_LIMITS } from '../limits.ts';
 
 const BUSY_RETRY_MS = 5;
 
@@ -31,7 +31,7 @@ export const DAMAGED = 'is damaged: restore it from a backup';
  * @throws what `explain` makes of the error.
  */
 export async function retryWhileBusy<T>(file: string, work: () => T): Promise<T> {
-  const deadline = performance.now() + LIMITS.BUSY_MS_MAX;
+  const deadline = performance.now() + STORE_LIMITS.BUSY_MS_MAX.value;
   for (;;) {
     try {
       return work();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { PetstoreError } from '../../error.ts';
 import type { Row, Statement } from '../engine.ts';
-import { LIMITS } from '../limits.ts';
+import { STORE_LIMITS } from '../limits.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { toResultCode } from './errors.ts';
 
@@ -62,7 +62,7 @@ function writeOne(connection: SqliteConnection, write: Write): Row[][] {
 
 if (!isMainThread) {
   // SQLite may block this thread while it waits for a lock: nothing else runs on it.
-  const connection = new SqliteConnection(workerData, LIMITS.BUSY_MS_MAX);
+  const connection = new SqliteConnection(workerData, STORE_LIMITS.BUSY_MS_MAX.value);
   connection.exec(SETTINGS);
   parentPort?.on('message', (writes: readonly Write[]) => {
     try {
