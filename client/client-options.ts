@@ -67,10 +67,8 @@ const EXAMPLE = 'such as http://127.0.0.1:8080/v1';
 /** @throws TypeError that names the option that is wrong. */
 export function checkOptions(options: PetstoreClientOptions<IntegerKind>): void {
   const { baseUrl, apiKey, integers = 'bigint' } = Object(options);
-  // Node 18 has no global `crypto`; browsers before 2024 have no `AbortSignal.any`.
-  if (globalThis.crypto === undefined || typeof AbortSignal.any !== 'function') {
-    throw new Error('petstore-client needs Node 20.3 or newer, or a browser of 2024 or newer');
-  }
+  // Node 18 has none.
+  if (globalThis.crypto === undefined) throw new Error('petstore-client needs Node 20.3 or newer');
   if (!baseUrl) throw new TypeError(`baseUrl is missing: give the address of the API, ${EXAMPLE}`);
   if (typeof baseUrl !== 'string' || !/^https?:\/\/./i.test(baseUrl)) {
     throw new TypeError(

@@ -1,5 +1,6 @@
 /** Sends a request until it succeeds, or must not be sent again. */
 
+import { orAborted, pause } from './abort.ts';
 import {
   createInvalidAnswer,
   createNoAnswer,
@@ -51,8 +52,7 @@ export async function send(
   const retries = checkRetries(asked);
   for (let tries = 1; ; tries += 1) {
     try {
-      signal?.throwIfAborted();
-      return await orAborted(sendOnce(client, call, tries), signal);
+      return await orAborted(signal, (ending) => sendOnce(client, call, tries, ending));
     } catch (error) {
       signal?.throwIfAborted();
       const ms = error instanceof PetstoreClientError ? findPauseMs(error, tries) : undefined;
@@ -66,26 +66,30 @@ async function sendOnce(
   client: PetstoreClientOptions<IntegerKind>,
   { method, path, headers, body, options }: Call,
   tries: number,
+  ending: AbortController,
 ): Promise<Answer> {
   const { baseUrl, fetch = globalThis.fetch, onRequest, onResponse } = client;
-  const { signal, timeoutMs = client.timeoutMs ?? TIMEOUT_MS } = options;
+  const timeoutMs = checkTimeoutMs(options.timeoutMs ?? client.timeoutMs ?? TIMEOUT_MS);
   const sent = await createHeaders(client, { ...headers, ...options.headers });
   const request = { method, url: `${baseUrl}${path}`, headers: sent, tries };
   await onRequest?.(request);
-  const late = AbortSignal.timeout(checkTimeoutMs(timeoutMs));
   const startedAt = performance.now();
+  let isLate = false;
+  // Not AbortSignal.timeout: its timer would stay after the answer.
+  const timer = setTimeout(() => {
+    isLate = true;
+    ending.abort();
+  }, timeoutMs);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(request.url, {
-      method,
-      headers: sent,
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-      body: body ?? null,
-    });
+    const { signal } = ending;
+    response = await fetch(request.url, { method, headers: sent, signal, body: body ?? null });
     text = await response.text();
   } catch (error) {
-    throw createNoAnswer(baseUrl, error, late.aborted ? timeoutMs : undefined);
+    throw createNoAnswer(baseUrl, error, isLate ? timeoutMs : undefined);
+  } finally {
+    clearTimeout(timer);
   }
   const ms = performance.now() - startedAt;
   await onResponse?.({ request, status: response.status, headers: response.headers, ms });
@@ -122,22 +126,4 @@ function findPauseMs(error: PetstoreClientError, tries: number): number | undefi
   const ms = Math.min(RETRY_PAUSE_MS * 2 ** (tries - 1), RETRY_PAUSE_MS_MAX);
   // Without the random part, clients that were refused together would come back together.
   return (seconds ?? 0) * 1_000 + ms * (0.5 + Math.random() / 2);
-}
-
-/** Rejects when the signal aborts: a function of the caller, such as `apiKey`, may never end. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const end = () => reject(signal?.reason);
-    signal?.addEventListener('abort', end, { once: true });
-    void work.then(resolve, reject).then(() => signal?.removeEventListener('abort', end));
-  });
-}
-
-/** Leaves no timer after the signal: the timer would keep the process alive. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await orAborted(over, signal).finally(() => clearTimeout(timer));
 }
