@@ -1,12 +1,12 @@
 /** Pets to CSV (RFC 4180), also for spreadsheets. */
 
 import { PetstoreError } from './error.ts';
-import { ID, NEW_PET_FIELDS, type Pet } from './pet.ts';
+import { GIVEN_PET_FIELDS, type Pet } from './pet.ts';
 
-export const CSV_COLUMNS = [{ ...ID, optional: true }, ...NEW_PET_FIELDS].map((field) => ({
+export const CSV_COLUMNS = GIVEN_PET_FIELDS.map((field) => ({
   ...field,
   /** Whether any text is a value. */
-  isFree: field.kind === 'text' && !('enum' in field.schema),
+  isFree: field.kind === 'text' && field.schema.enum === undefined,
 }));
 export type Column = (typeof CSV_COLUMNS)[number];
 

@@ -3,7 +3,7 @@
 import { type Column, CSV_COLUMNS, MARK } from './csv-format.ts';
 import { cut, PetstoreError } from './error.ts';
 import { findNearest } from './nearest.ts';
-import { toFieldValue } from './pet.ts';
+import { toFieldValue } from './pet-field.ts';
 import { createRowError, type PetRow, type Pieces, splitRows } from './rows.ts';
 
 const COLUMN_NAMES = CSV_COLUMNS.map(({ name }) => name);

@@ -1,15 +1,12 @@
 /** The query of a list: the table of its members. All code that reads or writes a whole query is derived from it. */
 
 import { PetstoreError } from './error.ts';
-import {
-  NEW_PET_FIELDS,
-  type NewPet,
-  type NewPetField,
-  PAGE_LIMIT_DEFAULT,
-  PAGE_LIMIT_MAX,
-  parseFieldText,
-  type Schema,
-} from './pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type NewPetField } from './pet.ts';
+import { type Schema, toFieldValue } from './pet-field.ts';
+
+/** The number of pets on a page: the interface's `limit` ("Limits"). */
+export const PAGE_LIMIT_MAX = 100;
+export const PAGE_LIMIT_DEFAULT = 20;
 
 /** The filters, by the names of their fields. A filter keeps the pets whose field has its value. */
 const FILTER_TABLE = {
@@ -75,7 +72,7 @@ export const LIST_QUERY = [
     description: FILTER_TABLE[field.name],
     // Without an example, tools try 0.
     ...(field.kind === 'int64' && { example: 1 }),
-    parse: (text: string) => parseFieldText(field, text),
+    parse: (text: string) => field.parse(toFieldValue(field, text)),
   })),
 ] as readonly (QueryMember & { readonly name: keyof ListQuery })[];
 

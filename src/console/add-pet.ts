@@ -1,7 +1,8 @@
 /** Adds the pet of the form, once, however often the client sends it. The dialog stays open for the next pet. */
 
 import { createIdempotencyKey } from '../../client/petstore-client.ts';
-import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet, toFieldValue } from '../pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
+import { toFieldValue } from '../pet-field.ts';
 import { createClient } from './client.ts';
 import { getElement, readTexts, write } from './elements.ts';
 

@@ -2,7 +2,8 @@
 
 import { toJson } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
-import { type NewPet, PAGE_LIMIT_MAX, parseNewPetRow } from '../pet.ts';
+import { type NewPet, parseNewPetRow } from '../pet.ts';
+import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
 import { createClient } from './client.ts';
 

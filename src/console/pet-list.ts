@@ -1,7 +1,7 @@
 /** The list: the pets of the filters, and more of them when the reader comes to their end. */
 
 import { createCsvFormat } from '../csv-format.ts';
-import { PAGE_LIMIT_MAX } from '../pet.ts';
+import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { createClient } from './client.ts';
 import { fillIn, getElement, keepFile, readTexts, show, write } from './elements.ts';
 import { PetTable } from './pet-table.ts';

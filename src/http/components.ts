@@ -1,7 +1,8 @@
 /** The named schemas of the document, as in the interface: PetStatus, NewPet, Pet, Pets, Error. */
 
 import { ERRORS } from '../error.ts';
-import { ID, NEW_PET_FIELDS, type Schema } from '../pet.ts';
+import { ID, NEW_PET_FIELDS } from '../pet.ts';
+import type { Schema } from '../pet-field.ts';
 import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };

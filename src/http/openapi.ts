@@ -3,12 +3,8 @@
 import type { Environment } from '../api-key.ts';
 import { BOUNDS, ERRORS } from '../error.ts';
 import { writeJson } from '../json.ts';
-import {
-  NAME_CODE_POINTS_MAX,
-  NEW_PET_FIELDS,
-  PAGE_LIMIT_DEFAULT,
-  PAGE_LIMIT_MAX,
-} from '../pet.ts';
+import { NAME_CODE_POINTS_MAX, NEW_PET_FIELDS } from '../pet.ts';
+import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { COMPONENTS } from './components.ts';
 import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
 import { SUNSET_DAY } from './operations/get-pet.ts';

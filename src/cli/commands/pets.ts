@@ -3,8 +3,8 @@
 import { text } from 'node:stream/consumers';
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import { NEW_PET_FIELDS, type NewPet, PAGE_LIMIT_DEFAULT, type Pet, toPetJson } from '../../pet.ts';
-import type { PetQuery } from '../../pet-query.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../pet.ts';
+import { PAGE_LIMIT_DEFAULT, type PetQuery } from '../../pet-query.ts';
 import type { PetStore, Store } from '../../store.ts';
 import {
   countParser,

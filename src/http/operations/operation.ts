@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { PetstoreError } from '../../error.ts';
-import type { Schema } from '../../pet.ts';
+import type { Schema } from '../../pet-field.ts';
 import type { PetStore } from '../../store.ts';
 import type { ComponentName } from '../components.ts';
 import type { HeaderName } from '../headers.ts';

@@ -5,14 +5,8 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../../src/json.ts';
-import {
-  NEW_PET_FIELDS,
-  type NewPet,
-  PET_STATUSES,
-  type Pet,
-  parseFieldText,
-  type Schema,
-} from '../../../src/pet.ts';
+import { NEW_PET_FIELDS, type NewPet, PET_STATUSES, type Pet } from '../../../src/pet.ts';
+import { type Schema, toFieldValue } from '../../../src/pet-field.ts';
 import { LIST_QUERY, type PetQuery } from '../../../src/pet-query.ts';
 import type { Store } from '../../../src/store.ts';
 import { int64, newPet, status } from '../../arbitraries.ts';
@@ -129,7 +123,7 @@ const toTexts = ({ schema }: { readonly schema: Schema }): readonly string[] =>
 
 const PETS = combine(
   NEW_PET_FIELDS.map((field) => {
-    const values = toTexts(field).map((text) => parseFieldText(field, text));
+    const values = toTexts(field).map((text) => field.parse(toFieldValue(field, text)));
     return field.optional ? [...values, undefined] : values;
   }),
 );
