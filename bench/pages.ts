@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext } from 'playwright-core';
 import { launchBrowser } from '../test/support/browser.ts';
 import { startService } from '../test/support/program.ts';
-import { createFolder } from '../test/support/temporary-folder.ts';
+import { createProcessFolder } from '../test/support/temporary-folder.ts';
 
 const RUNS = 5;
 const MEGABITS_A_SECOND = 4;
@@ -25,8 +25,8 @@ const PAGES = [
   ['/console/', 'form button:enabled'],
 ] as const;
 
-await using folder = await createFolder();
-await using service = await startService([], { cwd: folder.path });
+const folder = createProcessFolder();
+await using service = await startService([], { cwd: folder });
 await using browser = await launchBrowser();
 process.stdout.write(
   `Seconds at ${MEGABITS_A_SECOND} Mbit/s and ${LATENCY_MS} ms, the median of ${RUNS}:\n\n` +

@@ -8,15 +8,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram, startService } from '../test/support/program.ts';
-import { createFolder } from '../test/support/temporary-folder.ts';
+import { createProcessFolder } from '../test/support/temporary-folder.ts';
 import { installNode, installPython, ROOT, run } from './run.ts';
 
 /** A folder for each tool: its packages, and the scenario. */
 const CLIENTS = join(ROOT, '.ci/clients');
 
 export async function checkClients(): Promise<void> {
-  await using folder = await createFolder();
-  const document = await saveDocument(folder.path);
+  const folder = createProcessFolder();
+  const document = await saveDocument(folder);
   await checkJava(document);
   await checkTypeScript(document);
   await checkPython(document);
@@ -91,10 +91,10 @@ async function runScenario(
   cwd: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  await using folder = await createFolder();
-  const inFolder = { cwd: folder.path };
+  const folder = createProcessFolder();
+  const inFolder = { cwd: folder };
   const samples = await runProgram(['pets', 'generate', '--count', '250'], inFolder);
-  await writeFile(join(folder.path, 'pets.ndjson'), samples.stdout);
+  await writeFile(join(folder, 'pets.ndjson'), samples.stdout);
   await runProgram(['pets', 'import', 'pets.ndjson'], inFolder);
   await using service = await startService([], inFolder);
   const { url, key } = service;

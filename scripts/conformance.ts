@@ -10,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
-import { createFolder } from '../test/support/temporary-folder.ts';
+import { createProcessFolder } from '../test/support/temporary-folder.ts';
 import { checkClients, installPythonTools } from './clients.ts';
 import { installNode, installPython, ROOT, run } from './run.ts';
 
@@ -42,18 +42,18 @@ async function lint(document: string): Promise<void> {
 
 /** Checks the service on the database at that address. */
 async function checkService(database: string): Promise<void> {
-  await using folder = await createFolder();
+  const folder = createProcessFolder();
   const args = ['--log-level', 'warn', '--database', database];
-  await using service = await startService(args, { cwd: folder.path });
+  await using service = await startService(args, { cwd: folder });
   const document = await fetch(`${service.url}/openapi.json`);
-  await writeFile(join(folder.path, 'openapi.json'), await document.text());
-  await lint(join(folder.path, 'openapi.json'));
+  await writeFile(join(folder, 'openapi.json'), await document.text());
+  await lint(join(folder, 'openapi.json'));
   const config = ['--no-color', '--config-file', join(ROOT, 'schemathesis.toml')];
   const place = [`${service.url}/openapi.json`, '--url', `${service.url}/v1`];
   await run(
     schemathesis,
     [...config, 'run', ...place, '--checks', 'all', '--phases', PHASES, '--seed', seed],
-    { env: { PETSTORE_KEY: service.key }, cwd: folder.path },
+    { env: { PETSTORE_KEY: service.key }, cwd: folder },
   );
   if (service.output.stderr !== '') throw new Error(`it logged: ${service.output.stderr}`);
 }

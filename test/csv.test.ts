@@ -10,7 +10,6 @@ import { type GivenPet, type Pet, parseGivenPet, parseNewPetRow } from '../src/p
 import type { PetRow } from '../src/rows.ts';
 import { int64, name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
-import { collect } from './support/pet-file.ts';
 
 /** A pet or a message for each row, and last the error that ends the text. */
 async function read(...pieces: readonly string[]): Promise<unknown[]> {
@@ -193,7 +192,7 @@ for (const text of ['a,b', 'a"b', 'a\nb', 'a\rb', ' a', 'a ']) {
 
 test('CSV › columns that no pet has, ignored › lose only their cells', async () => {
   const text = 'name,Stauts,,categoryId\nRex,sold,x,1\n';
-  const rows = await collect(readCsv([text], true));
+  const rows = await Array.fromAsync(readCsv([text], true));
   assert.deepEqual(rows.map(parse), [REX]);
 });
 
@@ -220,7 +219,7 @@ const EXCEL = [createCsvFormat(true, ','), createCsvFormat(true, ';')];
 /** The pets of the text with their ids, if every row is taken. */
 async function readAll(text: string): Promise<GivenPet[] | undefined> {
   try {
-    const rows = await collect(readCsv([text.replace(/^\ufeff/, '')]));
+    const rows = await Array.fromAsync(readCsv([text.replace(/^\ufeff/, '')]));
     return rows.map(({ read }) => parseGivenPet(read()));
   } catch (error) {
     toMessage(error);

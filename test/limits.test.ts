@@ -22,7 +22,7 @@ import type { PetPage } from '../src/store.ts';
 import { startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
 import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
-import { createFolder } from './support/temporary-folder.ts';
+import { createProcessFolder } from './support/temporary-folder.ts';
 import { nextPoll, until } from './support/until.ts';
 
 const LIMITS = { ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS };
@@ -175,8 +175,8 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
   }),
   BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
   LOG_UNITS_MAX: upTo(async (units) => {
-    await using folder = await createFolder();
-    const file = join(folder.path, 'log');
+    const folder = createProcessFolder();
+    const file = join(folder, 'log');
     const fd = openSync(file, 'w');
     const writer = new LogWriter(fd, (dropped) => `${dropped} dropped`);
     writer.write('\n'.padStart(units));

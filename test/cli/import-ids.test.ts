@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { COMPARED_PETS } from '../../src/rows.ts';
 import { runCommand } from '../support/command.ts';
 import { startProgram } from '../support/program.ts';
-import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 
 describe('pets import', () => {
@@ -184,25 +184,25 @@ describe('pets import', () => {
 
   for (const isNew of [true, false]) {
     test(`pets import › a signal on the way into ${isNew ? 'a new' : 'an old'} file › changes nothing, which is told`, async () => {
-      await using folder = await createFolder();
+      const folder = createProcessFolder();
       const old = 'petstore.db';
-      if (!isNew) await runCommand(['keys', 'create', '--name', 'me'], { cwd: folder.path });
-      const names = await readdir(folder.path);
-      const file = join(folder.path, 'pets.csv');
+      if (!isNew) await runCommand(['keys', 'create', '--name', 'me'], { cwd: folder });
+      const names = await readdir(folder);
+      const file = join(folder, 'pets.csv');
       execFileSync('mkfifo', [file]);
       // Opened to read too, because nobody reads the pipe yet.
       await using pipe = await open(file, 'r+');
       await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
-      await using program = startProgram(['pets', 'import', file], { cwd: folder.path });
-      await until(async () => (await readdir(folder.path)).some((name) => name.endsWith('-wal')));
+      await using program = startProgram(['pets', 'import', file], { cwd: folder });
+      await until(async () => (await readdir(folder)).some((name) => name.endsWith('-wal')));
       program.process.kill('SIGINT');
       const { signal, stderr } = await within(program.finished);
       assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
       assert.deepEqual(
-        (await readdir(folder.path)).filter((name) => !name.startsWith(old)),
+        (await readdir(folder)).filter((name) => !name.startsWith(old)),
         ['pets.csv'],
       );
-      assert.equal((await readdir(folder.path)).includes(old), names.includes(old));
+      assert.equal((await readdir(folder)).includes(old), names.includes(old));
     });
   }
 });

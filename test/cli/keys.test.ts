@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { assertRefused, MAIN, startProgram } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
 const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
@@ -22,9 +22,8 @@ function getLifetime({ created = '', expires = '' }: Record<string, string> = {}
   return Date.parse(expires) - Date.parse(created);
 }
 
-async function createKeyFolder() {
-  const folder = await createFolder();
-  const cwd = folder.path;
+function createKeyFolder() {
+  const cwd = createProcessFolder();
   /** Runs `keys …` to its end, which must be this status. */
   const keys = async (line: string, status = 0) => {
     const finished = await runCommand(['keys', ...line.split(' ')], { cwd });
@@ -32,7 +31,7 @@ async function createKeyFolder() {
     return finished;
   };
   return {
-    ...folder,
+    path: cwd,
     keys,
     store: `sqlite:${cwd}/petstore.db`,
     list: async (): Promise<Record<string, string>[]> =>
@@ -42,14 +41,14 @@ async function createKeyFolder() {
 
 describe('keys', { concurrency: 2 }, () => {
   test('keys create › in each environment › prints the key alone, the words elsewhere', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     const staging = await folder.keys('create --name ci');
     assert.match(staging.stdout, STAGING_KEY);
     assert.equal(
       staging.stderr,
       `Key 1 (ci) for staging, never expires. It is shown only now.\nNew store: ${folder.store}\n`,
     );
-    await using shop = await createKeyFolder();
+    const shop = createKeyFolder();
     const production = await shop.keys(
       'create --name shop --environment production --expires 90d --read-only',
     );
@@ -72,7 +71,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys create and rotate › with --json › print the key and its row, which list has', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     const made = await folder.keys('create --name a"b" --expires 30d --json');
     const rotated = await folder.keys('rotate 1 --json');
     const rows = await folder.list();
@@ -88,7 +87,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys rotate › twice at once › makes one key, and prints only this key', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci');
     const args = ['keys', 'rotate', '1', '--json', '--overlap', '0s'];
     const settled = await Promise.all(
@@ -101,7 +100,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys list › a key that was used › has the time of its last use, and not the key', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     const { stdout: key } = await folder.keys('create --name a_name_of_many_characters');
     await using store = await openStore(folder.store, { create: false });
     await store.keys.touch(1, Date.UTC(2026, 10, 23, 12, 34, 56));
@@ -121,7 +120,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys revoke › a key, then again › says so and keeps it as revoked', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci');
     for (let count = 0; count < 2; count += 1) {
       const { stdout, stderr } = await folder.keys('revoke 1');
@@ -137,7 +136,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys create › nowhere to print the key › fails, and names the key, which can be revoked', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci');
     const command = `"${process.execPath}" "${MAIN}" keys create --name lost > /dev/full`;
     const { status, stderr } = spawnSync('sh', ['-c', command], {
@@ -151,7 +150,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci --expires 30d --read-only');
     using database = new DatabaseSync(join(folder.path, 'petstore.db'));
     const day = `${DAY_MS}`;
@@ -181,7 +180,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci --expires 1h');
     const [before] = await folder.list();
     const { stderr } = await folder.keys('rotate 1 --overlap 24h');
@@ -190,7 +189,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys › an id that no key has › exits with 1 and one line', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await folder.keys('create --name ci');
     for (const command of ['revoke', 'rotate']) {
       assertRefused(await folder.keys(`${command} 7`, 1), 1, 'there is no key 7');
@@ -201,7 +200,7 @@ describe('keys', { concurrency: 2 }, () => {
   });
 
   test('keys list › no key yet › says how to make one', async () => {
-    await using folder = await createKeyFolder();
+    const folder = createKeyFolder();
     await (await openStore(folder.store, { create: true })).close();
     const { stdout, stderr } = await folder.keys('list');
     assert.equal(stdout, '');
@@ -216,7 +215,7 @@ describe('keys', { concurrency: 2 }, () => {
     ['stderr', 'stdout'],
   ] as const) {
     test(`keys list › the reader of its ${name} gone › ends without an error`, async () => {
-      await using folder = await createKeyFolder();
+      const folder = createKeyFolder();
       await folder.keys('create --name ci');
       await using program = startProgram(['keys', 'list'], { cwd: folder.path });
       program.process[name]?.destroy();
@@ -228,7 +227,7 @@ describe('keys', { concurrency: 2 }, () => {
 
   for (const line of ['keys create --name ci', 'pets import pets.csv', 'backup copy.db']) {
     test(`${line} › a database in memory › exits with 1 and one line`, async () => {
-      await using folder = await createKeyFolder();
+      const folder = createKeyFolder();
       const args = [...line.split(' '), '--database', 'sqlite::memory:'];
       const finished = await runCommand(args, { cwd: folder.path });
       assertRefused(finished, 1, 'sqlite::memory: keeps nothing: name a file');
@@ -241,7 +240,7 @@ describe('keys', { concurrency: 2 }, () => {
     'migrate',
   ]) {
     test(`${line} › a database that is not there › exits with 1 and makes no file`, async () => {
-      await using folder = await createKeyFolder();
+      const folder = createKeyFolder();
       const finished = await runCommand(line.split(' '), { cwd: folder.path });
       assertRefused(finished, 1, 'there is no database petstore.db');
       assert.deepEqual(await readdir(folder.path), []);

@@ -11,7 +11,7 @@ import { holdInSession } from '../support/empty-database.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const PET = '--name Mia --category-id 1';
@@ -20,7 +20,7 @@ const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
 /** A store with an older schema and the pet 7, in the folder `cwd`. */
 async function openOlder(kind: string, schema = OLDER_SCHEMA) {
   await using stack = new AsyncDisposableStack();
-  const { path: cwd } = stack.use(await createFolder());
+  const cwd = createProcessFolder();
   const isFile = kind === 'sqlite';
   const address = isFile
     ? `sqlite:${join(cwd, 'store.db')}`

@@ -10,7 +10,7 @@ import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
 import { int64, name, status } from '../arbitraries.ts';
-import { collect, readGood, refuses } from '../support/pet-file.ts';
+import { readGood, refuses } from '../support/pet-file.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const ENDINGS = ['ndjson', 'jsonl', 'json', 'csv'] as const;
@@ -45,7 +45,7 @@ describe('pets export', () => {
       const goRound = async (pets: readonly Pet[]) => {
         await writePets({ file }, iterate(pets), new PassThrough());
         const expected = pets.map(({ id: _, ...newPet }) => newPet);
-        assert.deepEqual(await collect(readGood(file)), expected);
+        assert.deepEqual(await Array.fromAsync(readGood(file)), expected);
       };
       await goRound(MANY);
       await fc.assert(fc.asyncProperty(fc.array(pet, { minLength: 1 }), goRound));

@@ -9,7 +9,7 @@ import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { readRows } from '../../src/cli/pet-file.ts';
 import type { NewPet } from '../../src/pet.ts';
-import { collect, readGood, refuses } from '../support/pet-file.ts';
+import { readGood, refuses } from '../support/pet-file.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const ROW_CHARACTERS_MAX = 65_536;
@@ -19,7 +19,7 @@ const folder = createProcessFolder();
 async function read(ending: string, content: string | Buffer): Promise<NewPet[]> {
   const file = join(folder, `read.${ending}`);
   await writeFile(file, content);
-  return collect(readGood(file));
+  return Array.fromAsync(readGood(file));
 }
 
 const REX = { name: 'Rex', categoryId: 1n };
@@ -114,7 +114,7 @@ describe('pets import', () => {
         await writeFile(file, before + beginning.padEnd(ENDLESS_BYTES, beginning.at(-1)));
         const input = createReadStream(file);
         t.mock.getter(process, 'stdin', () => input);
-        await refuses(() => collect(readGood('-', ending)), `line ${line}: ${TOO_LONG}`);
+        await refuses(() => Array.fromAsync(readGood('-', ending)), `line ${line}: ${TOO_LONG}`);
         const restBytes = Buffer.byteLength(before) + ENDLESS_BYTES - input.bytesRead;
         assert.ok(restBytes > ENDLESS_BYTES / 2, `all but ${restBytes} bytes were read`);
       }
@@ -145,7 +145,7 @@ describe('pets import', () => {
         parts.push(part);
       },
     };
-    await collect(readRows({ file }, progress));
+    await Array.fromAsync(readRows({ file }, progress));
     const bytes = 5_000 * (good.length + 1);
     const expected = Array.from({ length: Math.ceil(bytes / PIECE_BYTES) }, (_, index) =>
       Math.min(1, ((index + 1) * PIECE_BYTES) / bytes),
@@ -158,7 +158,7 @@ describe('pets import', () => {
     await writeFile(file, '[');
     await truncate(file, 64 * 1024 * 1024 + 1);
     await refuses(
-      () => collect(readGood(file)),
+      () => Array.fromAsync(readGood(file)),
       'a JSON file may have at most 64 MiB: use NDJSON for more pets',
     );
   });
@@ -181,7 +181,7 @@ describe('pets import', () => {
   test('pets import › a file that cannot be read › is named in one line', async () => {
     const missing = join(folder, 'missing.csv');
     await refuses(
-      () => collect(readGood(missing)),
+      () => Array.fromAsync(readGood(missing)),
       `${missing} cannot be read: ENOENT: no such file or directory, open '${missing}'`,
     );
   });
@@ -195,7 +195,7 @@ describe('pets import', () => {
     const input = Readable.from(breakOff());
     t.mock.getter(process, 'stdin', () => input);
     await refuses(
-      () => collect(readGood('-', 'ndjson')),
+      () => Array.fromAsync(readGood('-', 'ndjson')),
       'standard input cannot be read: read EIO',
     );
   });

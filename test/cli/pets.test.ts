@@ -9,7 +9,7 @@ import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 /** A name with white space at both ends. */
 const NAME = '\u00a0é\u00a0';
@@ -17,8 +17,7 @@ const REX: NewPet = { name: 'Rex', categoryId: 3n };
 
 /** A folder with a store of these pets. */
 async function createPetFolder(newPets: readonly NewPet[]) {
-  const folder = await createFolder();
-  const cwd = folder.path;
+  const cwd = createProcessFolder();
   const open = () => openStore(`sqlite:${cwd}/petstore.db`, { create: true });
   {
     await using store = await open();
@@ -31,7 +30,7 @@ async function createPetFolder(newPets: readonly NewPet[]) {
     return { status, stdout, stderr: stderr.replace(`Store: sqlite:${cwd}/petstore.db\n`, '') };
   };
   return {
-    ...folder,
+    path: cwd,
     pets,
     /** Runs `pets …`, which must succeed and print this. */
     async prints(line: string, stdout: string, stderr = '') {
@@ -51,7 +50,7 @@ const failed = (status: number, line: string) => ({
 
 describe('pets', { concurrency: 2 }, () => {
   test('pets list › by status, in pages, as a table and as JSON › has every pet, and says when there are more', async () => {
-    await using folder = await createPetFolder([
+    const folder = await createPetFolder([
       { ...REX, status: 'sold' },
       { name: 'Mia', categoryId: INT64_MAX },
       { ...REX, status: 'sold' },
@@ -73,7 +72,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets list › more than twenty › has the first twenty, unless --limit says more', async () => {
-    await using folder = await createPetFolder(Array.from({ length: 21 }, () => REX));
+    const folder = await createPetFolder(Array.from({ length: 21 }, () => REX));
     const { stdout, stderr } = await folder.pets('list');
     assert.equal(stdout.split('\n').length, 1 + 20 + 1);
     assert.equal(stderr, 'There are more: --after 20 lists them.\n');
@@ -83,7 +82,7 @@ describe('pets', { concurrency: 2 }, () => {
 
   test('pets get › a name that a terminal would act on › is shown without these characters, in JSON as it is', async () => {
     const name = '\u001b[31m\u009b\u202eRex\u2028"';
-    await using folder = await createPetFolder([{ ...REX, name }]);
+    const folder = await createPetFolder([{ ...REX, name }]);
     await folder.prints(
       'get 1',
       'ID  NAME          CATEGORY ID  STATUS\n' +
@@ -95,7 +94,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets add › each field, and none but those that must be › adds exactly that and prints it', async () => {
-    await using folder = await createPetFolder([]);
+    const folder = await createPetFolder([]);
     await folder.prints(
       `add --category-id ${INT64_MIN} --json --name=${NAME}`,
       `{"id":1,"name":"${NAME}","categoryId":-9223372036854775808}\n`,
@@ -113,14 +112,14 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets add › where there is no store › makes one', async () => {
-    await using folder = await createFolder();
+    const cwd = createProcessFolder();
     const args = ['pets', 'add', '--name', 'Rex', '--category-id', '3'];
-    const { stderr } = await runCommand(args, { cwd: folder.path });
-    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${folder.path}/petstore.db\n`);
+    const { stderr } = await runCommand(args, { cwd });
+    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${cwd}/petstore.db\n`);
   });
 
   test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
-    await using folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
+    const folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
     const said = (id: number) =>
       `Pet ${id} is corrected: every running service shows the change from now on.\n`;
     await folder.prints(
@@ -140,7 +139,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets remove › the last pet › prints what it was, and its id is never used again', async () => {
-    await using folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
+    const folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
     const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
     const planned = 'would be removed: 1 pet; nothing was changed\n';
     await folder.prints('remove 2 --json --dry-run', sold, planned);
@@ -156,7 +155,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets remove › ids and ranges, also on standard input › prints all, which a file brings back', async () => {
-    await using folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
+    const folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
     await folder.prints(
       'remove 4 2-3 2',
       [
@@ -190,7 +189,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets › an id that no pet has, or that is none › exits with one line', async () => {
-    await using folder = await createPetFolder([REX]);
+    const folder = await createPetFolder([REX]);
     for (const command of ['get', 'update --name Mia', 'remove']) {
       assert.deepEqual(await folder.pets(command, '7'), failed(1, 'there is no pet 7'));
       assert.deepEqual(
@@ -202,7 +201,7 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets › a value that no pet can have › is refused by its option, with the rule of the interface', async () => {
-    await using folder = await createPetFolder([REX]);
+    const folder = await createPetFolder([REX]);
     const add = 'add --name Rex --category-id 1';
     const integer = 'must be a whole number from -9223372036854775808';
     for (const [option, value, rule] of [

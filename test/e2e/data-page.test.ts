@@ -7,13 +7,13 @@ import { test } from 'node:test';
 import { INT64_MAX } from '../../src/int64.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runProgram } from '../support/program.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const PAGE = new URL('../../docs/data.md', import.meta.url);
 
 test('docs/data.md › its commands in their order › do what it says', async () => {
-  await using folder = await createFolder();
-  const cwd = folder.path;
+  const folder = createProcessFolder();
+  const cwd = folder;
   const file = (name: string) => join(cwd, name);
   const page = await readFile(PAGE, 'utf8');
   assert.ok(page.split(/\s+/).length <= 500);

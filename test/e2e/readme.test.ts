@@ -7,12 +7,12 @@ import { test } from 'node:test';
 import { HAS_CURL } from '../support/curl.ts';
 import { readFacts, runProgram, startService } from '../support/program.ts';
 import { assertReadme, readProductionScript, readPrograms } from '../support/readme.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 test('README › its requests in their order › are answered as it says', async (t) => {
   t.diagnostic(HAS_CURL ? 'sent by curl' : 'sent by Node, since there is no curl here');
-  await using folder = await createFolder();
-  const cwd = folder.path;
+  const folder = createProcessFolder();
+  const cwd = folder;
   await using service = await startService(['--log-level', 'warn', '--rehearse'], { cwd });
   const { url, key, output } = service;
   const told = output.stdout
@@ -31,13 +31,13 @@ test('README › its requests in their order › are answered as it says', async
 });
 
 test('README › its lines for production › serve other machines, with the key that they make', async () => {
-  await using folder = await createFolder();
+  const folder = createProcessFolder();
   // `npm run` and `npm start` would take the folder of the checkout.
   const script = (await readProductionScript())
     .replace('npm run -s petstore --', '"$0" "$1"')
     .replace('npm start --', 'exec "$0" "$@"');
   const within = ['sh', '-ec', script];
-  await using service = await startService([], { cwd: folder.path, within });
+  await using service = await startService([], { cwd: folder, within });
   const [key = ''] = /^petstore_prod_\w+$/m.exec(service.output.stdout) ?? [];
   const facts = readFacts(service);
   assert.match(facts.msg ?? '', / listens on http:\/\/0\.0\.0\.0:\d+$/);

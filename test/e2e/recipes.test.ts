@@ -11,7 +11,7 @@ import {
   LIMIT_MESSAGE,
   RECIPES,
 } from '../support/recipe.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 test('recipe in TypeScript without a package › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
   assertRecipe(process.execPath, ['fetch.ts']));
@@ -23,9 +23,9 @@ test('recipe in TypeScript without a package › without a key or an address ›
   assertUsage(process.execPath, ['fetch.ts']));
 
 test('recipe in TypeScript with the package › with lost, refused and late answers › adds a pet once, and reads every page exactly', async () => {
-  await using folder = await createFolder();
+  const folder = createProcessFolder();
   const text = await readFile(join(RECIPES, 'package.ts'), 'utf8');
-  const main = join(folder.path, 'package.ts');
+  const main = join(folder, 'package.ts');
   await writeFile(main, text.replace("'petstore-client'", JSON.stringify(CLIENT.href)));
   await assertRecipe(process.execPath, [main], '', `400 bad_request: ${LIMIT_MESSAGE}`);
   await assertUsage(process.execPath, [main]);

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { MAIN, type RunningService, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
-import { createFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const PAGE = new URL('../../docs/one-machine.md', import.meta.url);
@@ -40,11 +40,11 @@ async function post({ port, key }: RunningService): Promise<number> {
 test('restore drill › its commands in their order › bring back the newest backup', {
   skip,
 }, async () => {
-  await using folder = await createFolder();
-  const inFolder = (text: string) => text.replaceAll('/var/lib/', `${folder.path}/`);
-  const cwd = join(folder.path, 'petstore');
-  const backups = join(folder.path, 'petstore-backups');
-  const bin = join(folder.path, 'bin');
+  const folder = createProcessFolder();
+  const inFolder = (text: string) => text.replaceAll('/var/lib/', `${folder}/`);
+  const cwd = join(folder, 'petstore');
+  const backups = join(folder, 'petstore-backups');
+  const bin = join(folder, 'bin');
   for (const path of [cwd, backups, bin]) await mkdir(path);
   const writeCommand = (name: string, script: string) =>
     writeFile(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

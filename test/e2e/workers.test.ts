@@ -18,7 +18,7 @@ import {
 } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
-import { createFolder, createProcessFolder } from '../support/temporary-folder.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const WORKERS = 2;
@@ -185,9 +185,9 @@ describe('workers', { concurrency: 2 }, () => {
       test(`workers › SIGTERM to ${who} while the ${nth} worker starts › ends all in silence and exits with 0`, {
         skip: NO_PROC,
       }, async () => {
-        await using folder = await createFolder();
+        const folder = createProcessFolder();
         const args = ['serve', '--port', '0', '--workers', '2', '--log-level', 'silent'];
-        await using program = startProgram(args, { cwd: folder.path });
+        await using program = startProgram(args, { cwd: folder });
         const { pid } = program.process;
         let children: number[] = [];
         await until(async () => {

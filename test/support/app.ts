@@ -8,9 +8,9 @@ import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { RIGHTS } from '../../src/storage/tables.ts';
 import type { Store } from '../../src/store.ts';
-import { createTestDatabase, NO_SESSIONS, PATIENT, type TestDatabase } from './postgres.ts';
+import { createTestDatabase, NO_SESSIONS, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
-import { createFolder } from './temporary-folder.ts';
+import { createFile } from './sqlite.ts';
 
 export interface TestApp extends AsyncDisposable {
   readonly app: FastifyInstance;
@@ -25,10 +25,13 @@ export interface TestApp extends AsyncDisposable {
   readonly log: readonly Record<string, unknown>[];
 }
 
-/** Starts it; `await using` stops it and removes its database. A store of the options stays open. */
+/** Starts it, on the engine in TEST_ENGINE; `await using` stops it. A store of the options stays open. */
 export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
   await using stack = new AsyncDisposableStack();
-  const { address } = stack.use(await createPlace());
+  const address =
+    process.env.TEST_ENGINE === 'postgresql'
+      ? stack.use(await createTestDatabase()).address
+      : `sqlite:${createFile()}`;
   const store = options.store ?? stack.use(await openOwn(address));
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
@@ -58,13 +61,6 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     log,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
-}
-
-/** A database of the engine in TEST_ENGINE: a file of SQLite, unless it is `postgresql`. */
-async function createPlace(): Promise<TestDatabase> {
-  if (process.env.TEST_ENGINE === 'postgresql') return createTestDatabase();
-  const folder = await createFolder();
-  return { ...folder, address: `sqlite:${folder.path}/test.db` };
 }
 
 const ROLE = 'petstore_test_service';

@@ -14,9 +14,3 @@ export function readGood(file: string, format?: PetFileOptions['format']): Async
 export function refuses(file: () => Promise<unknown>, message: string | RegExp): Promise<void> {
   return assert.rejects(file, { name: 'PetstoreError', code: 'bad_request', message });
 }
-
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const collected: T[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
-}

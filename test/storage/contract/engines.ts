@@ -7,7 +7,7 @@ import { openStore } from '../../../src/storage/open.ts';
 import type { Store } from '../../../src/store.ts';
 import { createTestDatabase, PATIENT } from '../../support/postgres.ts';
 import { queryOnce } from '../../support/postgres-cluster.ts';
-import { createFolder } from '../../support/temporary-folder.ts';
+import { createProcessFolder } from '../../support/temporary-folder.ts';
 
 interface EngineCase {
   readonly name: string;
@@ -55,8 +55,8 @@ interface TestStore extends Place, AsyncDisposable {
 /** A new, empty store; `await using` closes and removes it. */
 export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   await using stack = new AsyncDisposableStack();
-  const folder = stack.use(await createFolder());
-  const place = await engine.create(folder.path);
+  const folder = createProcessFolder();
+  const place = await engine.create(folder);
   stack.defer(async () => place[Symbol.asyncDispose]?.());
   const { address } = place;
   let opened = stack;
@@ -64,7 +64,7 @@ export async function openNewStore(engine: EngineCase): Promise<TestStore> {
   const store = await openAgain();
   opened = stack.move();
   return {
-    ...{ store, folder: folder.path, address, openAgain },
+    ...{ store, folder, address, openAgain },
     openOther: async () => (engine.persists ? openAgain() : store),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
