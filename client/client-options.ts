@@ -59,6 +59,9 @@ export interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+/** The text of an API key. */
+export const API_KEY = /^[!-~]+$/;
+
 /** After a longer time, a timer of Node ends at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
@@ -105,6 +108,6 @@ export function checkRetries(count: number): number {
 /** @throws TypeError without the key in its message. */
 export function checkApiKey(key: unknown): string {
   if (!key) throw new TypeError('apiKey is missing: give an API key of the service');
-  if (typeof key === 'string' && /^[!-~]+$/.test(key)) return key;
+  if (typeof key === 'string' && API_KEY.test(key)) return key;
   throw new TypeError('apiKey must be a string of ASCII characters without white space');
 }

@@ -89,7 +89,7 @@ export class PetstoreClient<Integers extends IntegerKind = 'bigint'> {
   /**
    * The pet with this id.
    *
-   * @deprecated The service is to remove the operation on 5 December 2030: use {@link list}.
+   * @deprecated The service is to remove the operation: use {@link list}. Its answers say when, in `Sunset`.
    */
   async get(id: Integer, options: CallOptions = {}): Promise<Pet<Integers>> {
     const path = `/pets/${toDigits('id', id)}`;

@@ -2,7 +2,7 @@
 
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
+import { createApiKey, type NewApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -80,18 +80,9 @@ async function openOwn(address: string): Promise<Store> {
 /** Adds a new key to the store, and returns its text. */
 export async function addKey(
   store: Store,
-  {
-    environment,
-    ...more
-  }: { environment: AppOptions['environment']; expiresAt?: number; isReadOnly?: boolean },
+  given: Pick<NewApiKey, 'environment' | 'expiresAt' | 'isReadOnly'>,
 ): Promise<string> {
-  const key = createApiKeyText(environment);
-  await store.keys.add({
-    digest: digestApiKey(key),
-    name: 'test',
-    environment,
-    createdAt: Date.now(),
-    ...more,
-  });
-  return key;
+  const { text, newKey } = createApiKey({ name: 'test', ...given }, Date.now());
+  await store.keys.add({ ...newKey, ...given });
+  return text;
 }
