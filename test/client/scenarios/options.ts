@@ -64,19 +64,6 @@ export const OPTION_SCENARIOS: Scenarios = {
     }
   },
 
-  'client › a key from a function that never ends › is not waited for after the signal': async (
-    place,
-  ) => {
-    const petstore = open(place, { apiKey: () => new Promise<string>(() => {}) });
-    for (const ms of [50, 0]) {
-      const call = new AbortController();
-      // The timer of AbortSignal.timeout would let Node end first.
-      setTimeout(() => call.abort(), ms);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      await fails(() => petstore.listPage({ signal: call.signal }), { name: 'AbortError' });
-    }
-  },
-
   'client › a key from a function › is asked for before each call': async (place) => {
     const keys = ['old', place.apiKey, '', 'new\n'];
     const petstore = open(place, { apiKey: async () => keys.shift() });
@@ -138,13 +125,6 @@ export const OPTION_SCENARIOS: Scenarios = {
       [2, 200, null],
     ]);
     equal([fields.get('x-tries'), fields.get('authorization')], ['2', 'Bearer key-1']);
-  },
-
-  'client › a hook that throws › ends the call': async (place) => {
-    const hook = () => Promise.reject(new RangeError('not now'));
-    for (const name of ['onRequest', 'onResponse']) {
-      await fails(() => readFields(place, { [name]: hook }), { name: 'RangeError' });
-    }
   },
 
   'client › retries and timeoutMs of a call › replace those of the client': async (place) => {
