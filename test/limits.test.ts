@@ -18,7 +18,6 @@ import { LogWriter } from '../src/service/log-writer.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { createSettle } from '../src/storage/postgres/settled-mark.ts';
-import type { PetPage } from '../src/store.ts';
 import { startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
 import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
@@ -161,17 +160,15 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
   SETTLE_MS_MAX: before(async (ms, t) => {
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
-    const marks = [0n, 1n];
+    const marks = [1n, 2n];
     const read = async () => {
       clock = ms;
-      return [[marks.shift() ?? 0n]];
+      return [[marks.shift() ?? 2n]];
     };
     const settle = createSettle(read, () => 0, false);
-    const page = await settle<PetPage>(
-      async () => ({ pets: [], next: 1n }),
-      () => ({ pets: [] }),
-    );
-    return page.next === undefined ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
+    const pets = [1n, 2n].map((id) => ({ id, name: 'Rex', categoryId: 1n }));
+    const page = await settle(async () => ({ pets, next: 2n }));
+    return page.next === 1n ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
   }),
   BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
   LOG_UNITS_MAX: upTo(async (units) => {

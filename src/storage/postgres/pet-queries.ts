@@ -2,12 +2,12 @@
 
 import { toPetJson } from '../../pet.ts';
 import type { PetQuery } from '../../pet-query.ts';
-import type { JsonPage, PetPage } from '../../store.ts';
+import type { PetPage } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
 import type { Engine, PetQueries } from '../engine.ts';
 import { toPageName } from '../page-cache.ts';
 import { findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
-import { cutPage, type Settle } from './settled-mark.ts';
+import type { Settle } from './settled-mark.ts';
 import { toRecords } from './transaction.ts';
 
 // One turn parses all the rows of these lists, at most 5,000. More lists wait for the next turn.
@@ -16,12 +16,9 @@ const LISTS_AT_ONCE_MAX = 50;
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
-/** A page with its text, which equal queries share. */
-type TextPage = PetPage & JsonPage;
-
 export function createPetQueries(read: Engine['read'], settle: Settle): PetQueries {
-  const listAsText = batchReads((waiting: readonly PetQuery[]) => {
-    const pages = new Map<string, Promise<TextPage>>();
+  const readPage = batchReads((waiting: readonly PetQuery[]) => {
+    const pages = new Map<string, Promise<PetPage>>();
     const queries = waiting.slice(0, LISTS_AT_ONCE_MAX);
     // Equal queries are executed once, and those that differ only in values together.
     const different = new Map(queries.map((query) => [toPageName(query), query]));
@@ -30,12 +27,15 @@ export function createPetQueries(read: Engine['read'], settle: Settle): PetQueri
       for (const [index, query] of alike.entries()) {
         pages.set(
           toPageName(query),
-          reading.then((read) => toTextPage(read[index])),
+          reading.then((read) => read[index] as PetPage),
         );
       }
     }
-    return queries.map((query) => pages.get(toPageName(query)) as Promise<TextPage>);
+    return queries.map((query) => pages.get(toPageName(query)) as Promise<PetPage>);
   });
+  const list = (query: PetQuery) => settle(() => readPage(query));
+  // Equal queries share a page, so its text is made once.
+  const texts = new WeakMap<PetPage, string>();
 
   return {
     find: batchReads((ids) => {
@@ -45,22 +45,16 @@ export function createPetQueries(read: Engine['read'], settle: Settle): PetQueri
       return ids.map(async (id) => (await reading).get(id));
     }),
 
-    list: (query) =>
-      settle(async () => {
-        const [page = { pets: [] }] = await queryPages(read, toListSql(query), [query]);
-        return page;
-      }, cutPage),
+    list,
 
     async listAsJson(query) {
-      const cut = (page: TextPage, last: bigint) => toTextPage(cutPage(page, last));
-      const { pets: _pets, ...page } = await settle(() => listAsText(query), cut);
-      return page;
+      const page = await list(query);
+      const { pets, ...next } = page;
+      const json = texts.get(page) ?? `[${pets.map(toPetJson)}]`;
+      texts.set(page, json);
+      return { json, ...next };
     },
   };
-}
-
-function toTextPage(page: PetPage = { pets: [] }): TextPage {
-  return { json: `[${page.pets.map(toPetJson)}]`, ...page };
 }
 
 /** The SQL of all queries like this one. Each row ends with the number of the query to whose page it belongs. */

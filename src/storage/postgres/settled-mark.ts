@@ -41,11 +41,8 @@ const READ_MARK = `with taken as materialized (${LAST})
 /** Before each reading of the mark, which all pages that wait share. */
 const READ_PAUSE_MS = 2;
 
-/** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, `cut` shortens it to the pets up to an id. */
-export type Settle = <Page extends PetPage>(
-  readPage: () => Promise<Page>,
-  cut: (page: Page, last: bigint) => Page,
-) => Promise<Page>;
+/** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, the page ends at the settled mark. */
+export type Settle = (readPage: () => Promise<PetPage>) => Promise<PetPage>;
 
 /**
  * @param countOpened the connections that were opened so far: a later one may be to another server, with other ids.
@@ -68,7 +65,7 @@ export function createSettle(
     return latest;
   }
 
-  return async (readPage, cut) => {
+  return async (readPage) => {
     const deadline = performance.now() + STORE_LIMITS.SETTLE_MS_MAX.value;
     // Only a mark from before the page was read says that the page lacks no pet.
     let mark = isKept ? latest : none;
@@ -77,7 +74,7 @@ export function createSettle(
       const { next = 0n } = page;
       const id = mark.opened === countOpened() ? mark.id : 0n;
       if (next <= id) return page;
-      if (performance.now() >= deadline) return cut(page, id);
+      if (performance.now() >= deadline) return cutPage(page, id);
       do {
         reading ??= readMark().finally(() => {
           reading = undefined;
@@ -89,7 +86,7 @@ export function createSettle(
 }
 
 /** The page up to this id, which becomes its cursor. */
-export function cutPage({ pets }: PetPage, last: bigint): PetPage {
+function cutPage({ pets }: PetPage, last: bigint): PetPage {
   const settled = pets.filter(({ id }) => id <= last);
   const next = settled.at(-1)?.id;
   if (next !== undefined) return { pets: settled, next };
