@@ -37,22 +37,28 @@ test('plans › of an empty store, then many rows, then few keys › never read 
     await pets.find(1n);
     await keys.find(randomBytes(32));
   };
+  const write = async (sql: string) => (await engine.write({ sql, values: [] })).flat();
   const explainAll = async () => {
-    const statements = await engine.read(
-      `select name, statement from pg_prepared_statements
-      where cardinality(parameter_types) > 0`,
-    );
-    for (const [prepared, statement] of statements) {
-      for (const values of toValues(String(statement))) {
-        const rows = await engine.read(`explain execute "${prepared}"(${values})`);
-        const plan = rows.join('\n');
-        const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
-        assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
-        assert.doesNotMatch(plan, READS_TOO_MUCH, `${statement}\n${plan}`);
-        assert.equal(plan.includes('pets_status'), index !== '', `${statement}\n${plan}`);
+    let count = 0;
+    // Reads and writes have a connection each.
+    for (const run of [engine.read, write]) {
+      const statements = await run(
+        `select name, statement from pg_prepared_statements
+        where cardinality(parameter_types) > 0`,
+      );
+      count += statements.length;
+      for (const [prepared, statement] of statements) {
+        for (const values of toValues(String(statement))) {
+          const rows = await run(`explain execute "${prepared}"(${values})`);
+          const plan = rows.join('\n');
+          const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
+          assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
+          assert.doesNotMatch(plan, READS_TOO_MUCH, `${statement}\n${plan}`);
+          assert.equal(plan.includes('pets_status'), index !== '', `${statement}\n${plan}`);
+        }
       }
     }
-    return statements.length;
+    return count;
   };
   // Of a table without a page the planner expects the same cost of every index.
   for (let use = 0; use < USES; use += 1) await read('none');

@@ -9,7 +9,7 @@ import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
-import { createPools, type Pools } from './pool.ts';
+import { countConnections, createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
 import { createSettle } from './settled-mark.ts';
 import { checkRights, checkSequences, waitWhileAway } from './start.ts';
@@ -57,28 +57,34 @@ function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSche
     pools.writes.run((connection) => writeAll(connection, statements));
 
   return {
-    readStatistics: () => ({ ...statistics, connections: pools.countConnections() }),
+    readStatistics: () => ({ ...statistics, connections: countConnections(pools) }),
     newKeyId: "nextval('api_keys_id')",
     toJsonFunction: 'to_json',
     purge: toPurge(NOW, 'for update skip locked'),
     read,
     write,
-    insertPet: createPetInsert(write, statistics, pools.writesMax),
+    insertPet: createPetInsert(write, statistics, pools.writes.max),
     petQueries: createPetQueries(
       (sql, ...values) => {
         statistics.reads += 1;
         return read(sql, ...values);
       },
-      createSettle(read, pools.countOpened, keepsMark),
+      createSettle(read, () => pools.reads.opened, keepsMark),
     ),
-    ...createLongWork(pools),
+    load: (getKind, batches, work) =>
+      pools.long.run((connection) =>
+        connection.inSession(() => stageRows(connection, getKind, batches, work)),
+      ),
+    transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
     check: () =>
       pools.check.run(async (connection) => {
         await connection.checkWritable();
         // Prepared, as the statements of requests are: behind a pooler without pgbouncer=true both fail.
         await connection.run(`${CHECK_COLUMNS} where cast(? as int) = 0`, 0);
       }),
-    [Symbol.asyncDispose]: () => pools.close(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(Object.values(pools).map((pool) => pool.close()));
+    },
   };
 }
 
@@ -94,15 +100,4 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
   };
   // A single statement is a transaction by itself.
   return statements.length === 1 ? run() : connection.transact('read committed', run);
-}
-
-function createLongWork({ long }: Pools): Pick<Engine, 'load' | 'transact'> {
-  return {
-    load: (getKind, batches, work) =>
-      long.run((connection) =>
-        connection.inSession(() => stageRows(connection, getKind, batches, work)),
-      ),
-
-    transact: (kind, work) => long.run((connection) => transactLong(connection, kind, work)),
-  };
 }
