@@ -71,13 +71,10 @@ export async function tryHosts<T>(
       return await connect();
     } catch (error) {
       if (host !== undefined && preferredTls !== undefined) {
-        const code = toCode(error);
-        if (code === NO_TLS) {
-          host.ssl = false;
-          continue;
-        }
-        // A server that refuses the user may have got TLS, and require it.
-        if (code.startsWith('28')) host.ssl = preferredTls;
+        const lacksTls = toCode(error) === NO_TLS;
+        // After any other failure the server may have got TLS, and require it.
+        host.ssl = lacksTls ? false : preferredTls;
+        if (lacksTls) continue;
       }
       // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
