@@ -95,10 +95,13 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
-  // An old schema has no column `compatible`.
-  const [row = []] = await connection.run('select * from petstore_schema');
-  const [version = 0n, compatible = version] = row;
-  if (Number(compatible) <= known || Number(version) <= known) return Number(version);
+  // As JSON, since an old schema has no column `compatible`.
+  const [row = [0n, 0n]] = await connection.run(
+    `select version, coalesce(cast(to_json(petstore_schema) ->> 'compatible' as bigint), version)
+    from petstore_schema`,
+  );
+  const [version = 0, compatible = 0] = row.map(Number);
+  if (compatible <= known || version <= known) return version;
   throw new PetstoreError(
     'unavailable',
     `the database is of a newer petstore: its schema is ${version}, this program knows up to ${known}`,
