@@ -12,61 +12,55 @@ export const NO_TLS = 'The server does not support SSL connections';
 /** The code of the system when DNS does not answer. */
 export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 
-/** By the start of a code: an SQLSTATE, or a code of the system or TLS. */
-type Reasons = readonly (readonly [start: string, reason: string])[];
-
-const LACKS_COLUMN = 'lacks a table or column that this program needs: restore it from a backup';
+/** Each reason has the starts of its codes: SQLSTATEs, or codes of the system or TLS. The first match counts. */
+type Reasons = readonly (readonly [reason: string, ...starts: string[]])[];
 
 /** What the operator must change. */
 const LASTING: Reasons = [
-  [READ_ONLY, 'is read-only'],
-  ['2200H', 'cannot grow: no id is left'],
+  ['is read-only', READ_ONLY],
+  ['cannot grow: no id is left', '2200H'],
   [
-    '23505',
     "gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
+    '23505',
   ],
   [
-    '28000',
     'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
+    '28000',
   ],
-  ['28', 'refuses this user or its password'],
-  ['3D000', 'is not there: make it with createdb'],
-  ['42P07', 'has tables of another program: use a database or a schema of its own'],
+  ['refuses this user or its password', '28'],
+  ['is not there: make it with createdb', '3D000'],
+  ['has tables of another program: use a database or a schema of its own', '42P07'],
   // All errors of PgBouncer itself. Without pgbouncer=true, it gets startup parameters that it refuses.
-  ['08P01', 'is refused by its pooler: see its log; the address needs pgbouncer=true'],
+  ['is refused by its pooler: see its log; the address needs pgbouncer=true', '08P01'],
   // The pooler has no statement of another session.
-  ['26000', 'is behind a pooler: add pgbouncer=true to the address'],
-  ['42703', LACKS_COLUMN],
-  ['42P01', LACKS_COLUMN],
-  ['3F000', 'has no schema that this user may use: see the rights in docs/postgresql.md'],
+  ['is behind a pooler: add pgbouncer=true to the address', '26000'],
+  ['lacks a table or column that this program needs: restore it from a backup', '42703', '42P01'],
+  ['has no schema that this user may use: see the rights in docs/postgresql.md', '3F000'],
   [
-    INSUFFICIENT_PRIVILEGE,
     'does not let this user do what is needed: see the rights in docs/postgresql.md',
+    INSUFFICIENT_PRIVILEGE,
   ],
-  ['55000', 'takes no connections: its allow_connections is false'],
-  ['57014', 'did not answer in time'],
-  ['40', 'has too many conflicting changes'],
-  ['58', 'reports an error of its disk'],
-  ['ERR_TLS_CERT_ALTNAME', 'shows a certificate for another host'],
-  ['CERT_', 'shows a certificate that is not trusted'],
-  ['DEPTH_ZERO', 'shows a certificate that is not trusted'],
-  ['SELF_SIGNED', 'shows a certificate that is not trusted'],
-  ['UNABLE_TO_', 'shows a certificate that is not trusted'],
-  [NO_TLS, 'does not offer TLS, which sslmode requires'],
+  ['takes no connections: its allow_connections is false', '55000'],
+  ['did not answer in time', '57014'],
+  ['has too many conflicting changes', '40'],
+  ['reports an error of its disk', '58'],
+  ['shows a certificate for another host', 'ERR_TLS_CERT_ALTNAME'],
+  ['shows a certificate that is not trusted', 'CERT_', 'DEPTH_ZERO', 'SELF_SIGNED', 'UNABLE_TO_'],
+  ['does not offer TLS, which sslmode requires', NO_TLS],
   // It has no code either.
-  ['SASL: SCRAM-SERVER-FIRST-MESSAGE: client', 'asks for a password: add it to the address'],
+  ['asks for a password: add it to the address', 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client'],
 ];
 
 /** What may pass by itself. */
 const PASSING: Reasons = [
-  ['08', 'cannot be reached'],
-  ['53100', 'cannot grow: its disk is full'],
-  ['53', 'has no room: its connections or memory are used up'],
-  ['55', 'is locked by another process'],
-  ['57', 'is stopping or starting'],
-  ['ECONNREFUSED', 'cannot be reached: nothing listens there'],
-  [NAME_NOT_RESOLVED, 'cannot be reached: DNS does not tell the address of its host'],
-  ['ENOTFOUND', 'cannot be reached: its host is not known'],
+  ['cannot be reached', '08'],
+  ['cannot grow: its disk is full', '53100'],
+  ['has no room: its connections or memory are used up', '53'],
+  ['is locked by another process', '55'],
+  ['is stopping or starting', '57'],
+  ['cannot be reached: nothing listens there', 'ECONNREFUSED'],
+  ['cannot be reached: DNS does not tell the address of its host', NAME_NOT_RESOLVED],
+  ['cannot be reached: its host is not known', 'ENOTFOUND'],
 ];
 
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
@@ -113,5 +107,5 @@ function toCause(error: unknown): unknown {
 }
 
 function findReason(code: string, reasons: Reasons): string | undefined {
-  return reasons.find(([start]) => code.startsWith(start))?.[1];
+  return reasons.find(([, ...starts]) => starts.some((start) => code.startsWith(start)))?.[0];
 }
