@@ -79,12 +79,9 @@ export async function stageRows<T>(
 ): Promise<T> {
   const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
   const { insert } = createTransaction(connection);
-  const create = `create temporary table ${staged} (like pets including defaults)`;
-  await connection.transact('read committed', () => connection.run(create));
+  await connection.run(`create temporary table ${staged} (like pets including defaults)`);
   try {
-    for await (const batch of batches) {
-      await connection.transact('read committed', () => insert(staged, PET_COLUMNS, batch));
-    }
+    for await (const batch of batches) await insert(staged, PET_COLUMNS, batch);
     return await transactLong(connection, getKind(), (transaction) => work(transaction, staged));
   } finally {
     // A broken connection has dropped its temporary tables already.
