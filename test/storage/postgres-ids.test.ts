@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { LIST_QUERY } from '../../src/pet-query.ts';
 import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import {
@@ -10,7 +11,7 @@ import {
   holdInSession,
 } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
-import { addOnce, createNewKey, REX, repeat } from './contract/data.ts';
+import { addOnce, createNewKey, listAll, REX, repeat } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const UNDER_WAY = {
@@ -62,6 +63,26 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await other.end('commit');
     assert.deepEqual(await listIds(pets, 5), { ids: [1, 2, 3, 4, 5], next: 5n });
   });
+
+  // Each value of a member of the query: a filter, and whatever comes next.
+  const members = LIST_QUERY.flatMap(({ name, schema }) =>
+    ((schema.enum ?? []) as unknown[]).map((value) => ({ [name]: value })),
+  );
+  for (const member of [{}, ...members]) {
+    test(`cursors › of ${JSON.stringify(member)}, beside a create that was not committed yet › meet each other pet once`, async () => {
+      await using database = await createEmptyDatabase();
+      const store = await database.open();
+      const pet = { ...REX, ...member };
+      await store.pets.merge(repeat(3, pet));
+      await using other = await holdInSession(database, ADD);
+      for (let count = 0; count < 3; count += 1) await store.pets.add(pet);
+      const { pets, next } = await store.pets.list({ ...member, limit: 3 });
+      await other.end('commit');
+      const rest = await listAll(store, { ...member, after: next });
+      const ids = [...pets, ...rest].map(({ id }) => Number(id)).filter((id) => id !== 4);
+      assert.deepEqual(ids.sort(), [1, 2, 3, 5, 6, 7]);
+    });
+  }
 
   test('cursors › while a create commits › wait for it', async () => {
     await using database = await createEmptyDatabase();
