@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
@@ -11,15 +12,17 @@ import {
   type EmptyDatabase,
   holdInSession,
 } from '../support/empty-database.ts';
-import { LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { endSessions, LIMITED, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { until, within } from '../support/until.ts';
-import { REX } from './contract/data.ts';
+import { REX, repeat } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 /** A connection that nobody uses is closed after this time. */
 const IDLE_MS_MAX = 60_000;
+/** What is given up is closed sooner than what nobody uses. */
+const GIVEN_UP_MS_MAX = IDLE_MS_MAX / 2;
 /** For a close that waits for a call which a silent server does not answer. */
 const CLOSE_MS_MAX = 20_000;
 
@@ -31,7 +34,7 @@ interface Watched extends AsyncDisposable {
 }
 
 /** A new store that reaches its database through a proxy; `await using` closes and removes it. */
-async function openWatched(query = '', limits = PATIENT): Promise<Watched> {
+async function openWatched(query = '', limits: Partial<OpenOptions> = PATIENT): Promise<Watched> {
   await using stack = new AsyncDisposableStack();
   const database = stack.use(await createEmptyDatabase());
   const proxy = await startProxy(database.address);
@@ -51,6 +54,45 @@ async function useTwoConnections({ store, proxy }: Watched): Promise<void> {
   await readAndWrite(store);
   await until(() => proxy.open === 2);
 }
+
+/** SQL that lets each change of pets fail in a way of its own. */
+const failBy = (how: string, when: string, each: string) => `
+  create function fail() returns trigger language plpgsql as
+    $$ begin ${how}; return null; end $$;
+  create ${when} insert or update on pets ${each} execute function fail()`;
+const MEND = 'drop trigger fail on pets';
+const setReadOnly = (value: string) => `do $$ begin
+  execute format('alter database %I set default_transaction_read_only = ${value}', current_database());
+  end $$`;
+
+const FAILURES = [
+  ['are refused', failBy(`raise sqlstate '40001'`, 'trigger fail before', ''), MEND],
+  [
+    'fail at their commit',
+    failBy(
+      `raise sqlstate '40001'`,
+      'constraint trigger fail after',
+      'deferrable initially deferred for each row',
+    ),
+    MEND,
+  ],
+  [
+    'are ended with their session',
+    failBy('perform pg_terminate_backend(pg_backend_pid())', 'trigger fail before', ''),
+    MEND,
+  ],
+  [
+    'find no server that takes writes',
+    setReadOnly('on'),
+    `set transaction read write; ${setReadOnly('off')}`,
+  ],
+] as const;
+
+/** Transactions and advisory locks that are left, also of a session that ends just now. */
+const LEFT = `select 1 from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'
+  union all select 1 from pg_locks join pg_database on oid = database
+    where locktype = 'advisory' and datname = current_database()`;
 
 describe('connections', () => {
   /** The driver warns once, of statements that are sent while another one is under way. */
@@ -95,10 +137,39 @@ describe('connections', () => {
         create trigger refuse before insert on pets execute function refuse()`,
       );
       await assert.rejects(store.pets.add(REX), UNAVAILABLE);
-      await until(() => proxy.open === 1);
+      await until(() => proxy.open === 1, GIVEN_UP_MS_MAX);
       await database.query('drop trigger refuse on pets');
       assert.equal((await store.pets.add(REX)).name, 'Rex');
     });
+
+    for (const [what, fail, mend] of FAILURES) {
+      test(`connections › whose changes ${what}, more often than there are connections › are given back`, {
+        skip: NO_SESSIONS,
+      }, async () => {
+        await using watched = await openWatched('?target_session_attrs=read-write');
+        const { store, proxy, database } = watched;
+        const { pets } = store;
+        const [rex] = [await pets.add(REX), await pets.add(REX)];
+        await database.query(fail);
+        await endSessions(database.address);
+        // The driver warns of the eleventh listener of an event.
+        for (let count = 0; count < 12; count += 1) {
+          await Promise.all([
+            assert.rejects(pets.add(REX), UNAVAILABLE),
+            assert.rejects(pets.addOnce(REX, { keyId: 1, key: 'nightly' }), UNAVAILABLE),
+            assert.rejects(pets.update(rex, { ...REX, name: 'Tom' }), UNAVAILABLE),
+            assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
+          ]);
+        }
+        await database.query(mend);
+        await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
+        assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
+        assert.equal((await pets.merge(repeat(1))).added, 1);
+        assert.equal((await pets.list({ limit: 1 })).next, 1n);
+        assert.equal(store.readStatistics().connections?.used, 0);
+        await until(() => proxy.open === 2);
+      });
+    }
 
     test('connections › of a store that is closed › are closed', async () => {
       await using watched = await openWatched();
@@ -174,14 +245,20 @@ describe('connections', () => {
   test('connections › that fall silent › fail one call, and no call after it', {
     skip: NO_SESSIONS,
   }, async () => {
-    await using watched = await openWatched('', LIMITED);
-    const { pets } = watched.store;
-    await useTwoConnections(watched);
-    const { opened } = watched.proxy;
-    watched.proxy.silence();
+    // Two connections are for reads.
+    await using watched = await openWatched('', { ...LIMITED, databaseConnections: 5 });
+    const { store, proxy } = watched;
+    const { pets, keys } = store;
+    await Promise.all([pets.find(1n), keys.list()]);
+    await until(() => proxy.open === 2);
+    const { opened } = proxy;
+    proxy.silence();
     await assert.rejects(pets.find(1n), UNAVAILABLE);
     assert.equal(await pets.find(1n), undefined);
-    assert.equal(watched.proxy.opened, opened + 1);
+    assert.equal(proxy.opened, opened + 1);
+    // Both of the silent connections were given up.
+    proxy.speak();
+    await until(() => proxy.open === 1, GIVEN_UP_MS_MAX);
   });
 
   test('connections › that fall silent while the store is closed › end only their call', {

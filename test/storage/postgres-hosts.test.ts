@@ -1,14 +1,17 @@
 /** Addresses of PostgreSQL: the hosts, the login and the options that each names, and which ones are refused. */
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { PetstoreError } from '../../src/error.ts';
 import { parseAddress } from '../../src/storage/address.ts';
-import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
+import { createSocket, parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { anyCodePoint } from '../arbitraries.ts';
 import { listMessages } from '../support/list-messages.ts';
+import { listen } from '../support/socket.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -122,6 +125,23 @@ describe('parseHosts', () => {
       assert.deepEqual(found, { ...DEFAULT, ...expected });
     });
   }
+});
+
+describe('createSocket', () => {
+  const countTimers = () =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+
+  test('createSocket › a host that is found, and one that is given up › leave no timer', async () => {
+    await using server = createServer();
+    const port = await listen(server);
+    const timers = countTimers();
+    const found = createSocket(60_000).connect(port, 'localhost');
+    await once(found, 'connectionAttempt');
+    const givenUp = createSocket(60_000);
+    assert.equal(countTimers(), timers + 1);
+    for (const socket of [found, givenUp]) await once(socket.destroy(), 'close');
+    assert.equal(countTimers(), timers);
+  });
 });
 
 describe('tryHosts', () => {

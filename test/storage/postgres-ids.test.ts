@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIST_QUERY } from '../../src/pet-query.ts';
+import { createSettle } from '../../src/storage/postgres/settled-mark.ts';
 import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import {
@@ -108,6 +109,19 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await pets.add(REX);
     await pets.add(REX);
     await assert.rejects(pets.list({ limit: 1, after: 3n }), UNDER_WAY);
+  });
+
+  test('cursors › whose mark could not be read › are settled by its next reading', async () => {
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      assert.notEqual(reads, 1, 'away');
+      return [[1n]];
+    };
+    const settle = createSettle(read, () => 0, false);
+    const readPage = async () => ({ pets: [], next: 1n });
+    await assert.rejects(settle(readPage), /away/);
+    assert.equal((await settle(readPage)).next, 1n);
   });
 
   test('cursors › beside an open transaction of another program › wait for nothing', async () => {

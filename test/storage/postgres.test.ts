@@ -15,10 +15,14 @@ import {
 import { listMessages } from '../support/list-messages.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
+import { until } from '../support/until.ts';
 import { addOnce, REX } from './contract/data.ts';
 import { age } from './contract/engines.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+
+/** Until a server has seen the end of a connection. */
+const LEFT_MS_MAX = 1_000;
 
 function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]> {
   return query(
@@ -123,10 +127,10 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', NOT_REACHED],
     ['is a pooler that refuses it', POOLER_REFUSAL, REFUSED],
   ] as const) {
-    test(`openStore on postgresql › a server that ${what} › is one line without the login, and not stormed`, async () => {
+    test(`openStore on postgresql › a server that ${what} › is one line without the login, not stormed, and left`, async () => {
       const sockets: Socket[] = [];
       await using server = createServer((socket) => {
-        sockets.push(socket.on('error', () => undefined));
+        sockets.push(socket.on('error', () => undefined).resume());
         if (answer === undefined) socket.destroy();
         else socket.write(answer);
       });
@@ -135,6 +139,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
         const address = `${LOGIN}127.0.0.1:${port}/pets?sslmode=disable`;
         await assertOneLine(address, new RegExp(message));
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
+        await until(() => sockets.every(({ closed }) => closed), LEFT_MS_MAX);
       } finally {
         for (const socket of sockets) socket.destroy();
       }

@@ -11,8 +11,9 @@ export interface TestProxy extends AsyncDisposable {
   /** The connections that were opened so far, and those that are open. */
   readonly opened: number;
   readonly open: number;
-  /** From now on no byte passes on the connections that are open, and neither end learns of it. */
+  /** From now on no byte passes on the connections that are open, and neither end learns of it, until `speak`. */
   silence(): void;
+  speak(): void;
 }
 
 /** Passes all on after that time, however much comes meanwhile. */
@@ -31,12 +32,12 @@ function createDelay(ms: number): Transform {
 /** Starts it; `await using` ends it and its connections. Each byte takes `delayMs` in either direction. */
 export async function startProxy(address: string, delayMs = 0): Promise<TestProxy> {
   const target = new URL(address);
-  const sockets = new Set<Socket>();
+  const sockets = new Map<Socket, Socket>();
   let opened = 0;
   const server = createServer((client) => {
     opened += 1;
     const database = connect(Number(target.port), target.hostname);
-    sockets.add(client);
+    sockets.set(client, database);
     client.on('close', () => sockets.delete(client));
     for (const [from, to] of [
       [client, database],
@@ -58,10 +59,13 @@ export async function startProxy(address: string, delayMs = 0): Promise<TestProx
       return sockets.size;
     },
     silence() {
-      for (const socket of sockets) socket.unpipe().pause();
+      for (const socket of sockets.keys()) socket.unpipe().pause();
+    },
+    speak() {
+      for (const [client, database] of sockets) client.pipe(database);
     },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
       server.close();
       await once(server, 'close');
     },
