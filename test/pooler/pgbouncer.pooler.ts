@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
+import { fail } from '../storage/contract/data.ts';
 import { startTestApp } from '../support/app.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
@@ -37,6 +38,11 @@ test('pgbouncer=true › all that a store does › leaves nothing in the session
   await using store = await open(`${pooled}?pgbouncer=true`);
   const digest = new Uint8Array(32);
   const key = await store.keys.add({ digest, name: 'ci', environment: 'staging', createdAt: 1 });
+  for (let count = 0; count < 3; count += 1) {
+    await assert.rejects(store.pets.merge(fail(1)), /row 7 is wrong/);
+    // The key is not there.
+    await assert.rejects(store.keys.rotate(9, { ...key, digest }, 3));
+  }
   await store.keys.rotate(key.id, { ...key, digest: digest.fill(1) }, 2);
   await Promise.all([store.pets.add(REX), store.pets.addOnce(REX, { keyId: 1, key: 'a' })]);
   await store.pets.merge(ReadableStream.from([REX]));

@@ -1,13 +1,11 @@
 /** What a store on PostgreSQL does at the limit of a call: what fails in time, and what may take longer. */
 
 import assert from 'node:assert/strict';
-import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { PetStore } from '../../src/store.ts';
 import { createEmptyDatabase, holdInSession } from '../support/empty-database.ts';
 import { endSessions, LIMITED, NO_SESSIONS } from '../support/postgres.ts';
-import { until } from '../support/until.ts';
 import { addOnce, createNewKey, REX } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
@@ -20,20 +18,6 @@ async function assertWorks(pets: PetStore): Promise<void> {
 }
 
 describe('limits of time', () => {
-  test('limits of time › calls that waited for a connection, all blocked › do not go on in the server', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { keys } = await database.open({ databaseConnections: 2, ...LIMITED });
-    await using _other = await holdInSession(database, 'lock table api_keys');
-    const calls = Array.from({ length: 4 }, () => keys.find(randomBytes(32)));
-    const settled = await Promise.allSettled([...calls, keys.touch(1, 1), keys.touch(1, 2)]);
-    assert.ok(settled.every(({ status }) => status === 'rejected'));
-    const blocked = `select query from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    await until(async () => (await database.query(blocked)).length === 0);
-  });
-
   test('limits of time › more creates than connections, all blocked › leave reads as they were', {
     skip: NO_SESSIONS,
   }, async () => {
@@ -56,18 +40,6 @@ describe('limits of time', () => {
     for (let count = 0; count < 20; count += 1) assert.ok(await pets.find(1n));
     await other.end('rollback');
     await blocked;
-    await assertWorks(pets);
-  });
-
-  test('limits of time › connections that the server ends › fail the calls under way at most', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
-    const isUnavailable = (error: { code: unknown }) => assert.equal(error.code, 'unavailable');
-    for (let round = 0; round < 5; round += 1) {
-      const calls = Array.from({ length: 20 }, () => pets.add(REX).then(() => {}, isUnavailable));
-      await endSessions(database.address);
-      await Promise.all([...calls, pets.find(1n).then(() => {}, isUnavailable)]);
-    }
     await assertWorks(pets);
   });
 });
