@@ -125,54 +125,6 @@ describe('connections', () => {
       assert.equal((await store.pets.add(REX)).name, 'Rex');
     });
 
-    for (const [what, fail, mend] of FAILURES) {
-      test(`connections › whose changes ${what}, more often than there are connections › are given back`, {
-        skip: NO_SESSIONS,
-      }, async () => {
-        await using watched = await openWatched('?target_session_attrs=read-write');
-        const { store, proxy, database } = watched;
-        const { pets } = store;
-        const [rex] = [await pets.add(REX), await pets.add(REX)];
-        await database.query(fail);
-        await endSessions(database.address);
-        // The driver warns of the eleventh listener of an event.
-        for (let count = 0; count < 12; count += 1) {
-          await Promise.all([
-            assert.rejects(pets.add(REX), UNAVAILABLE),
-            assert.rejects(pets.addOnce(REX, { keyId: 1, key: 'nightly' }), UNAVAILABLE),
-            assert.rejects(pets.update(rex, { ...REX, name: 'Tom' }), UNAVAILABLE),
-            assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
-          ]);
-        }
-        await database.query(mend);
-        await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
-        assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
-        assert.equal((await pets.merge(repeat(1))).added, 1);
-        assert.equal((await pets.list({ limit: 1 })).next, 1n);
-        assert.equal(store.readStatistics().connections?.used, 0);
-        await until(() => proxy.open === 2);
-      });
-    }
-
-    test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', {
-      skip: NO_SESSIONS,
-    }, async () => {
-      await using watched = await openWatched('', LIMITED);
-      const { store, proxy, database } = watched;
-      await useTwoConnections(watched);
-      await Promise.all([store.check(), store.check()]);
-      assert.equal(proxy.open, 3);
-      const { opened } = proxy;
-      {
-        await using _other = await holdInSession(database, 'lock table pets');
-        await assert.rejects(store.check(), UNAVAILABLE);
-      }
-      for (let count = 0; count < 3; count += 1) await store.check();
-      assert.equal(proxy.opened, opened);
-      await store.close();
-      await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
-    });
-
     test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
       skip: NO_SESSIONS,
     }, async (t) => {
@@ -196,7 +148,55 @@ describe('connections', () => {
     });
   });
 
-  // By itself: the server ends a statement only 0.1 s before its call gives the connection up.
+  for (const [what, fail, mend] of FAILURES) {
+    test(`connections › whose changes ${what}, more often than there are connections › are given back`, {
+      skip: NO_SESSIONS,
+    }, async () => {
+      await using watched = await openWatched('?target_session_attrs=read-write');
+      const { store, proxy, database } = watched;
+      const { pets } = store;
+      const [rex] = [await pets.add(REX), await pets.add(REX)];
+      await database.query(fail);
+      await endSessions(database.address);
+      // The driver warns of the eleventh listener of an event.
+      for (let count = 0; count < 12; count += 1) {
+        await Promise.all([
+          assert.rejects(pets.add(REX), UNAVAILABLE),
+          assert.rejects(pets.addOnce(REX, { keyId: 1, key: 'nightly' }), UNAVAILABLE),
+          assert.rejects(pets.update(rex, { ...REX, name: 'Tom' }), UNAVAILABLE),
+          assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
+        ]);
+      }
+      await database.query(mend);
+      await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
+      assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
+      assert.equal((await pets.merge(repeat(1))).added, 1);
+      assert.equal((await pets.list({ limit: 1 })).next, 1n);
+      assert.equal(store.readStatistics().connections?.used, 0);
+      await until(() => proxy.open === 2);
+    });
+  }
+
+  // By themselves: the server ends a statement only 0.1 s before its call gives the connection up.
+  test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', {
+    skip: NO_SESSIONS,
+  }, async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy, database } = watched;
+    await useTwoConnections(watched);
+    await Promise.all([store.check(), store.check()]);
+    assert.equal(proxy.open, 3);
+    const { opened } = proxy;
+    {
+      await using _other = await holdInSession(database, 'lock table pets');
+      await assert.rejects(store.check(), UNAVAILABLE);
+    }
+    for (let count = 0; count < 3; count += 1) await store.check();
+    assert.equal(proxy.opened, opened);
+    await store.close();
+    await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
+  });
+
   test('connections › that wait for a lock with more calls than there are connections › stay as many', {
     skip: NO_SESSIONS,
   }, async () => {
