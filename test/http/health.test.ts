@@ -11,6 +11,9 @@ import { assertError, assertJson, send } from '../support/request.ts';
 import { openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
+/** An outcome of a check is told for so long. */
+const AGE_MS_MAX = 3_000;
+
 for (const path of ['/livez', '/readyz']) {
   test(`GET ${path} › of a running service › answers 200 without a key`, async () => {
     await using app = await startTestApp();
@@ -24,12 +27,19 @@ for (const [what, failure, code] of [
   ['cannot answer', new PetstoreError('unavailable', 'the database is busy'), 'unavailable'],
   ['breaks', new Error('broken'), 'internal_error'],
 ] as const) {
-  test(`GET /readyz › a store that ${what} › answers ${code}, and /livez 200`, async () => {
+  test(`GET /readyz › a store that ${what} once › answers ${code}, and /livez 200, then 200 again`, async (t) => {
     await using real = await startTestApp();
-    const check = () => Promise.reject(failure);
+    const failures = [failure];
+    const check = async () => {
+      for (const each of failures.splice(0)) throw each;
+    };
     await using app = await startTestApp({ store: { ...real.store, check } });
     assertError(await send(app.port, { path: '/readyz' }), code, /^the service /);
     assertJson(await send(app.port, { path: '/livez' }), 200);
+    // The outcome is too old to be told.
+    const now = performance.now();
+    t.mock.method(performance, 'now', () => now + AGE_MS_MAX);
+    assertJson(await send(app.port, { path: '/readyz' }), 200);
   });
 }
 

@@ -138,6 +138,7 @@ describe('rehearse', { concurrency: true }, () => {
     ].map((prefer) => [prefer, 'status must be one of 400, 401, '] as const),
     ...[
       'delay=31',
+      'delay=30.001',
       'delay=-1',
       'delay=1e1',
       'delay',

@@ -44,6 +44,11 @@ test('timeouts › of a connection on which nothing happens › are 72 s between
   assert.equal(service.app.server.timeout, 60_000);
 });
 
+test('timeouts › of headers and requests › end half a second early, since Node looks at them so often', () => {
+  const { headersTimeout, requestTimeout } = service.app.server;
+  assert.deepEqual([headersTimeout, requestTimeout], [9_500, 29_500]);
+});
+
 test('timeouts › all of them › are no failure of the service', () => {
   assert.deepEqual(
     service.log.filter(({ level }) => level !== 'info'),
