@@ -63,6 +63,8 @@ test('createCache › any order of requests, commits and ends › no page is old
       while (store.reading.length > 0) await store.end('first');
       await Promise.all(answers);
     }),
+    // A read that ends after a later commit was seen.
+    { examples: [[[1n, 'write', 2n, 'first', 1n]]] },
   );
 });
 

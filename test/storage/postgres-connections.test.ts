@@ -177,6 +177,26 @@ describe('connections', () => {
     });
   }
 
+  // Reads, writes and checks have at least one each.
+  for (const [count, most] of [
+    [1, 3],
+    [2, 3],
+    [3, 3],
+    [4, 4],
+  ] as const) {
+    test(`connections › as many calls as there can be, with ${count} connections › open ${most}`, async () => {
+      await using watched = await openWatched('', { ...PATIENT, databaseConnections: count });
+      const { store, proxy } = watched;
+      const calls = Array.from({ length: 9 }, (_, at) => [
+        store.keys.list(),
+        store.keys.touch(at, 1),
+      ]);
+      await Promise.all([...calls.flat(), store.check()]);
+      await until(() => proxy.open <= most, GIVEN_UP_MS_MAX);
+      assert.equal(proxy.open, most);
+    });
+  }
+
   // By themselves: the server ends a statement only 0.1 s before its call gives the connection up.
   test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', {
     skip: NO_SESSIONS,

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { PetstoreError } from '../../src/error.ts';
 import { parseAddress } from '../../src/storage/address.ts';
+import { NO_TLS } from '../../src/storage/postgres/errors.ts';
 import { createSocket, parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { anyCodePoint } from '../arbitraries.ts';
 import { listMessages } from '../support/list-messages.ts';
@@ -170,6 +171,19 @@ describe('tryHosts', () => {
     };
     await assert.rejects(tryHosts(hosts, connect, 10), UNAVAILABLE);
     assert.deepEqual([tries, hosts.configs[0]?.host], [1, 'b']);
+  });
+
+  test('tryHosts › a host that had no TLS, and then lets in only users with TLS › gets TLS again', async () => {
+    const hosts = parseHosts('postgres://a/pets');
+    const failures = [new Error(NO_TLS), Object.assign(new Error('no'), { code: '28000' })];
+    const used: boolean[] = [];
+    const connect = async () => {
+      used.push(hosts.configs[0]?.ssl !== false);
+      for (const failure of failures.splice(0, 1)) throw failure;
+    };
+    await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
+    await tryHosts(hosts, connect);
+    assert.deepEqual(used, [true, false, true]);
   });
 
   test('tryHosts › several calls at once, the first host is dead › all get the second', async () => {

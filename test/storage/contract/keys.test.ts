@@ -113,8 +113,11 @@ test('keys.rotate › a new key that the database refuses › leaves the old one
   const { id } = await keys.add(createNewKey());
   await keys.add(taken);
   const before = await keys.list();
-  await assert.rejects(keys.rotate(id, taken, 1_000), /unique|in use/i);
-  assert.deepEqual(await keys.list(), before);
+  // The second one is on the connection of the first, and is as whole.
+  for (let times = 0; times < 2; times += 1) {
+    await assert.rejects(keys.rotate(id, taken, 1_000), /unique|in use/i);
+    assert.deepEqual(await keys.list(), before);
+  }
   // The next write begins anew.
   await keys.revoke(id, 5);
 });

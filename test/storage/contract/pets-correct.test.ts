@@ -136,6 +136,13 @@ test('pets.remove › ids and ranges › are what they were, by id, and they alo
   assert.deepEqual(await pets.remove(ranges, true), removed);
   assert.equal((await listAll(store)).length, all.length);
   assert.deepEqual(await pets.remove(ranges), removed);
+  // A range is as good if only its first or its last id has a pet.
+  for (const [first, last] of [
+    [1n, 3n],
+    [1_999n, 9_000n],
+  ] as const) {
+    assert.equal((await pets.remove([{ first, last }], true)).length, 1);
+  }
   assert.deepEqual(
     await listAll(store),
     all.filter((pet) => !removed.includes(pet)),
