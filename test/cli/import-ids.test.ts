@@ -185,7 +185,6 @@ describe('pets import', () => {
   for (const isNew of [true, false]) {
     test(`pets import › a signal on the way into ${isNew ? 'a new' : 'an old'} file › changes nothing, which is told`, async () => {
       const folder = createProcessFolder();
-      const old = 'petstore.db';
       if (!isNew) await runCommand(['keys', 'create', '--name', 'me'], { cwd: folder });
       const names = await readdir(folder);
       const file = join(folder, 'pets.csv');
@@ -198,11 +197,11 @@ describe('pets import', () => {
       program.process.kill('SIGINT');
       const { signal, stderr } = await within(program.finished);
       assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
-      assert.deepEqual(
-        (await readdir(folder)).filter((name) => !name.startsWith(old)),
-        ['pets.csv'],
+      // The log of an old store is left for the next program that opens it.
+      const left = (await readdir(folder)).filter(
+        (name) => !/^petstore\.db-(?:shm|wal)$/.test(name),
       );
-      assert.equal((await readdir(folder)).includes(old), names.includes(old));
+      assert.deepEqual(left.sort(), [...names, 'pets.csv'].sort());
     });
   }
 });

@@ -150,6 +150,7 @@ for (const [flag, value, expected] of [
   ['--cors-origin', '*', ['*']],
   ['--cors-origin', 'https://a.test, http://b.test:81', ['https://a.test', 'http://b.test:81']],
   ['--trust-proxy', '10.0.0.0/8, 2001:DB8::/32,::1', ['10.0.0.0/8', '2001:DB8::/32', '::1']],
+  ['--trust-proxy', '10.0.0.1/32,::1/128,0.0.0.0/1', ['10.0.0.1/32', '::1/128', '0.0.0.0/1']],
   ['--retire-get-pet', 'false', false],
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
   ['--expires', '90d', 7_776_000_000],
@@ -186,6 +187,8 @@ function listCommands(program: Command): string[][] {
 const WRONG = `
 serve --port 65536
   option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.
+PETSTORE_PORT=65536 serve --environment production --seed 3
+  option '--port <port>' value '65536' from env 'PETSTORE_PORT' is invalid. It must be a whole number from 0 to 65535.
 PETSTORE_LOG_LEVEL=loud serve
   option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.
 PETSTORE_ENVIROMENT=production keys list

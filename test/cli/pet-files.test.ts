@@ -11,7 +11,7 @@ import { openStore } from '../../src/storage/open.ts';
 import type { Store } from '../../src/store.ts';
 import { runCommand } from '../support/command.ts';
 import { countPets } from '../support/count-pets.ts';
-import { runProgram } from '../support/program.ts';
+import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { keepStandardError } from './standard-error.ts';
 
@@ -108,6 +108,12 @@ describe('pets generate', { concurrency: 2 }, () => {
     const lines = stdout.split('\n');
     assert.equal(lines.length, 100 + 1);
     assert.deepEqual(lines.slice(0, FIRST.length), FIRST);
+  });
+
+  test('pets generate › to a full disk › exits with 1 and one line', async () => {
+    const within = ['sh', '-c', 'exec "$0" "$@" > /dev/full'];
+    const finished = await runProgram(['pets', 'generate'], { cwd, within });
+    assertRefused(finished, 1, 'ENOSPC: no space left on device, write');
   });
 
   test('pets generate › very many pets › are made as they are taken', async () => {
