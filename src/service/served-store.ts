@@ -37,9 +37,14 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
 }
 
 /** Logs when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
-export async function watchStore(store: Store, log: Log, isStopping: () => boolean): Promise<void> {
+export async function watchStore(
+  store: Pick<Store, 'check' | 'readStatistics'>,
+  log: Log,
+  isStopping: () => boolean,
+  pauseMs = WATCH_MS,
+): Promise<void> {
   for (let wasAway = false; store.readStatistics().connections !== undefined; ) {
-    await sleep(WATCH_MS, undefined, { ref: false });
+    await sleep(pauseMs, undefined, { ref: false });
     const error: unknown = await store.check().catch((caught) => caught);
     if (isStopping()) return;
     const isAway = error instanceof Error;

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { OptionRow } from '../../src/option.ts';
 import { startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/open-log.ts';
@@ -9,21 +11,23 @@ import { SERVE_OPTIONS, type ServeOptions } from '../../src/service/serve-option
 import type { Service } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
+import { sum } from '../support/metrics.ts';
 import { openConnection } from '../support/socket.ts';
 import { until, within } from '../support/until.ts';
 
 const BODY = '{"name":"Rex","categoryId":1}';
 
-test('listener › stopped between an answer and its sending › closes that connection while others are answered', async () => {
-  await using stack = new AsyncDisposableStack();
+/** A service that stops at its first log line with this text, and its key; `await using` closes its store. */
+async function start(stopsAt: string) {
   const store = await openStore('sqlite::memory:', { create: true });
-  stack.defer(() => store.close());
   const key = await addKey(store, { environment: 'staging' });
+  let lines = 0;
   let service: Service | undefined;
   let stopped: Promise<void> | undefined;
   const log = createLog('info', (line) => {
+    lines += 1;
     // The line is written once the headers of the answer are decided, and before they are sent.
-    if (line.includes('"/livez"')) stopped ??= service?.stop();
+    if (line.includes(stopsAt)) stopped ??= service?.stop();
   });
   const defaults = Object.entries<OptionRow>(SERVE_OPTIONS).map(([name, row]) => [
     name,
@@ -31,10 +35,22 @@ test('listener › stopped between an answer and its sending › closes that con
   ]);
   const options: ServeOptions = {
     ...Object.fromEntries(defaults),
-    ...{ database: 'sqlite::memory:', port: 0 },
+    ...{ database: 'sqlite::memory:', port: 0, adminPort: 0 },
   };
   const openedLog = { log, say: log.info, countDropped: () => 0, close: async () => true };
   service = await startListener(options, store, openedLog);
+  return {
+    service,
+    key,
+    countLines: () => lines,
+    stopped: () => stopped,
+    [Symbol.asyncDispose]: () => store.close(),
+  };
+}
+
+test('listener › stopped between an answer and its sending › closes that connection while others are answered', async () => {
+  await using started = await start('"/livez"');
+  const { service, key } = started;
 
   // Without its end the service waits for 10 s, and closes all connections then.
   using held = openConnection(service.port);
@@ -50,5 +66,30 @@ test('listener › stopped between an answer and its sending › closes that con
   assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
   held.socket.write(BODY);
   assert.match(await held.readToEnd(8_000), /\r\n\r\nHTTP\/1\.1 201 Created\r\n/);
-  await within(Promise.resolve(stopped));
+  await within(Promise.resolve(started.stopped()));
+});
+
+test('listener › stopped while an answer is read slowly › closes its connection soon after its end', async () => {
+  await using started = await start('nothing');
+  const { service, countLines } = started;
+  using slow = openConnection(service.port);
+  slow.socket.pause();
+  // The kernel takes the first answers: the last one stays.
+  for (let polls = 0; polls < 20; ) {
+    const lines = countLines();
+    slow.socket.write(`GET /docs/js/${SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until(() => countLines() > lines);
+    await until(async () => {
+      const metrics = (await service.readMetrics?.()) ?? '';
+      polls = sum(metrics, 'petstore_http_requests_in_flight') === 0 ? 0 : polls + 1;
+      return polls === 0 || polls === 20;
+    });
+  }
+  const stopping = service.stop();
+  await setTimeout(200);
+  slow.socket.resume();
+  // The service closes all connections after 10 s.
+  await until(() => slow.socket.closed, 8_000);
+  assert.ok(!/\r\nconnection: close\r\n/i.test(slow.received));
+  await within(stopping);
 });
