@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import { StoppableRequest } from './one-request.ts';
 
-const EMPTY = Buffer.alloc(0);
+const BYTES_MAX = HTTP_LIMITS.BODY_BYTES_MAX.value;
 const TOO_LONG = new PetstoreError('payload_too_large');
 
 type OnBody = (error: Error | null, body?: Buffer) => void;
@@ -14,7 +14,8 @@ type OnBody = (error: Error | null, body?: Buffer) => void;
 export class BodyRequest extends StoppableRequest {
   /** Asks for the body of a client that waits with it (RFC 9110 section 10.1.1). */
   sendContinue: (() => void) | undefined;
-  #body: Buffer = EMPTY;
+  /** Has room for the whole body, and for no more than a body may have. */
+  #body: Buffer | undefined;
   #length = 0;
   #refusal: PetstoreError | undefined;
   #onBody: OnBody | undefined;
@@ -23,16 +24,18 @@ export class BodyRequest extends StoppableRequest {
   override push(part: Buffer | null): boolean {
     if (part === null) return super.push(null);
     if (this.#refusal !== undefined) return false;
-    if (this.#length + part.length > HTTP_LIMITS.BODY_BYTES_MAX.value) this.refuse(TOO_LONG);
-    else this.#join(part);
+    const { 'content-length': announced = BYTES_MAX } = this.headers;
+    this.#body ??= Buffer.allocUnsafe(Math.min(Number(announced), BYTES_MAX));
+    const copied = part.copy(this.#body, this.#length);
+    this.#length += copied;
+    if (copied < part.length) this.refuse(TOO_LONG);
     return this.#refusal === undefined;
   }
 
   /** Calls back once: with the whole body, or with the reason why there is none. */
   readBody(onBody: OnBody): void {
     this.#onBody = onBody;
-    if (Number(this.headers['content-length']) > HTTP_LIMITS.BODY_BYTES_MAX.value)
-      this.#refusal = TOO_LONG;
+    if (Number(this.headers['content-length']) > BYTES_MAX) this.#refusal = TOO_LONG;
     if (this.#refusal !== undefined) {
       this.#finish(this.#refusal);
       return;
@@ -50,21 +53,10 @@ export class BodyRequest extends StoppableRequest {
 
   #finish(error: Error | null): void {
     const onBody = this.#onBody;
-    const body = this.#body.subarray(0, this.#length);
+    const body = this.#body?.subarray(0, this.#length);
     this.#onBody = undefined;
-    this.#body = EMPTY;
+    this.#body = undefined;
     onBody?.(error, body);
-  }
-
-  #join(part: Buffer): void {
-    const length = this.#length + part.length;
-    if (length > this.#body.length) {
-      const joined = Buffer.allocUnsafe(Math.min(2 * length, HTTP_LIMITS.BODY_BYTES_MAX.value));
-      this.#body.copy(joined);
-      this.#body = joined;
-    }
-    part.copy(this.#body, this.#length);
-    this.#length = length;
   }
 }
 
