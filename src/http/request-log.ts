@@ -1,5 +1,6 @@
 /** The log lines of requests. Repeated refusals are counted in place of logged. */
 
+import type { FastifyRequest } from 'fastify';
 import { ERRORS, type ErrorCode } from '../error.ts';
 import type { Log, RequestLine } from '../log.ts';
 
@@ -20,6 +21,21 @@ export class RequestLog {
   constructor(log: Log, count: (line: RequestLine) => void = () => undefined) {
     this.#log = log;
     this.#count = count;
+  }
+
+  /** Logs the answer to a request that Fastify had. */
+  writeAnswer(request: FastifyRequest, status: number): void {
+    this.write({
+      client: request.client,
+      method: request.method,
+      route: request.routeOptions.url,
+      status,
+      ms: performance.now() - request.startedAt,
+      requestId: request.id,
+      keyId: request.keyId,
+      traceId: findTraceId(request.headers.traceparent),
+      refusal: request.refusal ?? undefined,
+    });
   }
 
   /** Logs a request, unless many like it were refused in this second. */
@@ -60,6 +76,6 @@ export class RequestLog {
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
 /** The trace id of a `traceparent`; undefined when it is not valid. */
-export function findTraceId(traceparent: string | string[] | undefined): string | undefined {
+function findTraceId(traceparent: string | string[] | undefined): string | undefined {
   return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

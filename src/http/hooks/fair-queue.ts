@@ -16,19 +16,11 @@ export const READS_OF_CONNECTION_MAX = 16;
 /** More creates at work would put a create of another key behind them, in a later commit. */
 export const CREATES_AT_WORK_MAX = 128;
 
-/** The pause between two looks for requests that waited for too long. */
-const LATE_CHECK_MS = 100;
-
 /** Requests that are bounded together. A request has its group as its place, from its start to its answer. */
 export interface Group {
   readonly name: string;
   readonly atWorkMax: number;
   atWork: number;
-  waiting: number;
-}
-
-function createGroup(name: string, atWorkMax: number): Group {
-  return { name, atWorkMax, atWork: 0, waiting: 0 };
 }
 
 /** Goes on with a request, or refuses it with the error. */
@@ -36,46 +28,62 @@ type Start = (error?: PetstoreError) => void;
 
 interface WaitingRequest {
   readonly request: FastifyRequest;
-  readonly start: Start;
-  readonly since: number;
-}
-
-interface Line {
   readonly group: Group;
-  readonly waiting: WaitingRequest[];
+  readonly start: Start;
+  /** Ends when it has waited for too long. What has no valid key is answered in any case. */
+  readonly timer: NodeJS.Timeout | undefined;
 }
 
 export class FairQueue {
   readonly #reads: Group;
-  readonly #creates = createGroup('creates', CREATES_AT_WORK_MAX);
-  /** What asks nothing of the store: pages, the health, refusals. */
-  readonly #others = createGroup('others', Number.POSITIVE_INFINITY);
+  readonly #creates: Group = { name: 'creates', atWorkMax: CREATES_AT_WORK_MAX, atWork: 0 };
+  /** What has no valid key: pages, the health, refusals. None of it asks the store. */
+  readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
   /** By group and key, none of them empty. The line whose turn is next comes first. */
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, Set<WaitingRequest>>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;
   #turn: NodeJS.Immediate | undefined;
-  #check: NodeJS.Timeout | undefined;
 
   /** @param databaseConnections the connections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
   constructor(databaseConnections = Number.POSITIVE_INFINITY) {
-    this.#reads = createGroup('reads', READS_OF_CONNECTION_MAX * databaseConnections);
+    const atWorkMax = READS_OF_CONNECTION_MAX * databaseConnections;
+    this.#reads = { name: 'reads', atWorkMax, atWork: 0 };
   }
 
   get waiting(): number {
-    return this.#reads.waiting + this.#creates.waiting + this.#others.waiting;
+    return this.#lines.values().reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Starts a request that asks the store when its turn comes. Refuses it if too many of its key wait, or it waits too long. */
+  /**
+   * Calls `start` when the turn of the request comes: with an error if too many of its key wait, or it waits too long.
+   * What was refused before also waits here, and ignores this error.
+   */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;
-    this.#enter(request, request.keyId === null ? this.#others : ofKey, start);
-  }
-
-  /** Sends the answer to a request that did not enter, a refusal for example, when its turn comes. */
-  enterLate(request: FastifyRequest, send: () => void): void {
-    this.#enter(request, this.#others, send);
+    const group = request.keyId === null ? this.#others : ofKey;
+    if (this.#lines.size === 0 && this.#mayStart(group)) {
+      this.#start(request, group, start);
+      return;
+    }
+    const name = `${group.name} ${request.keyId}`;
+    const line = this.#lines.get(name) ?? new Set();
+    const hasKey = group !== this.#others;
+    const refuse = (error: PetstoreError) => this.#start(request, this.#others, start, error);
+    // A client that resets its connection leaves its request here.
+    if (hasKey && line.size >= HTTP_LIMITS.WAITING_MAX.value) {
+      refuse(TOO_MANY);
+      return;
+    }
+    const late = () => {
+      this.#remove(name, waiting);
+      refuse(TOO_LATE);
+    };
+    const timer = hasKey ? setTimeout(late, HTTP_LIMITS.WAIT_MS_MAX.value) : undefined;
+    const waiting = { request, group, start, timer };
+    this.#lines.set(name, line.add(waiting));
+    this.#scheduleTurn();
   }
 
   /** To be called when the answer to a request is made. */
@@ -84,25 +92,7 @@ export class FairQueue {
     if (place === null) return;
     request.place = null;
     place.atWork -= 1;
-    if (place.waiting > 0) this.#scheduleTurn();
-  }
-
-  #enter(request: FastifyRequest, group: Group, start: Start): void {
-    if (this.#mayStart(group) && group.waiting === 0) {
-      this.#start(request, group, start);
-      return;
-    }
-    const name = `${group.name} ${request.keyId}`;
-    const line = this.#lines.get(name) ?? { group, waiting: [] };
-    // A client that resets its connection leaves its request here.
-    if (line.waiting.length >= HTTP_LIMITS.WAITING_MAX.value && group !== this.#others) {
-      this.#start(request, this.#others, start, TOO_MANY);
-      return;
-    }
-    this.#lines.set(name, line);
-    line.waiting.push({ request, start, since: performance.now() });
-    group.waiting += 1;
-    this.#check ??= setTimeout(() => this.#refuseLate(), LATE_CHECK_MS);
+    if (this.#lines.size > 0) this.#scheduleTurn();
   }
 
   #mayStart({ atWork, atWorkMax }: Group): boolean {
@@ -127,35 +117,22 @@ export class FairQueue {
 
   #startNext(): void {
     for (const [name, line] of this.#lines) {
-      const { group } = line;
+      const [waiting] = line as Iterable<WaitingRequest> as [WaitingRequest];
+      const { request, group, start } = waiting;
       if (!this.#mayStart(group)) continue;
-      const { request, start } = this.#takeFirst(name, line);
+      this.#remove(name, waiting);
       // A line that still waits is put behind the others, where this loop meets it again.
       if (this.#lines.delete(name)) this.#lines.set(name, line);
-      // If the client has reset its connection, nobody waits for the pet.
-      const isGone = request.socket.destroyed && group !== this.#others;
-      if (!isGone) this.#start(request, group, start);
+      // If the client has reset its connection, nobody waits for the answer.
+      if (!request.socket.destroyed) this.#start(request, group, start);
     }
   }
 
-  /** What asks nothing of the store is answered in any case. */
-  #refuseLate(): void {
-    const latest = performance.now() - HTTP_LIMITS.WAIT_MS_MAX.value;
-    for (const [name, line] of this.#lines) {
-      if (line.group === this.#others) continue;
-      while ((line.waiting[0]?.since ?? Number.POSITIVE_INFINITY) <= latest) {
-        const { request, start } = this.#takeFirst(name, line);
-        this.#start(request, this.#others, start, TOO_LATE);
-      }
-    }
-    this.#check =
-      this.#lines.size === 0 ? undefined : setTimeout(() => this.#refuseLate(), LATE_CHECK_MS);
-  }
-
-  #takeFirst(name: string, { group, waiting }: Line): WaitingRequest {
-    const first = waiting.shift() as WaitingRequest;
-    group.waiting -= 1;
-    if (waiting.length === 0) this.#lines.delete(name);
-    return first;
+  /** Takes it out of its line. */
+  #remove(name: string, waiting: WaitingRequest): void {
+    clearTimeout(waiting.timer);
+    const line = this.#lines.get(name);
+    line?.delete(waiting);
+    if (line?.size === 0) this.#lines.delete(name);
   }
 }

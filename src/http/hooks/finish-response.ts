@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
 import type { BodyRequest } from '../protocol/body.ts';
-import { findTraceId, type RequestLog } from '../request-log.ts';
+import type { RequestLog } from '../request-log.ts';
 import type { FairQueue } from './fair-queue.ts';
 
 const LATE = new PetstoreError('bad_request', 'the body came after the answer');
@@ -31,17 +31,7 @@ export function createFinishResponse(
     reply.header('x-request-id', request.id);
     endUnreadBody(request, reply);
     if (isStopping()) reply.header('connection', 'close');
-    requestLog.write({
-      client: request.client,
-      method: request.method,
-      route: request.routeOptions.url,
-      status: reply.statusCode,
-      ms: performance.now() - request.startedAt,
-      requestId: request.id,
-      keyId: request.keyId,
-      traceId: findTraceId(request.headers.traceparent),
-      refusal: request.refusal ?? undefined,
-    });
+    requestLog.writeAnswer(request, reply.statusCode);
     const send = () => {
       queue.leave(request);
       try {
@@ -59,7 +49,7 @@ export function createFinishResponse(
 
   return (request, reply, _payload, done) => {
     const next = () => finish(request, reply, done);
-    if (request.place === null) queue.enterLate(request, next);
+    if (request.place === null) queue.enter(request, next);
     else next();
   };
 }
