@@ -34,7 +34,7 @@ const FIELDS: Partial<Record<Code, Readonly<Record<string, string>>>> = {
   method_not_allowed: { allow: 'GET, HEAD, POST, OPTIONS' },
   request_timeout: { connection: 'close' },
   payload_too_large: { connection: 'close' },
-  rate_limited: { 'retry-after': '1', ratelimit: '"default";r=0;t=1' },
+  rate_limited: { 'retry-after': '1' },
   headers_too_large: { connection: 'close' },
   unavailable: { 'retry-after': '1' },
 };
@@ -82,19 +82,6 @@ describe('rehearse', { concurrency: true }, () => {
     assertError(answer, 'rate_limited', /./);
   });
 
-  for (const [status, title] of [
-    [502, 'Bad Gateway'],
-    [504, 'Gateway Timeout'],
-  ] as const) {
-    test(`rehearse › Prefer: status=${status} › answers a page of HTML, as a proxy does`, async () => {
-      const answer = await list({ prefer: `status=${status}` });
-      assert.equal(answer.status, status);
-      assert.match(answer.headers['content-type'] ?? '', /^text\/html/);
-      assert.match(answer.body, new RegExp(`<h1>${status} ${title}</h1>`));
-      assert.equal(answer.headers['preference-applied'], `status=${status}`);
-    });
-  }
-
   test('rehearse › Prefer: status=503, times=2 › fails twice for a key and path, then succeeds, and begins anew', async () => {
     const statuses = async (prefer: string) => (await get(prefer)).status;
     const id = (await store.pets.add({ name: 'Rex', categoryId: 3n })).id;
@@ -114,28 +101,17 @@ describe('rehearse', { concurrency: true }, () => {
     assert.equal(await statuses(prefer), 503);
   });
 
-  test('rehearse › more paths than are counted › forgets the oldest', async () => {
+  test('rehearse › more paths than are counted › are all forgotten', async () => {
     const ask = async (id: number) => {
       const headers = { ...authorization, prefer: 'status=503, times=1' };
-      return (await send(port, { path: `/v1/pets/${id}`, headers })).status;
+      return (await send(port, { path: `/v1/pets/${1_000_000 + id}`, headers })).status;
     };
-    const first = 1_000_000;
-    for (let id = first; id <= first + COUNTED_MAX; id += 1) {
-      assert.equal(await ask(id), 503);
-    }
-    assert.equal(await ask(first), 503);
-    assert.equal(await ask(first + COUNTED_MAX), 404);
+    for (let id = 0; id <= COUNTED_MAX; id += 1) assert.equal(await ask(id), 503);
+    assert.deepEqual([await ask(0), await ask(COUNTED_MAX)], [503, 404]);
   });
 
-  for (const [prefer, message] of [
-    ...[
-      'status=200',
-      'status=4290',
-      'status',
-      'code=abc',
-      'status=-1',
-      'lose-answer, status=999',
-    ].map((prefer) => [prefer, 'status must be one of 400, 401, '] as const),
+  for (const prefer of [
+    ...['status=200', 'status=4290', 'status', 'code=abc', 'status=-1', 'lose-answer, status=999'],
     ...[
       'delay=31',
       'delay=30.001',
@@ -144,16 +120,13 @@ describe('rehearse', { concurrency: true }, () => {
       'delay',
       'delay=long',
       'lose-answer, delay=1.0001',
-    ].map((prefer) => [prefer, 'delay must be a number of seconds from 0 to 30'] as const),
-    ['status=503, times=0', 'times must be a whole number from 1 to 999'],
-    ['times=2', 'times must come with what it counts'],
-    ['lose-answer=false', 'lose-answer must have no value'],
-    ...['staus=503', 'respond-async, wait=10', 'return=minimal, status=503', '__proto__'].map(
-      (prefer) => [prefer, 'it must be status, lose-answer, delay, times'] as const,
-    ),
-  ] as const) {
+    ],
+    ...['status=503, times=0', 'times=2', 'lose-answer=false'],
+    ...['staus=503', 'respond-async, wait=10', 'return=minimal, status=503', '__proto__'],
+  ]) {
     test(`rehearse › Prefer: ${prefer} › answers 400 and says what it takes`, async () => {
-      assertError(await list({ prefer }), 'bad_request', new RegExp(`^Prefer: ${message}`));
+      const rule = /^Prefer must be status \(400, 401, .*\), lose-answer, delay .* or .* times/;
+      assertError(await list({ prefer }), 'bad_request', rule);
     });
   }
 

@@ -1,51 +1,39 @@
 /** `serve --rehearse`: a request gets the failure that its `Prefer` names (RFC 7240), to test a client on staging. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type {
-  FastifyReply,
-  FastifyRequest,
-  onSendHookHandler,
-  preValidationHookHandler,
-} from 'fastify';
+import type { FastifyRequest, onSendHookHandler, preValidationAsyncHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
-import { SERVED_METHODS } from '../protocol/methods.ts';
-import { toRateLimit } from './rate-limit.ts';
+import { SERVED_METHODS } from '../protocol/request-line.ts';
 
 /** The most requests that are delayed at a time. */
 export const DELAYED_MAX = 100;
-/** The most paths that `times` counts: of more, the oldest is forgotten. */
+/** The most paths that `times` counts. All are forgotten when there are more. */
 export const COUNTED_MAX = 1_000;
 
-/** By status: the first code that has it. A proxy in front of the service answers with a page of this title. */
-const ANSWERS = new Map<string, { readonly code: ErrorCode; readonly title?: string }>([
-  ...Object.entries(ERRORS)
+/** By status: the first code that has it. */
+const CODES: ReadonlyMap<string, ErrorCode> = new Map(
+  Object.entries(ERRORS)
     .reverse()
-    .map(([code, { status }]) => [String(status), { code: code as ErrorCode }] as const),
-  ['502', { code: 'unavailable', title: 'Bad Gateway' }],
-  ['504', { code: 'unavailable', title: 'Gateway Timeout' }],
+    .map(([code, { status }]) => [String(status), code as ErrorCode]),
+);
+
+const STATUSES = [...CODES.keys()].sort();
+
+/** The preferences, and the values of each. A delay is below IDLE_MS_MAX, and below the usual limit of a proxy. */
+const PREFERENCES: ReadonlyMap<string, RegExp> = new Map([
+  ['status', new RegExp(`^(?:${STATUSES.join('|')})$`)],
+  ['lose-answer', /^$/],
+  ['delay', /^(?:[12]?\d(?:\.\d{1,3})?|30)$/],
+  ['times', /^[1-9]\d{0,2}$/],
 ]);
 
-const STATUSES = [...ANSWERS.keys()].sort();
+/** A test that rehearses nothing would pass: so what is not known, or does nothing, is refused. */
+const WRONG = new PetstoreError(
+  'bad_request',
+  `Prefer must be status (${STATUSES.join(', ')}), lose-answer, delay (seconds from 0 to 30), or one of these with times (1 to 999)`,
+);
 
-/** The preferences: what each must be. A delay is below IDLE_MS_MAX, and below the usual limit of a proxy. */
-const PREFERENCES: ReadonlyMap<string, readonly [form: RegExp, must: string]> = new Map([
-  ['status', [new RegExp(`^(?:${STATUSES.join('|')})$`), `be one of ${STATUSES.join(', ')}`]],
-  ['lose-answer', [/^$/, 'have no value']],
-  ['delay', [/^(?:[12]?\d(?:\.\d{1,3})?|30)$/, 'be a number of seconds from 0 to 30']],
-  ['times', [/^[1-9]\d{0,2}$/, 'be a whole number from 1 to 999']],
-]);
-
-/** The header fields that depend on the path or the key, not only on the code. */
-const OWN_FIELDS: Partial<Record<ErrorCode, Record<string, string>>> = {
-  method_not_allowed: { allow: SERVED_METHODS.join(', ') },
-  rate_limited: { ratelimit: toRateLimit(0) },
-};
-
-/**
- * The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2).
- *
- * @throws PetstoreError for any other preference: a test that rehearses nothing would pass.
- */
+/** The value of each preference, without parameters; the first one of a name counts (RFC 7240 section 2). */
 function parsePrefer(prefer: string): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>();
   for (const preference of prefer.split(',')) {
@@ -56,18 +44,10 @@ function parsePrefer(prefer: string): ReadonlyMap<string, string> {
     const name = lower === 'code' ? 'status' : lower;
     const value = quoted.replaceAll('"', '').trim();
     if (name === '' || preferences.has(name)) continue;
-    const [form, must] = PREFERENCES.get(name) ?? [];
-    if (!form?.test(value)) {
-      const rule = must
-        ? `${name} must ${must}`
-        : `it must be ${[...PREFERENCES.keys()].join(', ')}`;
-      throw new PetstoreError('bad_request', `Prefer: ${rule}`);
-    }
+    if (PREFERENCES.get(name)?.test(value) !== true) throw WRONG;
     preferences.set(name, value);
   }
-  if (preferences.size === 1 && preferences.has('times')) {
-    throw new PetstoreError('bad_request', 'Prefer: times must come with what it counts');
-  }
+  if (preferences.size === 1 && preferences.has('times')) throw WRONG;
   return preferences;
 }
 
@@ -79,16 +59,15 @@ function createCounter() {
     const [path] = url.split('?');
     const id = `${keyId} ${method} ${path}`;
     const count = counts.get(id) ?? 0;
-    counts.delete(id);
+    if (counts.size >= COUNTED_MAX && !counts.has(id)) counts.clear();
     if (count < times) counts.set(id, count + 1);
-    const [oldest = ''] = counts.keys();
-    if (counts.size > COUNTED_MAX) counts.delete(oldest);
+    else counts.delete(id);
     return count < times;
   };
 }
 
 /** The hook that fails or delays a request. */
-export function createRehearse(): preValidationHookHandler {
+export function createRehearse(): preValidationAsyncHookHandler {
   let delayed = 0;
   const isWithin = createCounter();
 
@@ -102,11 +81,10 @@ export function createRehearse(): preValidationHookHandler {
     delayed -= 1;
   }
 
-  /** Resolves to whether the request is answered. */
-  async function rehearse(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+  return async (request, reply) => {
     const preferences = parsePrefer(String(request.headers.prefer ?? ''));
     const times = preferences.get('times');
-    if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return false;
+    if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return;
     const delay = preferences.get('delay');
     if (delay !== undefined) await waitFor(delay);
     request.losesAnswer = preferences.has('lose-answer');
@@ -115,25 +93,11 @@ export function createRehearse(): preValidationHookHandler {
     if (applied.length > 0) {
       reply.header('preference-applied', applied.map((pair) => pair.join('=')).join(', '));
     }
-    const status = preferences.get('status') ?? '';
-    const answer = ANSWERS.get(status);
-    if (answer === undefined) return false;
-    const { code, title } = answer;
+    const code = CODES.get(preferences.get('status') ?? '');
+    if (code === undefined) return;
     request.refusal = { code, reason: 'rehearsed' };
-    if (title !== undefined) {
-      const page = `<html><body><h1>${status} ${title}</h1></body></html>\n`;
-      reply.code(Number(status)).type('text/html').send(page);
-      return true;
-    }
-    reply.headers(OWN_FIELDS[code] ?? {});
+    if (code === 'method_not_allowed') reply.header('allow', SERVED_METHODS.join(', '));
     throw new PetstoreError(code);
-  }
-
-  // Not async: a request goes on behind an async hook if its client resets before the answer is sent.
-  return (request, reply, done) => {
-    rehearse(request, reply).then((isAnswered) => {
-      if (!isAnswered) done();
-    }, done);
   };
 }
 
