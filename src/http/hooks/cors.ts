@@ -3,17 +3,16 @@
 import type { onRequestHookHandler } from 'fastify';
 import { EXPOSED_FIELDS } from '../headers.ts';
 import { OPERATIONS } from '../operations/operations.ts';
-import { SERVED_METHODS } from '../protocol/methods.ts';
+import { SERVED_METHODS } from '../protocol/request-line.ts';
 
 const ALLOWED_METHODS = SERVED_METHODS.filter((method) => method !== 'OPTIONS').join(', ');
 const PARAMETERS = OPERATIONS.flatMap(({ parameters }) => Object.entries(parameters));
 const IN_HEADERS = PARAMETERS.filter(([, { place }]) => place === 'header').map(([name]) => name);
-/** The fields of a trace (W3C Trace Context and Baggage), which a page with OpenTelemetry sends. */
-const OF_TRACE = ['traceparent', 'tracestate', 'baggage'];
 const ALLOWED_HEADERS = [
   ...['Authorization', 'Content-Type', ...new Set(IN_HEADERS), 'Prefer', 'X-Request-Id'],
-  ...OF_TRACE,
-];
+  // Of a trace (W3C Trace Context and Baggage): a page with OpenTelemetry sends them.
+  ...['traceparent', 'tracestate', 'baggage'],
+].join(', ');
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
@@ -36,7 +35,7 @@ export function createCors(origins: readonly string[]): onRequestHookHandler {
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);
       if (isPreflight) {
         reply.header('access-control-allow-methods', ALLOWED_METHODS);
-        reply.header('access-control-allow-headers', ALLOWED_HEADERS.join(', '));
+        reply.header('access-control-allow-headers', ALLOWED_HEADERS);
         reply.header('access-control-max-age', PREFLIGHT_SECONDS);
       }
     }

@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
-import { closeLingering, useLingeringClose } from './lingering-close.ts';
+import { useLingeringClose } from './lingering-close.ts';
 import { findLastResponse, isAnswered } from './one-request.ts';
 
 /** The pause between two lines of the log. */
@@ -48,15 +48,7 @@ export function boundConnections(server: Server, log: Log, connectionsMax: numbe
   server.on('request', ({ socket }) => {
     if (sockets.delete(socket)) sockets.add(socket);
   });
-  useLingeringClose(
-    server,
-    () => {
-      for (const socket of sockets) if (isAnswered(socket)) closeLingering(socket);
-    },
-    () => {
-      for (const socket of sockets) socket.destroy();
-    },
-  );
+  useLingeringClose(server, sockets, isAnswered);
   return () => ({
     connections: sockets.size,
     /** Requests whose answers are not sent. */

@@ -13,20 +13,27 @@ const LINGER_MS_MAX = 2_000;
 /** What Node reads from a socket at once. */
 const READ_BYTES_MAX = 64 * 1024;
 
-/** Makes node:http end the connections of a server by a lingering close. */
+/** Makes node:http end the connections of a server, which are these sockets, by a lingering close. */
 export function useLingeringClose(
   server: Server,
-  closeIdle: () => void,
-  closeAll: () => void,
+  sockets: ReadonlySet<Socket>,
+  isIdle: (socket: Socket) => boolean,
 ): void {
-  // Otherwise a client that ends its side after its request would get no answer (RFC 9112 section 9.6).
-  Object.assign(server, { httpAllowHalfOpen: true });
   server.on('connection', (socket) => {
     // Node calls this after an answer with `Connection: close`.
     socket.destroySoon = () => closeLingering(socket);
   });
-  // Node's own methods would cut off an answer that the kernel has not taken yet.
-  Object.assign(server, { closeIdleConnections: closeIdle, closeAllConnections: closeAll });
+  Object.assign(server, {
+    // Otherwise a client that ends its side after its request would get no answer (RFC 9112 section 9.6).
+    httpAllowHalfOpen: true,
+    // Node's own methods would cut off an answer that the kernel has not taken yet.
+    closeIdleConnections() {
+      for (const socket of sockets) if (isIdle(socket)) closeLingering(socket);
+    },
+    closeAllConnections() {
+      for (const socket of sockets) socket.destroy();
+    },
+  });
 }
 
 /** Reads and parses nothing more of what the client sends. */

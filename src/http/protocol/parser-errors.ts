@@ -8,9 +8,16 @@ import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
 import { closeLingering } from './lingering-close.ts';
-import { SERVED_METHODS } from './methods.ts';
 import { STATUS_CODES } from './node-http.ts';
 import { endAfterAnswer, findLastResponse, isAnswered } from './one-request.ts';
+import { SERVED_METHODS } from './request-line.ts';
+
+/** By the code of Node's error. */
+const KNOWN: Readonly<Record<string, PetstoreError>> = {
+  HPE_HEADER_OVERFLOW: new PetstoreError('headers_too_large'),
+  ERR_HTTP_REQUEST_TIMEOUT: new PetstoreError('request_timeout'),
+  HPE_INVALID_EOF_STATE: BROKEN_OFF,
+};
 
 /** Routes the events that bypass Fastify to it, or answers them in the Error shape. */
 export function handleServerEvents(server: Server, log: RequestLog): void {
@@ -48,20 +55,12 @@ export function answerParserError(
   endAfterAnswer(socket);
 }
 
-function toPetstoreError(parserError: NodeJS.ErrnoException): PetstoreError {
-  switch (parserError.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new PetstoreError('headers_too_large');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new PetstoreError('request_timeout');
-    case 'HPE_INVALID_EOF_STATE':
-      return BROKEN_OFF;
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new PetstoreError('payload_too_large', 'the chunk extensions must be at most 16 KiB');
-  }
+function toPetstoreError(error: NodeJS.ErrnoException): PetstoreError {
+  const known = KNOWN[error.code ?? ''];
+  if (known !== undefined) return known;
   // Only the parser gives a reason: without it, the client reset the connection.
-  if (!('reason' in parserError)) return BROKEN_OFF;
-  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}: ${parserError.reason}`);
+  if (!('reason' in error)) return BROKEN_OFF;
+  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}: ${error.reason}`);
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */
