@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Store } from '../store.ts';
 import { boundConnections } from './protocol/connections.ts';
-import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
+import { addFallbackRoutes, collectRoutes } from './routes/fallback.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { createHttpApp, type HttpServerOptions } from './server.ts';
 

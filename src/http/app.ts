@@ -4,16 +4,17 @@ import type { FastifyInstance } from 'fastify';
 import type { Store } from '../store.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
-import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
+import { createRateLimit } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
 import type { RequestOptions } from './options.ts';
 import { boundConnections } from './protocol/connections.ts';
-import { addFallbackRoutes, collectRoutes } from './protocol/methods.ts';
 import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
+import { addFallbackRoutes, collectRoutes } from './routes/fallback.ts';
 import { addHealthRoutes } from './routes/health.ts';
 import { createHttpApp, type HttpServerOptions } from './server.ts';
+import type { TokenBuckets } from './token-buckets.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

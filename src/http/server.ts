@@ -10,9 +10,9 @@ import { createFinishResponse } from './hooks/finish-response.ts';
 import { rejectAmbiguousFraming } from './hooks/framing.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
-import { escapeTarget } from './protocol/methods.ts';
 import { createOneRequestServer } from './protocol/one-request.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
+import { escapeTarget } from './protocol/request-line.ts';
 import { RequestLog } from './request-log.ts';
 
 /** What the hooks tell each other of a request. */

@@ -1,6 +1,6 @@
 /** Counts requests without prom-client, which reads the counts at a scrape: its own take 2 µs each. */
 
-import { SERVED_METHODS } from '../http/protocol/methods.ts';
+import { SERVED_METHODS } from '../http/protocol/request-line.ts';
 import type { RequestLine } from '../log.ts';
 import { SERVICE_LIMITS } from './limits.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
-import { TokenBuckets } from '../http/hooks/rate-limit.ts';
+import { TokenBuckets } from '../http/token-buckets.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { SERVICE_LIMITS } from './limits.ts';

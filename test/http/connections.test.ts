@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
+import { TokenBuckets } from '../../src/http/token-buckets.ts';
 import { startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';

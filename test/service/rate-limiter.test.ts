@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
+import { TokenBuckets } from '../../src/http/token-buckets.ts';
 
 const PER_SECOND_MAX = 1_000_000;
 

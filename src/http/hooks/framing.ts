@@ -3,7 +3,7 @@
 import type { onRequestHookHandler } from 'fastify';
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
-import { isTarget } from '../protocol/methods.ts';
+import { isTarget } from '../protocol/request-line.ts';
 
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST_FIELD = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;

@@ -3,43 +3,10 @@
 import type { onRequestHookHandler } from 'fastify';
 import { PetstoreError, RETRY_AFTER_SECONDS } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import type { TokenBuckets } from '../token-buckets.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
-
-/**
- * A token bucket for each key. It fills at the rate, up to the burst; each request takes a token.
- * Each process counts for itself, each of several workers too.
- */
-export class TokenBuckets {
-  readonly perSecond: number;
-  readonly burst: number;
-  readonly #now: () => number;
-  /** By the id of the key. A client cannot make keys, so it cannot make this larger. */
-  readonly #buckets = new Map<number, { readonly tokens: number; readonly at: number }>();
-
-  /** @param now the time in milliseconds, by a clock that never goes back. */
-  constructor(perSecond: number, burst = perSecond, now = () => performance.now()) {
-    this.perSecond = perSecond;
-    this.burst = burst;
-    this.#now = now;
-  }
-
-  /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
-  take(keyId: number): number {
-    const now = this.#now();
-    const { tokens, at } = this.#buckets.get(keyId) ?? { tokens: this.burst, at: now };
-    const filled = Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
-    if (filled < 1) return -1;
-    this.#buckets.set(keyId, { tokens: filled - 1, at: now });
-    return Math.floor(filled - 1);
-  }
-}
-
-/** The value of `RateLimit` for a key that may send `left` more requests now. */
-export function toRateLimit(left: number): string {
-  return `"default";r=${left};t=${RETRY_AFTER_SECONDS}`;
-}
 
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
 export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
@@ -48,7 +15,7 @@ export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
   return (request, reply, done) => {
     const left = limiter.take(request.keyId as number);
     reply.header('ratelimit-policy', policy);
-    reply.header('ratelimit', toRateLimit(Math.max(0, left)));
+    reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);
     if (left >= 0) {
       done();
       return;

@@ -6,7 +6,7 @@ import type { Schema } from '../../pet-field.ts';
 import type { PetStore } from '../../store.ts';
 import type { ComponentName } from '../components.ts';
 import type { HeaderName } from '../headers.ts';
-import type { SERVED_METHODS } from '../protocol/methods.ts';
+import type { SERVED_METHODS } from '../protocol/request-line.ts';
 
 export interface OperationContext {
   readonly pets: PetStore;

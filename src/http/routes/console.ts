@@ -6,7 +6,7 @@ import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField } from '../../pet.ts';
 import { PET_FILTERS } from '../../pet-query.ts';
-import { NOTHING_HERE } from '../protocol/methods.ts';
+import { NOTHING_HERE } from './fallback.ts';
 import { createPolicy, read, readTemplate } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */

@@ -1,11 +1,8 @@
-/** The methods of each path: OPTIONS lists them, every other method is 405 (RFC 9110 sections 9.3.7 and 15.5.6). */
+/** What no other route answers: OPTIONS, another method of a path is 405, an unknown path is 404 (RFC 9110 sections 9.3.7, 15.5.5 and 15.5.6). */
 
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { METHODS } from './node-http.ts';
-
-/** Every method that some path of the service takes. */
-export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
+import { METHODS } from '../protocol/node-http.ts';
 
 export const NOTHING_HERE = new PetstoreError(
   'not_found',
@@ -51,26 +48,4 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
     if (request.is404) throw NOTHING_HERE;
     done();
   });
-}
-
-/** Whether it is origin-form or absolute-form (RFC 9112 section 3.2). */
-export function isTarget(url: string): boolean {
-  return url.startsWith('/') || (/^https?:/i.test(url) && URL.canParse(url));
-}
-
-/**
- * The target as Fastify's router takes it literally. A bad percent-escape would be refused before
- * any hook runs, and the router would cut off a `#`, which no target may have (RFC 9112 section 3.2). For a bad target
- * it is the first page: a hook refuses the request.
- */
-export function escapeTarget(url: string): string {
-  if (!isTarget(url)) return '/';
-  if (!/[%#]/.test(url)) return url;
-  const target = url.replaceAll('#', '%23');
-  try {
-    decodeURIComponent(target.replace(/\?.*/s, ''));
-    return target;
-  } catch {
-    return target.replaceAll('%', '%25');
-  }
 }

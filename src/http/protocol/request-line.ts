@@ -1,0 +1,26 @@
+/** The request line: the methods that the service takes, and which targets reach the router. */
+
+/** Every method that some path of the service takes. */
+export const SERVED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'] as const;
+
+/** Whether it is origin-form or absolute-form (RFC 9112 section 3.2). */
+export function isTarget(url: string): boolean {
+  return url.startsWith('/') || (/^https?:/i.test(url) && URL.canParse(url));
+}
+
+/**
+ * The target as Fastify's router takes it literally. A bad percent-escape would be refused before
+ * any hook runs, and the router would cut off a `#`, which no target may have (RFC 9112 section 3.2). For a bad target
+ * it is the first page: a hook refuses the request.
+ */
+export function escapeTarget(url: string): string {
+  if (!isTarget(url)) return '/';
+  if (!/[%#]/.test(url)) return url;
+  const target = url.replaceAll('#', '%23');
+  try {
+    decodeURIComponent(target.replace(/\?.*/s, ''));
+    return target;
+  } catch {
+    return target.replaceAll('%', '%25');
+  }
+}
