@@ -34,11 +34,10 @@ export function createFindKey(keys: KeyStore, environment: Environment) {
   };
 }
 
-export function createTouch(keys: KeyStore, now: () => number, log: Log) {
+export function createTouch(keys: KeyStore, log: Log) {
   const touchedAt = new Map<number, number>();
 
-  return ({ id, lastUsedAt = 0 }: ApiKey): void => {
-    const at = now();
+  return ({ id, lastUsedAt = 0 }: ApiKey, at: number): void => {
     // A wrong clock may have written a time far in the future, which is replaced.
     const isRecent = (time: number) => Math.abs(at - time) < TOUCH_MS_MIN;
     if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;

@@ -15,8 +15,6 @@ import { CACHED_KEY_MS_MAX, createFindKey, createTouch } from '../key-cache.ts';
 
 /** The token is the rest of the text. With a `$` behind it, a long text could be searched again for each space. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
-/** The value of `WWW-Authenticate` if no credential was sent: then it names no error (RFC 6750 section 3.1). */
-const CHALLENGE = 'Bearer realm="petstore"';
 
 /** The state of the key, or why the token has no key of this environment. */
 function judge(key: ApiKey | undefined, token: string, environment: Environment, now: number) {
@@ -37,7 +35,7 @@ export function createAuthenticate(
   log: Log,
 ): onRequestHookHandler {
   const findKey = createFindKey(keys, environment);
-  const touch = createTouch(keys, now, log);
+  const touch = createTouch(keys, log);
 
   return (request, reply, done) => {
     const at = performance.now();
@@ -50,17 +48,19 @@ export function createAuthenticate(
     const token = CREDENTIALS.exec(authorization ?? '')?.[1] ?? '';
     const decide = (key: ApiKey | undefined): void => {
       request.keyId = key?.id ?? null;
-      const state = judge(key, token, environment, now());
+      const time = now();
+      const state = judge(key, token, environment, time);
       if (key !== undefined && state === 'active') {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
-        touch(key);
+        touch(key, time);
         done();
         return;
       }
       const reason = authorization === undefined ? 'missing' : state;
       request.refusal = { code: 'unauthorized', reason };
-      if (token === '') reply.header('www-authenticate', CHALLENGE);
+      // If no credential was sent, the challenge names no error (RFC 6750 section 3.1).
+      if (token === '') reply.header('www-authenticate', 'Bearer realm="petstore"');
       done(new PetstoreError('unauthorized'));
     };
     const found = findKey(token, at);

@@ -108,16 +108,14 @@ export class FairQueue {
   }
 
   #scheduleTurn(): void {
-    this.#turn ??= setImmediate(() => {
-      this.#turn = undefined;
-      this.#started = 0;
-      this.#startNext();
-    });
+    this.#turn ??= setImmediate(() => this.#startNext());
   }
 
   #startNext(): void {
+    this.#turn = undefined;
+    this.#started = 0;
     for (const [name, line] of this.#lines) {
-      const [waiting] = line as Iterable<WaitingRequest> as [WaitingRequest];
+      const waiting = line.values().next().value as WaitingRequest;
       const { request, group, start } = waiting;
       if (!this.#mayStart(group)) continue;
       this.#remove(name, waiting);

@@ -48,9 +48,8 @@ export function createFinishResponse(
   };
 
   return (request, reply, _payload, done) => {
-    const next = () => finish(request, reply, done);
-    if (request.place === null) queue.enter(request, next);
-    else next();
+    if (request.place === null) queue.enter(request, () => finish(request, reply, done));
+    else finish(request, reply, done);
   };
 }
 

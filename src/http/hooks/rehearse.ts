@@ -11,13 +11,12 @@ export const DELAYED_MAX = 100;
 export const COUNTED_MAX = 1_000;
 
 /** By status: the first code that has it. */
-const CODES: ReadonlyMap<string, ErrorCode> = new Map(
+const CODES: Readonly<Record<string, ErrorCode>> = Object.fromEntries(
   Object.entries(ERRORS)
     .reverse()
-    .map(([code, { status }]) => [String(status), code as ErrorCode]),
+    .map(([code, { status }]) => [status, code as ErrorCode]),
 );
-
-const STATUSES = [...CODES.keys()].sort();
+const STATUSES = Object.keys(CODES);
 
 /** The preferences, and the values of each. A delay is below IDLE_MS_MAX, and below the usual limit of a proxy. */
 const PREFERENCES: ReadonlyMap<string, RegExp> = new Map([
@@ -39,9 +38,11 @@ function parsePrefer(prefer: string): ReadonlyMap<string, string> {
   for (const preference of prefer.split(',')) {
     const [withoutParameters = ''] = preference.split(';');
     const [given = '', quoted = ''] = withoutParameters.split('=');
-    const lower = given.trim().toLowerCase();
     // Prism, which many know, says `code`.
-    const name = lower === 'code' ? 'status' : lower;
+    const name = given
+      .trim()
+      .toLowerCase()
+      .replace(/^code$/, 'status');
     const value = quoted.replaceAll('"', '').trim();
     if (name === '' || preferences.has(name)) continue;
     if (PREFERENCES.get(name)?.test(value) !== true) throw WRONG;
@@ -93,7 +94,7 @@ export function createRehearse(): preValidationAsyncHookHandler {
     if (applied.length > 0) {
       reply.header('preference-applied', applied.map((pair) => pair.join('=')).join(', '));
     }
-    const code = CODES.get(preferences.get('status') ?? '');
+    const code = CODES[preferences.get('status') ?? ''];
     if (code === undefined) return;
     request.refusal = { code, reason: 'rehearsed' };
     if (code === 'method_not_allowed') reply.header('allow', SERVED_METHODS.join(', '));
