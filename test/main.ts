@@ -43,7 +43,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
   firefox: { files: ['test/browser/*.firefox.ts'] },
   outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
-  abuse: { files: ['test/abuse/*.abuse.ts'] },
+  abuse: { files: ['test/abuse/*.abuse.ts'], hasServer: true },
   monitoring: { files: ['test/monitoring/*.monitoring.ts'], hasServer: true },
   pooler: { files: ['test/pooler/*.pooler.ts'], concurrency: 2, hasServer: true },
   litestream: { files: ['test/litestream/*.litestream.ts'] },

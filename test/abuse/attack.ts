@@ -9,12 +9,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { create } from '../outages/petstore.ts';
 import { readRssMib } from '../support/memory.ts';
+import { createTestDatabase } from '../support/postgres.ts';
 import { type RunningService, runProgram, startService } from '../support/program.ts';
 import { assertJson, send } from '../support/request.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const SECONDS = Number(process.env.TEST_ABUSE_SECONDS ?? 4);
-const DATABASE = 'sqlite:pets.db';
 const HEAP_MIB = 512;
 const RSS_MIB_MAX = 400;
 const IS_SHORT = SECONDS < 60;
@@ -36,16 +36,16 @@ interface Target extends RunningService {
 }
 
 /** Starts the program on a new database, and three clients that wait for each answer, in threads of their own. */
-async function startTarget(args: readonly string[] = []): Promise<Target> {
+async function startTarget(args: readonly string[], database: string): Promise<Target> {
   const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=16` };
   const cwd = createProcessFolder();
-  const service = await startService(['--database', DATABASE, ...args], { cwd, env });
+  const service = await startService(['--database', database, ...args], { cwd, env });
   // A minute of attacks has more lines than a string can hold.
   service.process.stderr?.on('data', () => {
     service.output.stderr = service.output.stderr.slice(-10_000);
   });
   const createKey = async () => {
-    const args = ['keys', 'create', '--name', 'other', '--database', DATABASE];
+    const args = ['keys', 'create', '--name', 'other', '--database', database];
     return (await runProgram(args, { cwd })).stdout.trim();
   };
   const authorization = `Bearer ${await createKey()}`;
@@ -166,11 +166,17 @@ export function testAttack(
     prepare?: (service: Target) => Promise<unknown>;
     afterwards?: (service: Target) => Promise<unknown>;
     p99MsMax?: number;
+    /** Whether the store is on PostgreSQL, on the server of the tests. */
+    onPostgres?: boolean;
   } = {},
 ): void {
   test(`abuse › ${connections} clients that ${what} › are borne`, async (t) => {
-    const { args, prepare, afterwards, p99MsMax } = options;
-    await using service = await startTarget(args);
+    const { args = [], prepare, afterwards, p99MsMax, onPostgres } = options;
+    await using stack = new AsyncDisposableStack();
+    const { address } = onPostgres
+      ? stack.use(await createTestDatabase())
+      : { address: 'sqlite:pets.db' };
+    const service = stack.use(await startTarget(args, address));
     await prepare?.(service);
     const start = (socket: Socket) => attack(socket, service.key);
     t.diagnostic(await assertBears(service, connections, start, p99MsMax));
