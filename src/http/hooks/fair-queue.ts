@@ -1,6 +1,4 @@
-/** The fair queue: a few requests start in a turn of the event loop, and a few are at work. The others wait. */
-
-// They wait in a line for each key, and the lines take turns. Requests without a valid key share one line.
+/** The fair queue: a few requests start in a turn, and a few are at work. The others wait in lines that take turns. */
 
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
@@ -39,7 +37,7 @@ export class FairQueue {
   readonly #creates: Group = { name: 'creates', atWorkMax: CREATES_AT_WORK_MAX, atWork: 0 };
   /** What has no valid key: pages, the health, refusals. None of it asks the store. */
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
-  /** By group and key, none of them empty. The line whose turn is next comes first. */
+  /** By group and key; what has no valid key shares one line. None of them is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;

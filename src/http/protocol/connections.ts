@@ -12,7 +12,7 @@ const LOG_MS = 1_000;
 /** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
 function isWorking(socket: Socket): boolean {
   const response = findLastResponse(socket);
-  if (response === undefined || response.writableEnded) return false;
+  if (response?.writableEnded !== false) return false;
   return response.req.complete && response.statusCode < 400;
 }
 
