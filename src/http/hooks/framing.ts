@@ -27,14 +27,12 @@ export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, don
   if (!isTarget(originalUrl) && !(originalUrl === '*' && method === 'OPTIONS')) {
     refuse('the request target must be a path');
   }
-  const { host, upgrade, 'transfer-encoding': coding } = request.headers;
+  const { host, 'transfer-encoding': coding } = request.headers;
   if (host === undefined ? httpVersionMinor !== 0 : !HOST_FIELD.test(host)) {
     refuse('Host must be given once, as host or host:port');
   }
-  // Behind an upgrade the parser reports no broken chunk, and would read on.
-  const isChunked = coding === 'chunked' && httpVersionMinor !== 0 && upgrade === undefined;
-  if (coding !== undefined && !isChunked) {
-    refuse('Transfer-Encoding must be chunked, given once, in HTTP/1.1, without Upgrade');
+  if (coding !== undefined && (coding !== 'chunked' || httpVersionMinor === 0)) {
+    refuse('Transfer-Encoding must be chunked, given once and in HTTP/1.1');
   }
   done();
 };
