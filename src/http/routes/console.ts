@@ -7,13 +7,14 @@ import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField } from '../../pet.ts';
 import { PET_FILTERS } from '../../pet-query.ts';
 import { NOTHING_HERE } from './fallback.ts';
-import { createPolicy, read, readTemplate } from './page.ts';
+import { createPageHeaders, KEPT_SCRIPT, read, readTemplate, redirectToFolder } from './page.ts';
 
 /** TypeScript in the checkout, JavaScript in the package. */
-const EXTENSION = extname(import.meta.url);
-const MEDIA_TYPES: Readonly<Record<string, string>> = { '': 'text/html', '.css': 'text/css' };
+const MAIN = `console/main${extname(import.meta.url)}`;
+const STYLES = ['console/elements.css', 'console/console.css', 'console/dialogs.css'];
 
-const POLICY = createPolicy("'self'", "'self'");
+const PAGE = createPageHeaders("'self'", "'self'");
+const STYLE_TYPE = { 'content-type': 'text/css; charset=utf-8' };
 
 const PARTS: Readonly<Record<string, string>> = {
   // The class aligns numbers.
@@ -55,50 +56,40 @@ ${input}
 
 export function addConsoleRoutes(app: FastifyInstance): void {
   let files: ReadonlyMap<string, string> | undefined;
-  // Relative, so that it also works behind a proxy that serves this under a path of its own.
-  app.get('/console', (_request, reply) => reply.redirect('console/', 301));
+  redirectToFolder(app, 'console');
   app.get<{ Params: { '*': string } }>('/console/*', (request, reply) => {
     const path = request.params['*'];
     files ??= readFiles();
     const text = files.get(path);
     if (text === undefined) throw NOTHING_HERE;
-    const type = MEDIA_TYPES[extname(path)] ?? 'text/javascript';
-    reply.header('content-security-policy', POLICY);
-    if (path !== '') reply.header('cache-control', 'public, max-age=31536000, immutable');
-    return reply.type(`${type}; charset=utf-8`).send(text);
+    const isStyle = path.endsWith('.css');
+    return reply
+      .headers({ ...PAGE, ...(path && KEPT_SCRIPT), ...(isStyle && STYLE_TYPE) })
+      .send(text);
   });
 }
 
-/** What the page names, from the folder of the sources. */
-const FILE = /"files\/([^"]+)"/g;
 /** What a module imports, of types too: each is a name that begins with a dot. */
 const IMPORT = /\b(?:from|import) '(\.[^']+)'/g;
 
-/** By path; the page has the empty path. It names every module, so that a browser asks for all of them at once. */
+/** By path; the page has the empty path. It names every file, so that a browser asks for all at once. A module runs once. */
 function readFiles(): ReadonlyMap<string, string> {
-  const modules = readModules(`console/main${EXTENSION}`);
-  const [main, ...others] = modules.keys();
-  const links = others.map((name) => `<link rel="modulepreload" href="files/${name}">`);
-  const parts = { ...PARTS, main: `files/${main}`, modules: links.join('\n') };
-  const page = readTemplate('console/index.html', parts);
-  const names = [...page.matchAll(FILE)].map(([, name = '']) => name);
-  const texts = new Map(names.map((name) => [name, modules.get(name) ?? read(name)]));
-  const folder = hash('sha256', [...texts.values()].join()).slice(0, 16);
-  // The names of the files of the client begin with `../client/`, beside the sources.
-  const toPath = (name: string) => posix.join(folder, 'src', name);
-  const found = [...texts].map(([name, text]) => [toPath(name), text] as const);
-  return new Map([['', page.replace(FILE, (_all, name) => `"${toPath(name)}"`)], ...found]);
-}
-
-/** The module, and all modules that it imports, by their names. */
-function readModules(main: string): ReadonlyMap<string, string> {
-  const modules = new Map<string, string>();
-  const names = new Set([main]);
+  const texts = new Map<string, string>();
+  const names = new Set([...STYLES, MAIN]);
   // A set also gives the names that are added meanwhile.
   for (const name of names) {
     const text = extname(name) === '.ts' ? stripTypeScriptTypes(read(name)) : read(name);
-    modules.set(name, text);
+    texts.set(name, text);
     for (const [, path = ''] of text.matchAll(IMPORT)) names.add(posix.join(name, '..', path));
   }
-  return modules;
+  const folder = hash('sha256', [...texts.values()].join()).slice(0, 16);
+  // The names of the files of the client begin with `../client/`, beside the sources.
+  const files = [...texts].map(([name, text]) => [posix.join(folder, 'src', name), text] as const);
+  const tags = files.map(([path]) =>
+    path.endsWith('.css')
+      ? `<link rel="stylesheet" href="${path}">`
+      : `<script type="module" src="${path}"></script>`,
+  );
+  const page = readTemplate('console/index.html', { ...PARTS, files: tags.join('\n') });
+  return new Map([['', page], ...files]);
 }

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
-import { createPolicy, read, readTemplate } from './page.ts';
+import { createPageHeaders, KEPT_SCRIPT, read, readTemplate, redirectToFolder } from './page.ts';
 
 /** Scalar's script, compressed. */
 const SCRIPT = readFileSync(new URL('scalar.js.gz', import.meta.url));
@@ -16,50 +16,34 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const links = [...RECIPES].map(([name, title]) => `<a href="recipes/${name}">${title}</a>`);
   const parts = { recipes: links.join(', '), script: SCRIPT_NAME };
   const docsPage = readTemplate('http/routes/docs.html', parts);
+  const startPage = readTemplate('http/routes/start.html');
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(docsPage) ?? [];
   const ownScript = `'sha256-${hash('sha256', script, 'base64')}'`;
-  const policy = createPolicy(`'self' ${ownScript}`, "'unsafe-inline'");
-  // The service may not know its own address.
-  const findBaseUrl = (request: FastifyRequest) =>
-    options.baseUrl === '/v1' ? `${findOrigin(request)}/v1` : options.baseUrl;
-  const addPage = (url: string, html: string) =>
-    app.get(url, (request, reply) =>
-      reply
-        .header('content-security-policy', policy)
-        .type('text/html; charset=utf-8')
-        .send(html.replace('<!-- baseUrl -->', () => findBaseUrl(request))),
-    );
-  addPage('/', readTemplate('http/routes/start.html'));
-  addPage('/docs/', docsPage);
-  // Relative, so that it also works behind a proxy that serves this under a path of its own.
-  app.get('/docs', (_request, reply) => reply.redirect('docs/', 301));
+  const page = createPageHeaders(`'self' ${ownScript}`, "'unsafe-inline'");
+  let document: string | undefined;
 
+  type Write = (baseUrl: string) => string | Buffer;
+  const add = (url: string, headers: Readonly<Record<string, string>>, write: Write) =>
+    app.get(url, (request, reply) => {
+      // The service may not know its own address.
+      const isUnknown = options.baseUrl === '/v1';
+      const baseUrl = isUnknown ? `${findOrigin(request)}/v1` : options.baseUrl;
+      reply.headers(headers).send(write(baseUrl));
+    });
+  add('/', page, (baseUrl) => startPage.replace('<!-- baseUrl -->', () => baseUrl));
+  add('/docs/', page, () => docsPage);
+  redirectToFolder(app, 'docs');
   for (const name of RECIPES.keys()) {
     const text = read(`../docs/recipes/${name}`);
-    app.get(`/docs/recipes/${name}`, (_request, reply) =>
-      reply.type('text/plain; charset=utf-8').send(text),
-    );
+    add(`/docs/recipes/${name}`, { 'content-type': 'text/plain; charset=utf-8' }, () => text);
   }
-
-  addScript(app);
-  let document: string | undefined;
-  app.get('/openapi.json', (request, reply) => {
+  // Every browser takes gzip, whatever the request says.
+  add(`/docs/js/${SCRIPT_NAME}`, { ...KEPT_SCRIPT, 'content-encoding': 'gzip' }, () => SCRIPT);
+  add('/openapi.json', { 'content-type': 'application/json' }, (baseUrl) => {
     document ??= writeOpenApi(options);
     // Only one text is kept: a client can send any Host.
-    const served = document.replace('"url":"/v1"', () => `"url":"${findBaseUrl(request)}"`);
-    return reply.type('application/json').send(served);
+    return document.replace('"url":"/v1"', () => `"url":"${baseUrl}"`);
   });
-}
-
-/** Every browser takes gzip, whatever the request says. */
-function addScript(app: FastifyInstance): void {
-  app.get(`/docs/js/${SCRIPT_NAME}`, (_request, reply) =>
-    reply
-      .type('text/javascript; charset=utf-8')
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .header('content-encoding', 'gzip')
-      .send(SCRIPT),
-  );
 }
 
 const PLAIN_HOST = /^[\w.:[\]-]+$/;

@@ -37,18 +37,16 @@ export function addHealthRoutes(
  */
 function createCheck(check: () => Promise<void>): () => Promise<void> {
   let startedAt = Number.NEGATIVE_INFINITY;
-  let isRunning = false;
   let running = Promise.resolve();
   let last = { outcome: running, at: Number.NEGATIVE_INFINITY };
 
   return () => {
     const now = performance.now();
+    const isRunning = last.outcome !== running;
     if (!isRunning && now - startedAt >= STORE_CHECK_MS) {
       startedAt = now;
-      isRunning = true;
       const outcome = check();
       const end = () => {
-        isRunning = false;
         last = { outcome, at: performance.now() };
       };
       outcome.then(end, end);
