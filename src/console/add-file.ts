@@ -1,11 +1,10 @@
 /** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
 import { toJson } from '../../client/petstore-client.ts';
-import { createCsvFormat } from '../csv-format.ts';
 import { generatePets } from '../sample.ts';
 import { quote } from './client.ts';
-import { getElement, keepFile, show, write } from './elements.ts';
-import { countKnown, type PetFile, readFile } from './pet-file.ts';
+import { getElement, show, write } from './elements.ts';
+import { countKnown, keepCsv, type PetFile, readFile } from './pet-file.ts';
 import { sendPets } from './send-pets.ts';
 
 const SAMPLES = 20;
@@ -19,7 +18,7 @@ export class FileAdder {
 
   /** Reads a file, and shows what adding it would do. */
   async read(file: File): Promise<void> {
-    await this.#do(async ({ signal }) => {
+    await this.#do(async (signal) => {
       this.#file = undefined;
       write('progress-text', `Reading ${file.name}`);
       const found = await readFile(file);
@@ -32,14 +31,14 @@ export class FileAdder {
   async add(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
-    await this.#do(async (stop) => write('file-added', await sendPets(file, stop)));
+    await this.#do(async (signal) => write('file-added', await sendPets(file, signal)));
   }
 
   stop(): void {
     this.#work?.abort();
   }
 
-  async #do(act: (work: AbortController) => Promise<void>): Promise<void> {
+  async #do(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
     if (this.#work !== undefined) {
       throw new Error('Another file is being added: wait, or stop it.');
     }
@@ -49,8 +48,10 @@ export class FileAdder {
     getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
     show('progress', true);
     try {
-      await act(this.#work);
+      await act(this.#work.signal);
     } finally {
+      // Ends what is still sent after an error.
+      this.stop();
       this.#work = undefined;
       show('progress', false);
     }
@@ -93,8 +94,4 @@ export function onFile(take: (file: File) => void): void {
 }
 
 /** Lets the browser keep a file of sample pets. */
-export async function keepExample(): Promise<void> {
-  const pets = await Array.fromAsync(generatePets(SAMPLES));
-  const csv = createCsvFormat(false, ',');
-  keepFile('example.csv', [csv.head, ...pets.map(csv.row)]);
-}
+export const keepExample = () => keepCsv('example.csv', generatePets(SAMPLES));

@@ -1,4 +1,4 @@
-/** The elements of the page: the texts of its forms, the messages beside their fields, its files to keep. */
+/** The elements of the page: the texts of its forms, and the messages beside their fields. */
 
 export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
   const element = document.getElementById(id);
@@ -51,14 +51,4 @@ export function showMessage(place: HTMLElement, message: string): void {
   }
   place.querySelector('[role=alert]')?.replaceChildren(parts.join('; '));
   place.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
-}
-
-/** Lets the browser keep a text as a CSV file. */
-export function keepFile(name: string, pieces: readonly string[]): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([...pieces], { type: 'text/csv' }));
-  link.download = name;
-  link.click();
-  // Browsers read it after the click.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -71,8 +71,7 @@ async function useKey(text: string): Promise<void> {
   const key = text.trim().replace(/^Bearer +/i, '');
   if (!API_KEY.test(key)) throw new Error('key must be the text that petstore keys create prints');
   keepKey(key);
-  await petList.reload();
-  await showAddress();
+  await showAddress(true);
 }
 
 /** Takes the key of the address, or shows its list and its pet. A link, Back or a person has changed it. */
@@ -80,17 +79,17 @@ function followAddress(): void {
   const key = takeKey();
   if (key !== null) attempt(keyForm, () => useKey(key));
   else if (findKey() === '') showPart('key');
-  else attempt(isOpen() ? listForm : keyForm, showAddress);
+  else attempt(isOpen() ? listForm : keyForm, () => showAddress());
 }
 
-async function showAddress(): Promise<void> {
+async function showAddress(isNewKey = false): Promise<void> {
   const address = readAddress();
-  await petList.open(address);
+  await petList.open(address, isNewKey);
   keyForm.reset();
   if (!isOpen()) showPart('work');
   const id = findCanonicalInt64(address.get('pet') ?? '');
   if (id === undefined) petPanel.dialog.close();
-  else attempt(petPanel.dialog, () => petPanel.open(id, petList.table.pets.get(id)));
+  else attempt(petPanel.dialog, () => petPanel.open(id, petList.pets.get(id)));
 }
 
 function showMore(): void {
@@ -100,21 +99,17 @@ function showMore(): void {
 // So that keys can scroll it in every browser.
 listPlace.tabIndex = 0;
 onSubmit(keyForm, () => useKey(readTexts(keyForm).get('key') ?? ''));
-const filter = async () => {
+onSubmit(listForm, async () => {
   location.hash = String(readTexts(listForm));
-};
-onSubmit(listForm, filter);
-listForm.addEventListener('change', () => attempt(listForm, filter));
+});
+listForm.addEventListener('change', () => listForm.requestSubmit());
 onSubmit(findForm, async () => {
   const id = findCanonicalInt64(readTexts(findForm).get('id')?.trim() ?? '');
   if (id === undefined) throw new Error(`id must be a whole number up to ${INT64_MAX}`);
   findForm.reset();
   location.hash = toPetAddress(id);
 });
-onSubmit(addForm, async () => {
-  petList.table.addFirst(await petAdder.add());
-  show('empty', false);
-});
+onSubmit(addForm, async () => petList.addFirst(await petAdder.add()));
 onSubmit(fileForm, async () => {
   await fileAdder.add();
   attempt(listForm, () => petList.reload());

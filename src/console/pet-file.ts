@@ -1,8 +1,9 @@
-/** The pets of a CSV or JSON file, and whether the store has the first ones already. */
+/** Files of pets: what a CSV or JSON file has, whether the store has its first pets, and a CSV file to keep. */
 
 import { toJson } from '../../client/petstore-client.ts';
 import { readCsv } from '../csv.ts';
-import { type NewPet, parseNewPetRow } from '../pet.ts';
+import { createCsvFormat } from '../csv-format.ts';
+import { type NewPet, type Pet, parseNewPetRow } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
 import { createClient } from './client.ts';
@@ -69,4 +70,24 @@ export async function countKnown({ pets }: PetFile, signal: AbortSignal): Promis
     if (left === 0) break;
   }
   return 0;
+}
+
+/** Lets the browser keep the pets as a CSV file. @param tell called with the number of pets so far. */
+export async function keepCsv(
+  name: string,
+  pets: AsyncIterable<Pet>,
+  tell?: (count: number) => void,
+): Promise<void> {
+  const csv = createCsvFormat(false, ',');
+  const rows: string[] = [];
+  for await (const pet of pets) {
+    rows.push(csv.row(pet));
+    tell?.(rows.length);
+  }
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([csv.head, ...rows], { type: 'text/csv' }));
+  link.download = name;
+  link.click();
+  // Browsers read it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

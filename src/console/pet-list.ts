@@ -1,16 +1,19 @@
-/** The list: the pets of the filters, and more of them when the reader comes to their end. */
+/** The list: the pets that were added meanwhile, the pets of the filters, and more of them at their end. */
 
-import { createCsvFormat } from '../csv-format.ts';
+import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { createClient } from './client.ts';
-import { fillIn, getElement, keepFile, readTexts, show, write } from './elements.ts';
-import { PetTable } from './pet-table.ts';
+import { createElement, fillIn, getElement, readTexts, show, write } from './elements.ts';
+import { keepCsv } from './pet-file.ts';
+import { toPetAddress } from './session.ts';
 
 const PAGE = 50;
 
 export class PetList {
   readonly #form = getElement('list-form', HTMLFormElement);
-  readonly table = new PetTable();
+  readonly #rows = getElement('pets', HTMLElement);
+  /** The pets that are shown, by their ids. */
+  readonly pets = new Map<bigint, Pet>();
   /** Ends what reads the list before: its late answer would mix two lists. */
   #reading = new AbortController();
   #filters: URLSearchParams | undefined;
@@ -24,10 +27,11 @@ export class PetList {
     this.#end = new IntersectionObserver((looks) => looks.at(-1)?.isIntersecting && showMore());
   }
 
-  /** Shows the pets of the filters of an address, from the first one on, if it does not show them. */
-  async open(address: URLSearchParams): Promise<void> {
+  /** Shows the pets of the filters of an address from the first one on, unless it shows them, and the key is the same. */
+  async open(address: URLSearchParams, isNewKey: boolean): Promise<void> {
     fillIn(this.#form, address);
-    if (String(readTexts(this.#form)) !== String(this.#filters)) await this.reload();
+    const isShown = String(readTexts(this.#form)) === String(this.#filters);
+    if (isNewKey || !isShown) await this.reload();
   }
 
   async reload(): Promise<void> {
@@ -38,7 +42,7 @@ export class PetList {
     const filters = readTexts(this.#form);
     await this.#read(filters);
     this.#filters = filters;
-    getElement('list', HTMLElement).scrollTop = 0;
+    this.#scrollUp();
   }
 
   async showMore(): Promise<void> {
@@ -57,9 +61,12 @@ export class PetList {
     const asked = { ...Object.fromEntries(filters), limit: PAGE, cursor, signal };
     const { pets, next } = await createClient('work').listPage(asked);
     this.#next = next;
-    if (cursor === undefined) this.table.clear();
-    this.table.add(pets);
-    const { size } = this.table.pets;
+    if (cursor === undefined) {
+      this.#rows.replaceChildren();
+      this.pets.clear();
+    }
+    this.#rows.append(...this.#createRows(pets));
+    const { size } = this.pets;
     write('shown', `${size} ${size === 1 ? 'pet' : 'pets'}${next ? ', and more' : ''}`);
     show('empty', size === 0 && filters.size === 0);
     show('empty-filter', size === 0 && filters.size > 0);
@@ -69,15 +76,59 @@ export class PetList {
     this.#end.observe(getElement('next', HTMLElement));
   }
 
+  /** Shows a new pet as the first row. */
+  addFirst(pet: Pet): void {
+    const [row] = this.#createRows([pet]);
+    row?.classList.add('new');
+    this.#rows.prepend(row ?? '');
+    show('empty', false);
+    this.#scrollUp();
+  }
+
+  /** The rows of the pets that are not shown: a pet that was added meanwhile is the first row already. */
+  #createRows(pets: readonly Pet[]): readonly HTMLElement[] {
+    const others = pets.filter(({ id }) => !this.pets.has(id));
+    for (const pet of others) this.pets.set(pet.id, pet);
+    show('table', this.pets.size > 0);
+    return others.map(createRow);
+  }
+
+  #scrollUp(): void {
+    getElement('list', HTMLElement).scrollTop = 0;
+  }
+
   /** Lets the browser keep all pets of the filters. */
   async download(): Promise<void> {
-    const csv = createCsvFormat(false, ',');
-    const rows = [csv.head];
-    const filters = Object.fromEntries(readTexts(this.#form));
-    for await (const pet of createClient('work').list({ ...filters, limit: PAGE_LIMIT_MAX })) {
-      rows.push(csv.row(pet));
-      write('shown', `${rows.length - 1} pets read`);
-    }
-    keepFile('pets.csv', rows);
+    const asked = { ...Object.fromEntries(readTexts(this.#form)), limit: PAGE_LIMIT_MAX };
+    const pets = createClient('work').list(asked);
+    await keepCsv('pets.csv', pets, (count) => write('shown', `${count} pets read`));
   }
+}
+
+function createRow(pet: Pet): HTMLElement {
+  const link = document.createElement('a');
+  link.href = toPetAddress(pet.id);
+  link.textContent = String(pet.id);
+  const id = createElement('th', '', 'int64');
+  id.append(link);
+  const row = createElement('tr', '');
+  row.append(id);
+  for (const { name, kind, schema } of NEW_PET_FIELDS) {
+    const text = String(pet[name] ?? '');
+    row.append(schema.enum ? createChoice(text) : createElement('td', text, kind));
+  }
+  row.addEventListener('click', ({ target }) => {
+    // The click may end the selection of a text.
+    if (target !== link && getSelection()?.isCollapsed) location.hash = link.hash;
+  });
+  return row;
+}
+
+/** The cell of a value that is chosen from a list. The style sheet has the colour of each value. */
+function createChoice(value: string): HTMLElement {
+  const label = createElement('span', value || 'none', value ? 'label' : 'none');
+  label.dataset.value = value;
+  const cell = createElement('td', '', 'choice');
+  cell.append(label);
+  return cell;
 }

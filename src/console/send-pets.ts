@@ -10,7 +10,7 @@ const AT_A_TIME = 16;
 const TELLS_AFTER_MS = 2_000;
 
 /** Resolves to the result in words. Sent again, the file adds only what is missing. */
-export async function sendPets({ id, pets }: PetFile, stop: AbortController): Promise<string> {
+export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Promise<string> {
   const { length } = pets;
   const startedAt = performance.now();
   let added = 0;
@@ -31,7 +31,6 @@ export async function sendPets({ id, pets }: PetFile, stop: AbortController): Pr
     },
   });
   const entries = pets.entries();
-  const { signal } = stop;
   const sendNext = async () => {
     for (const [index, pet] of entries) {
       const options = { idempotencyKey: `${id}-${index}`, retries: Infinity, signal };
@@ -50,8 +49,6 @@ export async function sendPets({ id, pets }: PetFile, stop: AbortController): Pr
     if (signal.aborted) return `Stopped: ${count}`;
     throw new Error(`${(cause as Error).message}\n${count}`, { cause });
   } finally {
-    // Ends the others after an error.
-    stop.abort();
     window.removeEventListener('beforeunload', warn);
   }
   const before = known === 0 ? '' : `; already there: ${known}`;

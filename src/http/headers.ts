@@ -7,6 +7,10 @@ import { ServerResponse } from './protocol/node-http.ts';
 
 const text = (maxLength: number) => ({ type: 'string', maxLength });
 
+/** An X-Request-Id that is safe to log. */
+const REQUEST_ID = /^[A-Za-z0-9_.-]+$/;
+const REQUEST_ID_CHARACTERS_MAX = 128;
+
 /** An address begins with `--base-url`, which may be long. */
 const ADDRESS = text(8_192);
 
@@ -45,7 +49,7 @@ export const EXPOSED_FIELDS = {
     description: 'What `serve --rehearse` did of the `Prefer` of the request (RFC 7240).',
   },
   'X-Request-Id': {
-    schema: { ...text(128), pattern: '^[A-Za-z0-9_.-]+$' },
+    schema: { ...text(REQUEST_ID_CHARACTERS_MAX), pattern: REQUEST_ID.source },
     description: 'Names this request in the log: the one that was sent, or a new one.',
   },
 } satisfies Record<string, { schema: object; description: string; example?: string }>;
@@ -93,10 +97,10 @@ export class CanonicalResponse<Request extends IncomingMessage> extends ServerRe
   }
 }
 
-const REQUEST_ID = /^[\w.-]{1,128}$/;
-
-/** The client's X-Request-Id when it is safe to log, so that its own traces name the same request; else a new one. */
+/** The client's X-Request-Id, so that its own traces name the same request; else a new one. */
 export function createRequestId(request?: IncomingMessage): string {
-  const sent = request?.headers['x-request-id'];
-  return typeof sent === 'string' && REQUEST_ID.test(sent) ? sent : randomUUID();
+  const id = request?.headers['x-request-id'];
+  const isSafe =
+    typeof id === 'string' && id.length <= REQUEST_ID_CHARACTERS_MAX && REQUEST_ID.test(id);
+  return isSafe ? id : randomUUID();
 }

@@ -6,6 +6,7 @@ import { extname, posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { NEW_PET_FIELDS, type NewPetField } from '../../pet.ts';
 import { PET_FILTERS } from '../../pet-query.ts';
+import { IDEMPOTENCY_MS } from '../../store.ts';
 import { NOTHING_HERE } from './fallback.ts';
 import { createPageHeaders, KEPT_SCRIPT, read, readTemplate, redirectToFolder } from './page.ts';
 
@@ -26,6 +27,7 @@ const PARTS: Readonly<Record<string, string>> = {
   names: NEW_PET_FIELDS.map(
     ({ name, optional }) => `<code>${name}</code>${optional ? ' (optional)' : ''}`,
   ).join(', '),
+  hours: String(IDEMPOTENCY_MS / 3_600_000),
   // Shows the request that its place has made.
   request: `<footer class="request" hidden><code></code>
 <button type="button" class="copy">Copy</button> <span></span></footer>`,
