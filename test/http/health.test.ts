@@ -9,7 +9,7 @@ import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import { openConnection } from '../support/socket.ts';
-import { until } from '../support/until.ts';
+import { nextPoll, until } from '../support/until.ts';
 
 /** An outcome of a check is told for so long. */
 const AGE_MS_MAX = 3_000;
@@ -40,6 +40,48 @@ for (const [what, failure, code] of [
     const now = performance.now();
     t.mock.method(performance, 'now', () => now + AGE_MS_MAX);
     assertJson(await send(app.port, { path: '/readyz' }), 200);
+  });
+}
+
+const succeed = ({ resolve }: PromiseWithResolvers<void>) => resolve();
+const fail = ({ reject }: PromiseWithResolvers<void>) => reject(new PetstoreError('unavailable'));
+
+for (const [what, end, status, endNext, nextStatus] of [
+  ['succeeded', succeed, 200, fail, 503],
+  ['failed', fail, 503, succeed, 200],
+] as const) {
+  test(`GET /readyz › after a check that ${what} › tells it at once, and checks again after a second`, async (t) => {
+    const checks: PromiseWithResolvers<void>[] = [];
+    const check = () => {
+      checks.push(Promise.withResolvers());
+      return (checks.at(-1) as PromiseWithResolvers<void>).promise;
+    };
+    await using real = await startTestApp();
+    await using app = await startTestApp({ store: { ...real.store, check } });
+    // Its sums are exact.
+    let now = Math.ceil(performance.now());
+    t.mock.method(performance, 'now', () => now);
+    const ask = async () => (await send(app.port, { path: '/readyz' })).status;
+    const first = ask();
+    await until(() => checks.length === 1);
+    end(checks[0] as PromiseWithResolvers<void>);
+    assert.equal(await first, status);
+    now += 999;
+    assert.deepEqual([await ask(), checks.length], [status, 1]);
+    now += 1;
+    assert.deepEqual([await ask(), checks.length], [status, 2]);
+    now += 1_000;
+    assert.deepEqual([await ask(), checks.length], [status, 2], 'one is running');
+    // Now the outcome is too old: who asks waits for the running check.
+    now += 1_000;
+    const arrived = once(app.app.server, 'request');
+    const waiting = ask();
+    await arrived;
+    await nextPoll();
+    endNext(checks[1] as PromiseWithResolvers<void>);
+    assert.deepEqual([await waiting, checks.length], [nextStatus, 2]);
+    now += 1;
+    assert.deepEqual([await ask(), checks.length], [nextStatus, 3]);
   });
 }
 

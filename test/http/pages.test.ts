@@ -9,7 +9,7 @@ import { RECIPES } from '../../src/http/openapi.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
 
-const service = await startTestApp();
+const service = await startTestApp({ corsOrigin: ['https://shop.test'] });
 after(() => service[Symbol.asyncDispose]());
 const { port } = service;
 
@@ -74,12 +74,32 @@ for (const [host, address] of [
   });
 }
 
-for (const path of ['main.ts', '/', '../src/pet.ts', '__proto__']) {
-  test(`GET /console/${path} › what is no file of the page › is 404`, async () => {
-    const missing = await send(port, { path: `/console/${path}` });
+for (const path of [
+  ...['console/main.ts', 'console//', 'console/../src/pet.ts', 'console/__proto__'],
+  ...['docs/js/scalar.js', 'docs/js/scalar-0.0.0.js', 'docs/js/'],
+]) {
+  test(`GET /${path} › what is no file of a page › is 404, which is not kept`, async () => {
+    const missing = await send(port, { path: `/${path}` });
     assertError(missing, 'not_found', /^there is nothing at this path/);
   });
 }
+
+test('GET /docs/js/ › the script of the docs page › is less than a third, and may be kept by each origin for itself', async () => {
+  const page = await send(port, { path: '/docs/' });
+  const [, name] = /<script defer src="(js\/scalar-[0-9a-f]+\.js)">/.exec(page.body) ?? [];
+  const answer = await fetch(`http://127.0.0.1:${port}/docs/${name}`);
+  const script = await answer.text();
+  assert.ok(script.includes('createApiReference'));
+  const headers: Record<string, string> = Object.fromEntries(answer.headers);
+  assert.ok(Number(headers['content-length']) < script.length * 0.31);
+  assert.partialDeepStrictEqual(headers, {
+    'content-encoding': 'gzip',
+    'cache-control': 'public, max-age=31536000, immutable',
+    vary: 'Origin',
+    'content-type': 'text/javascript; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  });
+});
 
 test('GET /docs/recipes › each recipe › is named by the page, and is its file', async () => {
   const page = await send(port, { path: '/docs/' });
