@@ -4,19 +4,21 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Route } from 'playwright-core';
 import {
   addInPage,
   addPet,
   assertAccessible,
   assertFieldMessage,
   enterKey,
+  holdRequests,
   listPets,
   lookUp,
   readColumn,
   readRequest,
+  refuse,
   submitPet,
   toFile,
+  waitForList,
 } from '../support/console.ts';
 import { describePages } from '../support/page-tests.ts';
 import { startProxied } from '../support/path-proxy.ts';
@@ -27,12 +29,6 @@ import { until } from '../support/until.ts';
 const INT64_MAX = '9223372036854775807';
 /** 2 ** 53, up to which a double has every integer. */
 const LAST_ID = 9007199254740992n;
-/** An answer after which the client does not try again by itself. */
-const UNAVAILABLE = {
-  status: 503,
-  headers: { 'retry-after': '61' },
-  json: { code: 'unavailable', message: 'try again later', status: 503 },
-};
 
 /** A service whose next pet has an id that no double has. */
 async function start() {
@@ -81,13 +77,13 @@ describePages('console', start, (test, stage) => {
     await page.getByLabel('API key').fill(` bearer  ${stage.service.key} `);
     await page.getByRole('button', { name: 'Open' }).dblclick();
     letAnswer();
-    await page.locator('#shown:not(:empty)').waitFor();
+    await waitForList(page);
     // So that keys scroll the list.
     await until(() => page.evaluate<boolean>('document.activeElement.id === "list"'));
     assert.equal(await page.getByLabel('API key').isVisible(), false);
     assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), stage.service.key);
     assert.equal(await page.evaluate('document.querySelector("[type=password]").value'), '');
-    await page.route('**/v1/pets*', (route) => route.fulfill(UNAVAILABLE));
+    await refuse(page, '**/v1/pets*', 'unavailable', 'try again later');
     await page.reload();
     await page.getByText('try again later').waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 1);
@@ -103,12 +99,12 @@ describePages('console', start, (test, stage) => {
   }, async (page) => {
     const { url, key } = stage.service;
     await page.goto(`${url}/console#key=${key}&status=sold`);
-    await page.locator('#shown:not(:empty)').waitFor();
+    await waitForList(page);
     assert.equal(page.url(), `${url}/console/#status=sold`);
     assert.equal(await page.getByRole('radio', { name: 'sold' }).isChecked(), true);
     assert.equal(await page.evaluate('sessionStorage[sessionStorage.key(0)]'), key);
     await page.reload();
-    await page.locator('#shown:not(:empty)').waitFor();
+    await waitForList(page);
     await page.goBack();
     await page.waitForURL(`${url}/`);
     await page.goForward();
@@ -164,16 +160,14 @@ describePages('console', start, (test, stage) => {
     const replayed = execFileSync('sh', ['-c', `${line} -si`], { env, encoding: 'utf8' });
     assert.match(replayed, /^Idempotency-Replayed: true/m);
     assert.ok(replayed.includes(`"name":"<i>O'Mia</i>","categoryId":${INT64_MAX}`), replayed);
-    const json = { code: 'forbidden', message: 'the key is read-only', status: 403 };
-    await page.route('**/v1/pets', (route) => route.fulfill({ status: 403, json }));
+    await refuse(page, '**/v1/pets', 'forbidden', 'the key is read-only');
     await submitPet(page, 'Rex');
-    await page.locator('#add-form', { hasText: json.message }).waitFor();
+    await page.locator('#add-form', { hasText: 'the key is read-only' }).waitFor();
     assert.equal(await added.textContent(), '');
   });
 
   test('console › what is typed while a pet is added › stays, and is another pet', async (page) => {
-    const held: Route[] = [];
-    await page.route('**/v1/pets', (route) => held.push(route));
+    const held = await holdRequests(page, '**/v1/pets');
     await submitPet(page, 'Slow');
     await until(() => held.length === 1);
     await page.getByLabel('Name').fill('Next');
@@ -202,8 +196,7 @@ describePages('console', start, (test, stage) => {
   });
 
   test('console › a key that is refused meanwhile › is told beside the key, and forgotten', async (page) => {
-    const json = { code: 'unauthorized', message: 'a valid API key is required', status: 401 };
-    await page.route('**/v1/pets', (route) => route.fulfill({ status: 401, json }));
+    await refuse(page, '**/v1/pets', 'unauthorized', 'a valid API key is required');
     await submitPet(page, 'Rex');
     await assertFieldMessage(page, 'API key', /^key is not accepted/);
     assert.equal(await page.getByRole('dialog').count(), 0);
@@ -241,7 +234,7 @@ describePages('console, looks', startPlain, (test, stage) => {
         await assertFieldMessage(page, 'API key', /^key must be/);
         await check();
         await enterKey(page, stage.service.key);
-        await page.locator('#shown:not(:empty)').waitFor();
+        await waitForList(page);
         await lookUp(page, '1.5');
         await assertFieldMessage(page, 'Id', /^id must/);
         await check();

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core';
 import { openPage, type WatchedPage } from './browser.ts';
 import type { ServiceTarget } from './path-proxy.ts';
+import { type Code, STATUS_OF } from './request.ts';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
@@ -17,8 +18,29 @@ export async function openConsole(
 ): Promise<WatchedPage> {
   const opened = await openPage(browser, options);
   await opened.page.goto(`${url}/console#key=${key}`);
-  await opened.page.locator('#shown:not(:empty)').waitFor();
+  await waitForList(opened.page);
   return opened;
+}
+
+export const waitForList = (page: Page) => page.locator('#shown:not(:empty)').waitFor();
+
+/** Holds back the requests to an address. */
+export async function holdRequests(page: Page, url: string | RegExp): Promise<Route[]> {
+  const held: Route[] = [];
+  await page.route(url, (route) => held.push(route));
+  return held;
+}
+
+/** Answers the requests to an address with an error. The client does not try again by itself. */
+export function refuse(page: Page, url: string | RegExp, code: Code, message: string) {
+  const status = STATUS_OF[code];
+  const answer = { status, headers: { 'retry-after': '61' }, json: { code, message, status } };
+  return page.route(url, (route) => route.fulfill(answer));
+}
+
+/** Whether the page would warn a person who leaves it. */
+export function isWarning(page: Page): Promise<boolean> {
+  return page.evaluate('!dispatchEvent(new Event("beforeunload", { cancelable: true }))');
 }
 
 export async function enterKey(page: Page, key: string): Promise<void> {
