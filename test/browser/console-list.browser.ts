@@ -16,6 +16,7 @@ import {
   readRequest,
   refuse,
   scrollDown,
+  shortenTimers,
 } from '../support/console.ts';
 import { assertClean, describePages } from '../support/page-tests.ts';
 import { type RunningService, startService } from '../support/program.ts';
@@ -242,13 +243,8 @@ describePages('console, list', start, (test, stage) => {
   test('console, list › downloaded › is a CSV of all pets of the filter', async (page) => {
     await chooseStatus(page, 'sold');
     await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
-    // Ten times as fast.
-    await page.evaluate(`{
-      const { setTimeout } = window;
-      window.setTimeout = (act, ms) => setTimeout(act, ms / 10);
-      window.freed = [];
-      URL.revokeObjectURL = (url) => freed.push(url);
-    }`);
+    await shortenTimers(page);
+    await page.evaluate('window.freed = []; URL.revokeObjectURL = (url) => freed.push(url)');
     const rows = (await readDownload(page, 'Download CSV')).split('\n');
     assert.deepEqual(
       [rows[0], rows[1], rows.at(-2), rows.length],

@@ -38,6 +38,14 @@ export function refuse(page: Page, url: string | RegExp, code: Code, message: st
   return page.route(url, (route) => route.fulfill(answer));
 }
 
+/** Makes the timers of the page ten times as fast. */
+export function shortenTimers(page: Page): Promise<void> {
+  return page.evaluate(`{
+    const { setTimeout } = window;
+    window.setTimeout = (act, ms) => setTimeout(act, ms / 10);
+  }`);
+}
+
 /** Whether the page would warn a person who leaves it. */
 export function isWarning(page: Page): Promise<boolean> {
   return page.evaluate('!dispatchEvent(new Event("beforeunload", { cancelable: true }))');
