@@ -281,9 +281,8 @@ describePages('console, list', start, (test, stage) => {
       await until(() => held.length === 1);
       const ended = page.waitForEvent('requestfailed');
       await page.evaluate(`location.hash = "${hash}"`);
-      await page.getByRole('heading', { name: shown, exact: true }).waitFor();
-      await held[0]?.continue().catch(() => {});
       assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
+      await held[0]?.continue().catch(() => {});
       await page.getByRole('heading', { name: shown, exact: true }).waitFor();
     });
   }
