@@ -62,12 +62,8 @@ function endUnreadBody({ raw, headers }: FastifyRequest, reply: FastifyReply): v
   if (length === '0' && coding === undefined) return;
   // The connection keeps its last request, which must not keep a body that nobody has read.
   (raw as BodyRequest).refuse(LATE);
-  if (
-    !raw.complete &&
-    (coding !== undefined || Number(length) > HTTP_LIMITS.BODY_BYTES_MAX.value)
-  ) {
-    reply.header('connection', 'close');
-  }
+  const isShort = coding === undefined && Number(length) <= HTTP_LIMITS.BODY_BYTES_MAX.value;
+  if (!raw.complete && !isShort) reply.header('connection', 'close');
 }
 
 /** Resets the connection when its client does not read the answer that was just written: this frees its bytes. */

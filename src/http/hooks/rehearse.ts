@@ -39,10 +39,8 @@ function parsePrefer(prefer: string): ReadonlyMap<string, string> {
     const [withoutParameters = ''] = preference.split(';');
     const [given = '', quoted = ''] = withoutParameters.split('=');
     // Prism, which many know, says `code`.
-    const name = given
-      .trim()
-      .toLowerCase()
-      .replace(/^code$/, 'status');
+    const lower = given.trim().toLowerCase();
+    const name = lower === 'code' ? 'status' : lower;
     const value = quoted.replaceAll('"', '').trim();
     if (name === '' || preferences.has(name)) continue;
     if (PREFERENCES.get(name)?.test(value) !== true) throw WRONG;
