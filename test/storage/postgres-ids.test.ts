@@ -260,7 +260,10 @@ describe('a sequence', () => {
     await assert.rejects(pets.add(REX), inUse);
     await assert.rejects(keys.add(createNewKey()), inUse);
     await assert.rejects(pets.merge(repeat(1)), inUse);
-    await database.query("select setval('pets_id', max(id)) from pets");
+    // Its next id is the last one that is in use.
+    await database.query("select setval('pets_id', max(id), false) from pets");
+    await assert.rejects(database.open({ isServed: true }), /gives ids that are in use/);
+    await database.query("select setval('pets_id', max(id) + 1, false) from pets");
     assert.equal((await pets.add(REX)).id, 4n);
   });
 

@@ -9,8 +9,12 @@ import { STORE_LIMITS } from '../limits.ts';
 /** A key of a lock has 32 bits, and is no negative number. */
 const LOW_BITS = 2 ** 31 - 1;
 
-/** The greatest id of a pet that was ever taken; 0 for none. */
-const LAST = 'select case when is_called then last_value else 0 end as last from pets_id';
+const LAST = toLastId('pets');
+
+/** Reads the greatest id that the sequence of the table ever gave; 0 for none. */
+export function toLastId(table: string): string {
+  return `select last_value - cast(not is_called as int) as last from ${table}_id`;
+}
 
 /** The locks of ids are those of their sequence. */
 const IDS = "cast(cast('pets_id' as regclass) as int)";

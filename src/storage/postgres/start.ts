@@ -7,6 +7,7 @@ import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { isAway } from './errors.ts';
 import type { Hosts } from './hosts.ts';
+import { toLastId } from './settled-mark.ts';
 
 const TRY_PAUSE_MS = 500;
 const WARNING_PAUSE_MS = 5_000;
@@ -57,7 +58,7 @@ export async function checkRights(connection: Connection): Promise<void> {
 
 /** The tables whose sequence gives ids that are in use: it was set back, or a restore has left out its value. */
 const FIND_BEHIND = NUMBERED.map(
-  (name) => `select '${name}' from ${name}_id where last_value < (select max(id) from ${name})`,
+  (name) => `select '${name}' where (${toLastId(name)}) < (select max(id) from ${name})`,
 ).join(' union all ');
 
 /** @throws PetstoreError `unavailable` when a sequence gives ids that are in use. */

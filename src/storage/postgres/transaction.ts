@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Row, SqlValue, Transaction, TransactionKind } from '../engine.ts';
 import { COLUMNS, PET_COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
-import { ANNOUNCE, TAKE_IDS_ALONE } from './settled-mark.ts';
+import { ANNOUNCE, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
 
 /** The time in milliseconds since 1970, by the clock of the server: the clocks of services may differ. */
 export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
@@ -24,8 +24,7 @@ export function createTransaction(connection: Connection): Transaction {
     },
 
     async readLastId(table) {
-      const sql = `select case when is_called then last_value else 0 end from ${table}_id`;
-      const [row] = await connection.run(sql);
+      const [row] = await connection.run(toLastId(table));
       return row?.[0] as bigint;
     },
 
