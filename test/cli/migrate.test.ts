@@ -54,7 +54,7 @@ test('petstore migrate › a table that is locked › waits, and says so', {
   skip: NO_SESSIONS,
 }, async () => {
   await using older = await openOlder('postgresql');
-  await using other = await holdInSession(older, 'lock table idempotency_keys');
+  await using other = await holdInSession(older, 'lock table petstore_schema in share mode');
   const migrating = runCommand(['migrate'], older);
   await setTimeout(1_000);
   await other.end('rollback');

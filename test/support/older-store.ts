@@ -21,7 +21,8 @@ export async function createOlderStore(address: string, schema = OLDER_SCHEMA): 
   const number = file ? 'pragma user_version' : 'update petstore_schema set version';
   const rows = schema === 1 ? [PET] : [PET, IDEMPOTENCY_KEY];
   if (!file) rows.push("update counters set value = 7 where name = 'pets'");
-  const sql = [...steps, `${number} = ${schema}`, ...rows].join(';');
+  // A step may end with a comment.
+  const sql = [...steps, `${number} = ${schema}`, ...rows].join('\n;');
   if (file) alter(file, sql);
   else await queryOnce(address, sql);
 }
