@@ -18,7 +18,15 @@ export interface Store extends AsyncDisposable {
 
   readonly pets: PetStore;
   readonly keys: KeyStore;
-  readStatistics(): StoreStatistics;
+  readonly statistics: Readonly<Statistics>;
+
+  /**
+   * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much
+   * work is waiting for a connection. Absent on SQLite.
+   */
+  readonly countConnections?:
+    | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
+    | undefined;
 
   /**
    * Resolves when the statements of requests succeed and, on PostgreSQL, the server takes writes. On
@@ -36,14 +44,6 @@ export interface Store extends AsyncDisposable {
 
   /** Waits for the writes under way and closes the database, as the end of `await using` does. */
   close(): Promise<void>;
-}
-
-export interface StoreStatistics extends Readonly<Statistics> {
-  /**
-   * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much
-   * work is waiting for a connection.
-   */
-  readonly connections?: Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>;
 }
 
 export interface PetStore {

@@ -13,7 +13,7 @@ const READY_MS_MAX = 2_000;
 export interface Sources {
   readonly counts: RequestCounts;
   readonly app: Pick<FastifyInstance, 'readConnections' | 'checkReady'>;
-  readonly store: Pick<Store, 'readStatistics'>;
+  readonly store: Pick<Store, 'statistics' | 'countConnections'>;
   readonly workers: number;
   countDropped(): number;
 }
@@ -84,23 +84,23 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'Requests that wait for their turn in the fair queue.',
     ({ app }) => app.readConnections().waitingRequests,
   ),
-  petstore_commits_total: counter('Group commits.', ({ store }) => store.readStatistics().commits),
+  petstore_commits_total: counter('Group commits.', ({ store }) => store.statistics.commits),
   petstore_committed_writes_total: counter(
     'Writes in group commits, most of them creates.',
-    ({ store }) => store.readStatistics().committedWrites,
+    ({ store }) => store.statistics.committedWrites,
   ),
   petstore_commit_seconds_total: counter(
     'The time that group commits took, with their syncs of the disk.',
-    ({ store }) => store.readStatistics().commitSeconds,
+    ({ store }) => store.statistics.commitSeconds,
   ),
   petstore_pet_queries_total: counter(
     'Queries of pets that clients list or get.',
-    ({ store }) => store.readStatistics().reads,
+    ({ store }) => store.statistics.reads,
   ),
   petstore_page_reads_total: counter(
     'Pages of lists, from the page cache and from the database.',
     ({ store }) => {
-      const { pages, readPages } = store.readStatistics();
+      const { pages, readPages } = store.statistics;
       return toCounted({ cache: pages - readPages, database: readPages });
     },
     { labels: ['from'] },
@@ -112,14 +112,14 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
   petstore_database_connections: gauge(
     'Connections to PostgreSQL that are used or idle, and work that waits for a connection.',
     ({ store }) => {
-      const { broken, ...states } = store.readStatistics().connections ?? {};
+      const { broken, ...states } = store.countConnections?.() ?? {};
       return toCounted(states);
     },
     { labels: ['state'] },
   ),
   petstore_database_broken_connections_total: counter(
     'Connections to PostgreSQL that broke or did not answer in time.',
-    ({ store }) => store.readStatistics().connections?.broken ?? [],
+    ({ store }) => store.countConnections?.().broken ?? [],
   ),
 };
 

@@ -38,12 +38,12 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
 
 /** Logs when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
 export async function watchStore(
-  store: Pick<Store, 'check' | 'readStatistics'>,
+  store: Pick<Store, 'check' | 'countConnections'>,
   log: Log,
   isStopping: () => boolean,
   pauseMs = WATCH_MS,
 ): Promise<void> {
-  for (let wasAway = false; store.readStatistics().connections !== undefined; ) {
+  for (let wasAway = false; store.countConnections !== undefined; ) {
     await sleep(pauseMs, undefined, { ref: false });
     const error: unknown = await store.check().catch((caught) => caught);
     if (isStopping()) return;

@@ -29,13 +29,14 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
-  const { foundSchema, connectionsMax, readStatistics, check } = engine;
+  const { foundSchema, connectionsMax, statistics, countConnections, check } = engine;
   return {
     foundSchema,
     connectionsMax,
     pets,
     keys,
-    readStatistics,
+    statistics,
+    countConnections,
     check,
     backup: (file) => writeBackup(engine, file),
     close,

@@ -7,9 +7,10 @@ import type { RequestLine } from '../../src/log.ts';
 import { RequestCounts } from '../../src/service/counts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { createMetricsReader } from '../../src/service/registry.ts';
-import type { StoreStatistics } from '../../src/store.ts';
+import type { Statistics } from '../../src/statistics.ts';
+import type { Store } from '../../src/store.ts';
 
-const STORE: StoreStatistics = {
+const STATISTICS: Statistics = {
   ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5 },
   ...{ reads: 9, pages: 5, readPages: 1 },
 };
@@ -19,7 +20,7 @@ const LINE: RequestLine = {
   ...{ ms: 2, requestId: 'a', keyId: 1 },
 };
 
-function create(statistics = STORE) {
+function create(countConnections?: Store['countConnections']) {
   const counts = new RequestCounts();
   const read = createMetricsReader({
     counts,
@@ -27,7 +28,7 @@ function create(statistics = STORE) {
       readConnections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
       checkReady: async () => undefined,
     },
-    store: { readStatistics: () => statistics },
+    store: { statistics: STATISTICS, countConnections },
     workers: 3,
     countDropped: () => 8,
   });
@@ -35,7 +36,7 @@ function create(statistics = STORE) {
 }
 
 test('metrics › what is read at a scrape › is its value, however often, and each metric has one', async () => {
-  const metrics = create({ ...STORE, connections: { used: 1, idle: 2, waiting: 3, broken: 4 } });
+  const metrics = create(() => ({ used: 1, idle: 2, waiting: 3, broken: 4 }));
   metrics.count({ ...LINE, refusal: { code: 'unavailable', reason: 'why' } });
   await metrics.read();
   const [text] = await Promise.all([metrics.read(), metrics.read()]);

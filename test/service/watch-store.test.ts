@@ -5,13 +5,12 @@ import { test } from 'node:test';
 import { PetstoreError } from '../../src/error.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { watchStore } from '../../src/service/served-store.ts';
-import { createStatistics } from '../../src/statistics.ts';
 
 test('watchStore › the database is away twice › says each time once that it is away, and that it is back', async () => {
   const answers = ['away', 'away', 'here', 'here', 'away', 'here', 'here', 'stop'];
   const connections = { used: 0, idle: 0, waiting: 0, broken: 0 };
   const store = {
-    readStatistics: () => ({ ...createStatistics(), connections }),
+    countConnections: () => connections,
     async check() {
       if (answers.shift() === 'away') throw new PetstoreError('unavailable', 'it is away');
     },

@@ -26,7 +26,7 @@ const MEASURED = `
       readConnections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
       checkReady: async () => { if (process.env.READY !== '1') throw new Error('not ready'); },
     },
-    store: { readStatistics: createStatistics },
+    store: { statistics: createStatistics() },
     workers: 3,
     countDropped: () => 0,
   });

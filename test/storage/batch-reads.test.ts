@@ -13,9 +13,9 @@ import { REX } from './contract/data.ts';
 
 /** What the reads of the turn resolve to, and how many queries they took. */
 async function readTurn<T>(store: Store, reads: readonly Promise<T>[]) {
-  const before = store.readStatistics().reads;
+  const before = store.statistics.reads;
   const settled = await Promise.allSettled(reads);
-  return { settled, queries: store.readStatistics().reads - before };
+  return { settled, queries: store.statistics.reads - before };
 }
 
 test('batches on postgresql › pets and lists of one turn › are one query of each kind', async () => {
@@ -42,7 +42,7 @@ test('batches on postgresql › keys of one turn › share queries, and none wai
   const digests = Array.from({ length: 100 }, () => randomBytes(32));
   const finding = digests.map((digest) => store.keys.find(digest));
   await nextTurn();
-  assert.equal(store.readStatistics().connections?.waiting, 0);
+  assert.equal(store.countConnections?.().waiting, 0);
   assert.deepEqual(await Promise.all(finding), Array(digests.length).fill(undefined));
 });
 

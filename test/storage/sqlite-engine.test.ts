@@ -86,14 +86,14 @@ describe('outcomes', () => {
     }
   });
 
-  test('readStatistics › pages with and without a commit between, of this process and another › says which were read', async () => {
+  test('statistics › pages with and without a commit between, of this process and another › says which were read', async () => {
     const file = createFile();
     await using store = await openStore(`sqlite:${file}`, { create: true });
     using other = new DatabaseSync(file);
     const assertListed = async (...counts: readonly [readPages: number, pages: number]) => {
       await setTimeout(1);
       await store.pets.listAsJson({ limit: 1 });
-      const { readPages, pages } = store.readStatistics();
+      const { readPages, pages } = store.statistics;
       assert.deepEqual([readPages, pages], counts);
     };
     await assertListed(1, 1);
@@ -104,7 +104,7 @@ describe('outcomes', () => {
     await store.pets.add(REX);
     await assertListed(3, 5);
     await assertListed(3, 6);
-    const { commits, committedWrites } = store.readStatistics();
+    const { commits, committedWrites } = store.statistics;
     assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
   });
 });
@@ -119,7 +119,7 @@ test('pets.find › without a commit between › reads a pet once, and what is n
     [2n, 3],
   ] as const) {
     await engine.petQueries.find(id);
-    assert.equal(engine.readStatistics().reads, reads);
+    assert.equal(engine.statistics.reads, reads);
   }
 });
 

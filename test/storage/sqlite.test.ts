@@ -159,7 +159,7 @@ test('store.close › with many writes that wait › ends once all are on the di
   using reader = new DatabaseSync(file);
   assert.equal(reader.prepare('select count(*) as count from pets').get()?.count, 12_001);
   await Promise.all(adding);
-  assert.equal(store.readStatistics().commits, 1);
+  assert.equal(store.statistics.commits, 1);
 });
 
 test('pets.find › another process commits after a get at the end of a turn › is the pet of the commit for a request that then comes', async (t) => {

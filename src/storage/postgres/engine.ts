@@ -57,7 +57,8 @@ function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSche
     pools.writes.run((connection) => writeAll(connection, statements));
 
   return {
-    readStatistics: () => ({ ...statistics, connections: countConnections(pools) }),
+    statistics,
+    countConnections: () => countConnections(pools),
     newKeyId: "nextval('api_keys_id')",
     toJsonFunction: 'to_json',
     purge: toPurge(NOW, 'for update skip locked'),

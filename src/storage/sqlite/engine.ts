@@ -38,7 +38,7 @@ function createEngine(connection: SqliteConnection, foundSchema: number): Engine
     retryWhileBusy(connection.file, () => connection.run(sql, ...values));
   return {
     foundSchema,
-    readStatistics: () => ({ ...statistics }),
+    statistics,
     newKeyId: 'null',
     toJsonFunction: 'json_quote',
     // There is one writer at a time.

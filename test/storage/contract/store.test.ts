@@ -218,7 +218,7 @@ testLasting(
     const before = listTaken();
     for (let count = 0; count < 12; count += 1) await refuseAll();
     assert.deepEqual(listTaken(), before);
-    assert.equal(store.readStatistics().connections?.used ?? 0, 0);
+    assert.equal(store.countConnections?.().used ?? 0, 0);
     const added = await addOnce(pets, REX, REQUEST);
     await keys.rotate(id, createNewKey(), 9);
     assert.deepEqual(await listAll(store), [added]);
