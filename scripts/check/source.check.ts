@@ -33,11 +33,12 @@ test('src › each file › is named by another one', () => {
   assert.deepEqual(unnamed, []);
 });
 
-test('src › each limit, option of serve and count of a store › is used', () => {
+test('src › each limit, option of serve and count of a store › is used, and a count is in a metric', () => {
   const texts = new Map(globSync('src/**/*.ts', { cwd: ROOT }).map((file) => [file, read(file)]));
   const all = [...texts.values()].join();
   for (const file of texts.keys())
     if (file.endsWith('options.ts') && !file.startsWith('src/cli')) texts.delete(file);
+  const metrics = read('src/service/metrics.ts');
   const withoutOptions = [...texts.values()].join();
   const limits = Object.keys({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
   const options = Object.keys(SERVE_OPTIONS);
@@ -46,6 +47,7 @@ test('src › each limit, option of serve and count of a store › is used', () 
     ...limits.filter((name) => !new RegExp(`(?:LIMITS\\.|const )${name}\\b`).test(all)),
     ...options.filter((name) => !new RegExp(`\\b${name}\\b`).test(withoutOptions)),
     ...statistics.filter((name) => !new RegExp(`\\.${name} \\+= `).test(all)),
+    ...statistics.filter((name) => !new RegExp(`\\b${name}\\b`).test(metrics)),
   ];
   assert.deepEqual(unused, []);
 });
