@@ -164,6 +164,19 @@ test('document › the codes of the errors › are all published, each with its 
   assert.deepEqual(Object.fromEntries(statuses), STATUS_OF);
 });
 
+test('document › each code › has an example, except where no operation has it', () => {
+  const documented = [...findParts(document)].map(({ code }) => code);
+  const others = Object.keys(ERRORS).filter((code) => !documented.includes(code));
+  assert.deepEqual(others, ['method_not_allowed', 'conflict']);
+});
+
+test('errors › each code with a status that has Retry-After › has this field', () => {
+  const rows = Object.entries(ERRORS).filter(([, { status }]) => status === 429 || status === 503);
+  const without = rows.filter(([, { headers }]) => headers?.['retry-after'] === undefined);
+  assert.ok(rows.length > 0);
+  assert.deepEqual(without, []);
+});
+
 test('document › its parameters and the body of a create › have the bounds of the interface', () => {
   const [limit, status, cursor] = getOperation('get /pets').parameters ?? [];
   const { description, ...bounds } = Object(limit).schema;

@@ -83,7 +83,7 @@ export function assertError(answer: Answer, code: Code, message: RegExp): void {
   const body = JSON.parse(answer.body);
   assert.deepEqual(body, { code, message: body.message, status: STATUS_OF[code] });
   assert.match(body.message, message);
-  const isForLater = code === 'unavailable' || code === 'rate_limited';
+  const isForLater = [429, 503].includes(answer.status);
   assert.equal('retry-after' in answer.headers, isForLater);
 }
 

@@ -1,6 +1,6 @@
 /** The operations as the document describes them: by path and method. */
 
-import { ERRORS, PetstoreError } from '../../error.ts';
+import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
 import { toErrorBody } from '../errors.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
@@ -16,10 +16,10 @@ const COMMON_ERRORS = [
   new PetstoreError('internal_error'),
 ];
 
-/** What every client must handle has a response of its own. */
+/** The statuses that every client must handle. Each has a response of its own, with all its codes. */
 const RETRIED = {
-  rate_limited: 'Too many requests. Nothing was done.',
-  unavailable: 'The service cannot answer now. A create may have been done.',
+  429: 'Too many requests. Nothing was done.',
+  503: 'The service cannot answer now. A create may have been done.',
 };
 
 const DEPRECATION_HEADERS = {
@@ -108,10 +108,11 @@ function describeResponses(operation: Operation) {
 }
 
 function describeRetried() {
-  const responses = Object.entries(RETRIED).map(([code, description]) => {
-    const error = new PetstoreError(code as keyof typeof RETRIED);
-    const described = describeErrors(description, [error], ['Retry-After', ...COMMON_HEADERS]);
-    return [toErrorBody(error).status, beta(described)];
+  const all = (Object.keys(ERRORS) as ErrorCode[]).map((code) => new PetstoreError(code));
+  const responses = Object.entries(RETRIED).map(([status, description]) => {
+    const errors = all.filter(({ code }) => String(ERRORS[code].status) === status);
+    const described = describeErrors(description, errors, ['Retry-After', ...COMMON_HEADERS]);
+    return [status, beta(described)];
   });
   return Object.fromEntries(responses);
 }
