@@ -10,6 +10,7 @@ import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
 import { createStatistics } from '../../src/statistics.ts';
 import { STORE_LIMITS } from '../../src/storage/limits.ts';
+import { TABLES } from '../../src/storage/tables.ts';
 import { ROOT } from '../run.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -50,6 +51,28 @@ test('src › each limit, option of serve and count of a store › is used, and 
     ...statistics.filter((name) => !new RegExp(`\\b${name}\\b`).test(metrics)),
   ];
   assert.deepEqual(unused, []);
+});
+
+/** What only commands do: their role may have more rights than the role of a service. */
+const BY_COMMANDS = ['update pets', 'delete pets', 'update petstore_schema'];
+const WRITE = /\b(insert|update|delete) (?:into |from )?(\w+) (?=set|as|where|\(|\$)/g;
+const UPSERT = /\binsert into (\w+)[^`]*? do update /g;
+
+test('src/storage › each table that a statement writes › has the right in tables.ts', () => {
+  const files = globSync('src/storage/{,postgres/}*.ts', { cwd: ROOT });
+  const texts = files.filter((file) => !file.endsWith('migrations.ts')).map(read);
+  const written = texts.flatMap((text) => [
+    ...text.matchAll(WRITE).map(([, right, table]) => ({ right, table })),
+    ...text.matchAll(UPSERT).map(([, table]) => ({ right: 'update', table })),
+  ]);
+  assert.ok(written.length > 10);
+  const missing = written
+    .filter(({ right, table = '' }) => TABLES[table]?.rights.every((each) => each !== right))
+    .map(({ right, table }) => `${right} ${table}`);
+  assert.deepEqual(
+    missing.filter((each) => !BY_COMMANDS.includes(each)),
+    [],
+  );
 });
 
 test('src › the first line of each file › says in a sentence what the file is', () => {

@@ -68,10 +68,11 @@ const LIST_COLUMNS: Readonly<Record<EngineName, string>> = {
     where table_schema = current_schema()`,
 };
 
-test('TABLES › the key of each table that is copied › is its primary key', async () => {
+test('TABLES › the key of each table, except two that are not copied › is its primary key', async () => {
   await using opened = await open('sqlite');
-  for (const [table, { columns, key }] of Object.entries(TABLES)) {
-    if (key.length === 0) continue;
+  const { petstore_schema: _schema, counters: _counters, ...copied } = TABLES;
+  for (const [table, { columns, key }] of Object.entries(copied)) {
+    assert.ok(key.length > 0, `${table} is not copied`);
     const sql = `select name from pragma_table_info('${table}') where pk > 0 order by pk`;
     assert.deepEqual((await opened.database.read(sql)).flat(), key, table);
     assert.deepEqual(columns.slice(0, key.length), key, table);
