@@ -17,6 +17,12 @@ export class JsonNumber {
   }
 }
 
+/** Whether a value of {@link parseJson} is an object. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isPlain && !(value instanceof JsonNumber);
+}
+
 /**
  * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
  *

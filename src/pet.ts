@@ -2,7 +2,7 @@
 
 import { PetstoreError } from './error.ts';
 import { INT64_MAX } from './int64.ts';
-import { JsonNumber } from './json.ts';
+import { isObject } from './json.ts';
 import { type Field, int64, type NamedField, nameField } from './pet-field.ts';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
@@ -139,9 +139,4 @@ export function toPetJson(pet: Pet): string {
     json += `,"${name}":${kind === 'int64' ? value : JSON.stringify(value)}`;
   }
   return `${json}}`;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isPlain && !(value instanceof JsonNumber);
 }

@@ -67,7 +67,7 @@ const NAME = /^name must be a string of 1 to 255 characters, not blank/;
 const CATEGORY_ID =
   /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/;
 const STATUS = /^status must be one of available, pending, sold$/;
-const OBJECT = /^a pet must be a JSON object$/;
+const OBJECT = /^body: the JSON must be an object$/;
 const JSON_TEXT = /^body: not valid JSON/;
 
 for (const [bodies, message] of [

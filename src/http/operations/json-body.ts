@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import { parseJson } from '../../json.ts';
+import { isObject, parseJson } from '../../json.ts';
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;\s*(?:charset\s*=\s*(?:utf-?8|"utf-?8")\s*)?)*$/i;
 const OTHER_CHARSET = /^application\/json\s*;\s*charset\s*=\s*"?(?!utf-?8)([\w.:-]{1,40})"?$/i;
@@ -29,17 +29,19 @@ export const requireJson: onRequestHookHandler = (request, _reply, done) => {
 };
 
 /**
- * The JSON value of a body.
+ * The JSON object of a body.
  *
- * @throws PetstoreError `bad_request` when there is no body, or it is not JSON in UTF-8.
+ * @throws PetstoreError `bad_request` when there is no body, or it is no JSON object in UTF-8.
  */
-export function parseBody(bytes: unknown): unknown {
+export function parseBody(bytes: unknown) {
   if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
     throw new PetstoreError('bad_request', 'the body is required: a JSON object');
   }
   if (!isUtf8(bytes)) throw new PetstoreError('bad_request', 'the body must be UTF-8');
   try {
-    return parseJson(UTF_8.decode(bytes));
+    const value = parseJson(UTF_8.decode(bytes));
+    if (isObject(value)) return value;
+    throw new PetstoreError('bad_request', 'the JSON must be an object');
   } catch (error) {
     if (!(error instanceof PetstoreError)) throw error;
     throw new PetstoreError(error.code, `body: ${error.message}`);

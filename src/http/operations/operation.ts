@@ -51,7 +51,7 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly deprecation?: Deprecation;
   /** By their names in the request. */
   readonly parameters: { readonly [Name in keyof Input]: Parameter<Input[Name]> };
-  readonly body?: { readonly schema: BodySchema; readonly parse: (value: unknown) => Body };
+  readonly body?: { readonly schema: BodySchema; readonly parse: (value: object) => Body };
   readonly success: {
     readonly status: number;
     readonly description: string;
