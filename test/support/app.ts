@@ -1,9 +1,13 @@
 /** The service in this process, on a real database, listening on a free port. */
 
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createApiKey, type NewApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { SHARED_NAMES } from '../../src/http/operations/operation.ts';
+import type { RequestLine } from '../../src/log.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { RIGHTS } from '../../src/storage/tables.ts';
@@ -35,6 +39,7 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   const store = options.store ?? stack.use(await openOwn(address));
   const log: Record<string, unknown>[] = [];
   const environment = options.environment ?? 'staging';
+  const undocumented = new Set<string>();
   const app = await createApp({
     store,
     log: createLog('info', (line) => log.push(JSON.parse(line))),
@@ -42,11 +47,14 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     corsOrigin: ['*'],
     rehearse: false,
     retireGetPet: false,
+    // A rehearsed failure may be any error.
+    count: options.rehearse ? undefined : (line) => addUndocumented(undocumented, line),
     ...options,
   });
   stack.defer(async () => {
     app.server.closeAllConnections();
     await app.close();
+    assert.deepEqual([...undocumented], [], 'openapi.json lacks these errors of an operation');
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const key = await addKey(store, { environment });
@@ -61,6 +69,23 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
     log,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+const { paths } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'));
+
+/** Adds the operation and the code of its error, if the document does not have this code there. */
+function addUndocumented(
+  found: Set<string>,
+  { method = '', route = '', refusal }: RequestLine,
+): void {
+  const path = route.replace('/v1', '').replace(/:(\w+)/g, '{$1}');
+  const operation = paths[path]?.[method.toLowerCase()];
+  if (operation === undefined || refusal === undefined) return;
+  const { code } = refusal;
+  const shared = SHARED_NAMES[code as keyof typeof SHARED_NAMES];
+  const texts = [`"code":"${code}"`, `/responses/${shared}"`];
+  const described = JSON.stringify(operation);
+  if (!texts.some((text) => described.includes(text))) found.add(`${method} ${path}: ${code}`);
 }
 
 const ROLE = 'petstore_test_service';
