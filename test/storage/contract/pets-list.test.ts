@@ -7,7 +7,7 @@ import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../../src/json.ts';
 import { NEW_PET_FIELDS, type NewPet, PET_STATUSES, type Pet } from '../../../src/pet.ts';
 import { type Schema, toFieldValue } from '../../../src/pet-field.ts';
-import { LIST_QUERY, type PetQuery } from '../../../src/pet-query.ts';
+import { LIST_QUERY, PET_FILTERS, type PetQuery } from '../../../src/pet-query.ts';
 import type { Store } from '../../../src/store.ts';
 import { int64, newPet, status } from '../../arbitraries.ts';
 import { REX } from './data.ts';
@@ -152,6 +152,13 @@ test('pets.listAsJson › all queries of one turn › are each its own page, and
       after = (await store.pets.listAsJson({ ...query, after })).next;
     }
     assert.deepEqual(met, all, inspect(query));
+  }
+  for (const query of queries.filter(({ after }) => after === undefined)) {
+    const kept = pets.filter((pet) =>
+      PET_FILTERS.every(({ name }) => (query[name] ?? pet[name]) === pet[name]),
+    );
+    const listed = await listAsJsonIds(store, { ...query, limit: 1_000 });
+    assert.equal(listed.length, kept.length, `the first page of ${inspect(query)}`);
   }
   for (const [column, member] of MEMBERS.entries()) {
     const alike = Map.groupBy(QUERIES.keys(), (index) => String(QUERIES[index]?.with(column, '')));
