@@ -52,7 +52,7 @@ test('GET /console/ › the page › names its files, which may be kept for a ye
     assert.equal(isStyle, body === source);
     assert.equal(body.length, source.length);
     bodies.push(body);
-    for (const [, imported = ''] of body.matchAll(/^(?:import|export|}) .*from '(.+)';$/gm)) {
+    for (const [, imported = ''] of body.matchAll(/(?:from |import\()'(\..+?)'/g)) {
       const file = posix.join(posix.dirname(path ?? ''), imported);
       assert.ok(named.has(file), `the page does not name ${file}, which ${name} imports`);
     }

@@ -71,8 +71,8 @@ export function addConsoleRoutes(app: FastifyInstance): void {
   });
 }
 
-/** What a module imports, of types too: each is a name that begins with a dot. */
-const IMPORT = /\b(?:from|import) '(\.[^']+)'/g;
+/** What a module imports, also later by `import()`. */
+const IMPORT = /\b(?:from |import |import\()'(\.[^']+)'/g;
 
 /** By path; the page has the empty path. It names every file, so that a browser asks for all at once. A module runs once. */
 function readFiles(): ReadonlyMap<string, string> {
