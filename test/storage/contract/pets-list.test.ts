@@ -34,12 +34,12 @@ function moveTo(query: PetQuery, first: bigint): PetQuery {
 /** Asserts that the page as JSON text has exactly the content of the page of pets. */
 async function assertSamePage({ pets }: Store, query: PetQuery): Promise<void> {
   const { pets: listed, ...next } = await pets.list(query);
-  const expected = listed.map(({ id, name, categoryId, status }) => [
-    ['id', new JsonNumber(String(id))],
-    ['name', name],
-    ['categoryId', new JsonNumber(String(categoryId))],
-    ...(status === undefined ? [] : [['status', status]]),
-  ]);
+  const expected = listed.map((pet) =>
+    Object.entries(pet).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' ? new JsonNumber(String(value)) : value,
+    ]),
+  );
   const { json, ...jsonNext } = await pets.listAsJson(query);
   assert.deepEqual((parseJson(json) as object[]).map(Object.entries), expected);
   assert.deepEqual(jsonNext, next);
