@@ -18,8 +18,8 @@ const COMMON_ERRORS = [
 
 /** The statuses that every client must handle. Each has a response of its own, with all its codes. */
 const RETRIED = {
-  429: 'Too many requests. Nothing was done.',
-  503: 'The service cannot answer now. A create may have been done.',
+  429: describeRetried(429, 'Too many requests. Nothing was done.'),
+  503: describeRetried(503, 'The service cannot answer now. A create may have been done.'),
 };
 
 const DEPRECATION_HEADERS = {
@@ -102,19 +102,16 @@ function describeResponses(operation: Operation) {
         { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
       ]),
     ),
-    ...describeRetried(),
+    ...RETRIED,
     default: beta(describeErrors('Any other error; an example of each is here.', others)),
   };
 }
 
-function describeRetried() {
-  const all = (Object.keys(ERRORS) as ErrorCode[]).map((code) => new PetstoreError(code));
-  const responses = Object.entries(RETRIED).map(([status, description]) => {
-    const errors = all.filter(({ code }) => String(ERRORS[code].status) === status);
-    const described = describeErrors(description, errors, ['Retry-After', ...COMMON_HEADERS]);
-    return [status, beta(described)];
-  });
-  return Object.fromEntries(responses);
+function describeRetried(status: number, description: string) {
+  const all = Object.keys(ERRORS) as ErrorCode[];
+  const codes = all.filter((code) => ERRORS[code].status === status);
+  const errors = codes.map((code) => new PetstoreError(code));
+  return beta(describeErrors(description, errors, ['Retry-After', ...COMMON_HEADERS]));
 }
 
 /** A response of the Error shape with an example for each error. */
