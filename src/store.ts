@@ -18,7 +18,8 @@ export interface Store extends AsyncDisposable {
 
   readonly pets: PetStore;
   readonly keys: KeyStore;
-  readonly statistics: Readonly<Statistics>;
+  /** Whatever counts adds to it. */
+  readonly statistics: Statistics;
 
   /**
    * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much

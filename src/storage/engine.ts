@@ -1,7 +1,6 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
 import type { Environment } from '../api-key.ts';
-import type { Statistics } from '../statistics.ts';
 import type { AddedPets, IdempotentRequest, PetStore, Store } from '../store.ts';
 import type { StoreOptions } from './options.ts';
 
@@ -35,13 +34,10 @@ export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
 
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-type OfStore = Pick<Store, 'foundSchema' | 'connectionsMax' | 'countConnections' | 'check'>;
+type OfStore = Omit<Store, 'pets' | 'keys' | 'backup' | 'close'>;
 
 /** Writes, errors and closing are as in Store. */
-export interface Engine extends OfStore, AsyncDisposable {
-  /** All that counts adds to it. */
-  readonly statistics: Statistics;
-
+export interface Engine extends OfStore {
   readonly petQueries: PetQueries;
 
   /** SQL for the id of a new API key. It counts up from 1. */
