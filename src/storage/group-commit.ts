@@ -20,97 +20,88 @@ interface WaitingWrite<Write, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Collects the writes of a turn of the event loop, and those that come while all groups are under way. */
-export class GroupCommit<Write, Result> {
-  readonly #commit: (writes: readonly Write[]) => Promise<readonly Result[]>;
-  readonly #statistics: Statistics;
-  readonly #groupsMax: number;
-  #waiting: WaitingWrite<Write, Result>[] = [];
-  #underWay = 0;
+type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Result[]>;
+
+/**
+ * Collects the writes of a turn of the event loop, and the writes that come while all groups are under way.
+ *
+ * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
+ *   database fails; after any other error nothing is written.
+ * @param groupsMax how many groups may be under way.
+ */
+export function createGroupCommit<Write, Result>(
+  commit: Commit<Write, Result>,
+  statistics: Statistics,
+  groupsMax = 1,
+) {
+  const waiting: WaitingWrite<Write, Result>[] = [];
+  let underWay = 0;
   /** Whether the writes that wait are taken at the end of this turn. */
-  #isCollecting = false;
-  #sparesReads = false;
-  #ended = Promise.resolve();
-
-  /**
-   * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
-   *   database fails; after any other error nothing is written.
-   * @param groupsMax how many groups may be under way.
-   */
-  constructor(
-    commit: (writes: readonly Write[]) => Promise<readonly Result[]>,
-    statistics: Statistics,
-    groupsMax = 1,
-  ) {
-    this.#commit = commit;
-    this.#statistics = statistics;
-    this.#groupsMax = groupsMax;
-  }
-
-  /** Settles with the write's own outcome, once its whole group is on the disk. */
-  add(write: Write): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, resolve, reject });
-      const groupsMax = this.#sparesReads ? 1 : this.#groupsMax;
-      if (this.#isCollecting || this.#underWay >= groupsMax) return;
-      this.#isCollecting = true;
-      this.#underWay += 1;
-      const before = this.#ended;
-      this.#ended = this.#commitAll().then(() => before);
-    });
-  }
-
-  /** Resolves when no write waits. */
-  async drain(): Promise<void> {
-    await this.#ended;
-  }
-
-  async #commitAll(): Promise<void> {
-    await endOfTurn();
-    this.#isCollecting = false;
-    while (this.#waiting.length > 0) {
-      const loop = performance.eventLoopUtilization();
-      const { reads } = this.#statistics;
-      const ms = await this.#commitGroup(this.#take());
-      const isBusy = performance.eventLoopUtilization(loop).utilization > BUSY_MIN;
-      this.#sparesReads = isBusy && this.#statistics.reads > reads;
-      if (this.#sparesReads) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
-    }
-    this.#underWay -= 1;
-  }
+  let isCollecting = false;
+  let sparesReads = false;
+  let ended = Promise.resolve();
 
   /** Resolves to how long the commit took, in milliseconds. */
-  async #commitGroup(group: readonly WaitingWrite<Write, Result>[]): Promise<number> {
+  async function commitWaiting(): Promise<number> {
+    const group = waiting.splice(0);
     const startedAt = performance.now();
     try {
-      await this.#settle(group);
+      await settle(commit, group);
     } catch (error) {
-      // The writes that gathered meanwhile would most likely fail too, one time limit later.
-      for (const { reject } of [...group, ...this.#take()]) reject(error);
+      // The writes that came meanwhile would most likely fail too, one time limit later.
+      for (const { reject } of [...group, ...waiting.splice(0)]) reject(error);
     }
     const ms = performance.now() - startedAt;
-    this.#statistics.commits += 1;
-    this.#statistics.committedWrites += group.length;
-    this.#statistics.commitSeconds += ms / 1_000;
+    statistics.commits += 1;
+    statistics.committedWrites += group.length;
+    statistics.commitSeconds += ms / 1_000;
     return ms;
   }
 
-  /** @throws PetstoreError when the database fails, and not a write. */
-  async #settle(group: readonly WaitingWrite<Write, Result>[]): Promise<void> {
-    try {
-      const results = await this.#commit(group.map(({ write }) => write));
-      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
-    } catch (error) {
-      if (error instanceof PetstoreError) throw error;
-      if (group.length === 1) group[0]?.reject(error);
-      // The database refuses one of the writes: one by one, the others succeed.
-      else for (const one of group) await this.#settle([one]);
+  async function commitAll(): Promise<void> {
+    await endOfTurn();
+    isCollecting = false;
+    while (waiting.length > 0) {
+      const loop = performance.eventLoopUtilization();
+      const { reads } = statistics;
+      const ms = await commitWaiting();
+      const isBusy = performance.eventLoopUtilization(loop).utilization > BUSY_MIN;
+      sparesReads = isBusy && statistics.reads > reads;
+      if (sparesReads) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
     }
+    underWay -= 1;
   }
 
-  #take(): WaitingWrite<Write, Result>[] {
-    const taken = this.#waiting;
-    this.#waiting = [];
-    return taken;
+  return {
+    /** Settles with the write's own outcome, once its whole group is on the disk. */
+    add(write: Write): Promise<Result> {
+      return new Promise((resolve, reject) => {
+        waiting.push({ write, resolve, reject });
+        if (isCollecting || underWay >= (sparesReads ? 1 : groupsMax)) return;
+        isCollecting = true;
+        underWay += 1;
+        const before = ended;
+        ended = commitAll().then(() => before);
+      });
+    },
+
+    /** Resolves when no write waits. */
+    drain: () => ended,
+  };
+}
+
+/** @throws PetstoreError when the database fails, and not a write. */
+async function settle<Write, Result>(
+  commit: Commit<Write, Result>,
+  group: readonly WaitingWrite<Write, Result>[],
+): Promise<void> {
+  try {
+    const results = await commit(group.map(({ write }) => write));
+    for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+  } catch (error) {
+    if (error instanceof PetstoreError) throw error;
+    if (group.length === 1) group[0]?.reject(error);
+    // The database refuses one of the writes: one by one, the others succeed.
+    else for (const one of group) await settle(commit, [one]);
   }
 }

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { PetstoreError } from '../../src/error.ts';
 import { createStatistics } from '../../src/statistics.ts';
-import { GroupCommit } from '../../src/storage/group-commit.ts';
+import { createGroupCommit } from '../../src/storage/group-commit.ts';
 import { until } from '../support/until.ts';
 
 /** How long this process works, or does nothing, during a commit. */
@@ -38,7 +38,7 @@ function create(groupsMax?: number) {
     commits.push({ end, fail });
     return promise;
   };
-  const writes = new GroupCommit<number, number>(commit, statistics, groupsMax);
+  const writes = createGroupCommit<number, number>(commit, statistics, groupsMax);
   return { write: (number: number) => writes.add(number), commits, statistics };
 }
 
@@ -52,7 +52,7 @@ for (const [what, reads, use, isAtOnce] of [
   ['reads beside a commit', 1, () => sleep(IDLE_MS), true],
   ['a busy event loop beside a commit', 0, () => work(WORK_MS), true],
 ] as const) {
-  test(`GroupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'after a pause'}`, async () => {
+  test(`createGroupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'after a pause'}`, async () => {
     const { write, commits, statistics } = create();
     const writing = [write(1)];
     await nextTurn();
@@ -67,7 +67,7 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
-test('GroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
+test('createGroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
   const { write, commits, statistics } = create(2);
   const writing: Promise<number>[] = [];
   for (const number of [1, 2, 3, 4]) {
@@ -84,7 +84,7 @@ test('GroupCommit › two groups under way › the writes of later turns share t
   assert.equal(statistics.committedWrites, 4);
 });
 
-test('GroupCommit › reads in a busy process › one group is under way', async () => {
+test('createGroupCommit › reads in a busy process › one group is under way', async () => {
   const { write, commits, statistics } = create(2);
   const first = write(1);
   await nextTurn();
@@ -102,11 +102,11 @@ test('GroupCommit › reads in a busy process › one group is under way', async
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
 });
 
-test('GroupCommit › 10,000 groups that have ended › take no memory', async () => {
+test('createGroupCommit › 10,000 groups that have ended › take no memory', async () => {
   const GROUPS = 10_000;
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
-  const writes = new GroupCommit(async (group: readonly number[]) => group, createStatistics());
+  const writes = createGroupCommit(async (group: readonly number[]) => group, createStatistics());
   const addAll = async () => {
     for (let count = 0; count < GROUPS; count += 1) {
       await writes.add(count);
@@ -120,7 +120,7 @@ test('GroupCommit › 10,000 groups that have ended › take no memory', async (
   assert.ok(bytes < GROUPS * 16, `${bytes} bytes`);
 });
 
-test('GroupCommit › a commit that fails › fails the writes that wait, and the next one is tried', async () => {
+test('createGroupCommit › a commit that fails › fails the writes that wait, and the next one is tried', async () => {
   const { write, commits } = create();
   const seen = [write(1)];
   await nextTurn();
@@ -134,7 +134,7 @@ test('GroupCommit › a commit that fails › fails the writes that wait, and th
   assert.equal(await next, 6);
 });
 
-test('GroupCommit › a write of three that the database refuses › fails alone, unless the database goes away', async () => {
+test('createGroupCommit › a write of three that the database refuses › fails alone, unless the database goes away', async () => {
   for (const [last, outcome] of [
     ['end', 6],
     ['fail', 'away'],

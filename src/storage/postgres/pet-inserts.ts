@@ -3,7 +3,7 @@
 import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
 import type { Engine, Row } from '../engine.ts';
-import { GroupCommit } from '../group-commit.ts';
+import { createGroupCommit } from '../group-commit.ts';
 import { COLUMNS, FIELDS } from '../pet-row.ts';
 import { ANNOUNCE } from './settled-mark.ts';
 import { NOW, toRecords } from './transaction.ts';
@@ -57,7 +57,7 @@ export function createPetInsert(
   statistics: Statistics,
   groupsMax: number,
 ): Engine['insertPet'] {
-  const inserts = new GroupCommit(
+  const inserts = createGroupCommit(
     async (group: readonly Insert[]) => {
       const values = [toRecords(BATCH_COLUMNS, toBatch(group))];
       const [added = []] = await write({ sql: INSERT, values });

@@ -3,7 +3,7 @@
 import { createStatistics, type Statistics } from '../../statistics.ts';
 import { MEMORY_FILE } from '../address.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
-import { GroupCommit } from '../group-commit.ts';
+import { createGroupCommit } from '../group-commit.ts';
 import { toPurge } from '../purge.ts';
 import { SqliteConnection } from './connection.ts';
 import { explain, isDiskError, retryWhileBusy } from './errors.ts';
@@ -59,7 +59,7 @@ function createWrites(
   // The writer has a connection of its own, which would not see a database in memory.
   const writer = file === MEMORY_FILE ? undefined : createWriter(file);
 
-  const commits = new GroupCommit(async (writes: readonly Write[]) => {
+  const commits = createGroupCommit(async (writes: readonly Write[]) => {
     try {
       return writer ? await writer.commit(writes) : writeAll(connection, writes);
     } catch (error) {
