@@ -1,26 +1,22 @@
 /** Batch reads: the reads of one turn of the event loop are sent to the database together. */
 
-interface WaitingRead<Request, Result> {
-  readonly request: Request;
-  readonly resolve: (result: Result | Promise<Result>) => void;
-}
-
 /**
  * A function that collects requests until the turn ends and then reads them all at once.
  *
- * @param read returns the results in the order of the requests. It may end after the first results, at least one:
- *   the next turn reads the other requests.
+ * @param read returns the results in the order of the requests.
+ * @param max the most requests that it gets at once; the next turn reads the others.
  */
 export function batchReads<Request, Result>(
-  read: (requests: readonly Request[]) => readonly (Result | Promise<Result>)[],
+  read: (requests: readonly Request[]) => readonly Promise<Result>[],
+  max = Infinity,
 ): (request: Request) => Promise<Result> {
-  const waiting: WaitingRead<Request, Result>[] = [];
+  const waiting: { request: Request; resolve: (result: Promise<Result>) => void }[] = [];
 
   function readWaiting(): void {
-    const results = read(waiting.map(({ request }) => request));
-    const batch = waiting.splice(0, results.length);
+    const batch = waiting.splice(0, max);
     if (waiting.length > 0) setImmediate(readWaiting);
-    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result);
+    const results = read(batch.map(({ request }) => request));
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Promise<Result>);
   }
 
   return (request) =>

@@ -6,19 +6,9 @@ import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
 import { SCHEMA } from './migrations.ts';
-import { NUMBERED, TABLES } from './tables.ts';
+import { COPIED, NUMBERED } from './tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
-
-const COPIED = Object.entries(TABLES).flatMap(([name, { columns, key }]) =>
-  key.length === 0 ? [] : [{ name, columns, key }],
-);
-
-const NO_ROWS = COPIED.map(
-  ({ name, columns }) => `(select ${columns} from ${name} limit 0) as ${name}`,
-);
-/** Fails if the database lacks a table or column that this program uses. It reads no row. */
-export const CHECK_COLUMNS = `select 1 from ${NO_ROWS}`;
 
 export interface CopyOptions {
   /** Only its keys are copied; by default all keys are copied. */

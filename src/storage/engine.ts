@@ -14,8 +14,6 @@ export type Row = readonly SqlValue[];
 export interface Statement {
   readonly sql: string;
   readonly values: readonly SqlValue[];
-  /** When this statement returns no row, the statements after it are not executed. */
-  readonly stopIfEmpty?: boolean;
 }
 
 /** Without `startTimeout`, the opening tries once; without `databaseTimeout`, a command has more time than a request. */
@@ -54,7 +52,10 @@ export interface Engine extends OfStore {
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /** Resolves to the rows of each statement, all in one transaction. */
+  /**
+   * Executes the statements in one transaction, up to the first statement that returns no row. Resolves to the rows of
+   * each statement.
+   */
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**

@@ -51,7 +51,7 @@ export function createKeyStore(engine: Engine): KeyStore {
       const { createdAt } = newKey;
       const values = [createdAt, oldExpiresAt, oldExpiresAt, id, createdAt];
       const [rotated, added] = await engine.write(
-        { sql: ROTATE, values, stopIfEmpty: true },
+        { sql: ROTATE, values },
         { sql: insert, values: toKeyRow(newKey) },
       );
       if (rotated?.length === 0) {
@@ -69,14 +69,13 @@ export function createKeyStore(engine: Engine): KeyStore {
 function createFind({ read }: Engine): KeyStore['find'] {
   const toName = (digest: SqlValue | undefined) =>
     Buffer.from(digest as Uint8Array).toString('hex');
-  return batchReads((waiting: readonly Uint8Array[]) => {
-    const digests = waiting.slice(0, FOUND_MAX);
+  return batchReads((digests: readonly Uint8Array[]) => {
     const unused = Array<null>(FOUND_MAX - digests.length).fill(null);
     const reading = read(FIND_KEYS, ...digests, ...unused).then(
       (rows) => new Map(rows.map((row) => [toName(row.at(-1)), toApiKey(row)])),
     );
     return digests.map(async (digest) => (await reading).get(toName(digest)));
-  });
+  }, FOUND_MAX);
 }
 
 function toKeyRow(key: NewApiKey): SqlValue[] {

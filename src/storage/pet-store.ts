@@ -49,7 +49,7 @@ export function createPetStore(engine: Engine): PetStore {
       const { id } = old;
       const row = toRow(newPet);
       const [updated] = await engine.write(
-        { sql: UPDATE, values: [...row, id, ...toRow(old)], stopIfEmpty: true },
+        { sql: UPDATE, values: [...row, id, ...toRow(old)] },
         { sql: KEEP_ADDED, values: [toPetJson(old), id] },
       );
       if (updated?.length === 0) {

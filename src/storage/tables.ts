@@ -28,8 +28,18 @@ export const TABLES: Readonly<Record<string, Table>> = {
   },
 };
 
+/** The tables of a copy, which are the tables of this program. */
+export const COPIED = Object.entries(TABLES).flatMap(([name, { columns, key }]) =>
+  key.length === 0 ? [] : [{ name, columns, key }],
+);
+
+/** Fails if the database lacks a table or column that this program uses. It reads no row. */
+export const CHECK_COLUMNS = `select 1 from ${COPIED.map(
+  ({ name, columns }) => `(select ${columns} from ${name} limit 0) as ${name}`,
+)}`;
+
 /** The tables whose ids are never used twice. On PostgreSQL each has a sequence, such as `pets_id`. */
-export const NUMBERED = Object.keys(TABLES).filter((name) => TABLES[name]?.key[0] === 'id');
+export const NUMBERED = COPIED.filter(({ key }) => key[0] === 'id').map(({ name }) => name);
 
 /** What a service needs on PostgreSQL, by the name of a table or sequence. */
 export const RIGHTS: readonly (readonly [name: string, rights: Table['rights']])[] = [

@@ -1,10 +1,10 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
 import { createStatistics } from '../../statistics.ts';
-import { CHECK_COLUMNS } from '../copy.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
+import { CHECK_COLUMNS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
@@ -92,10 +92,10 @@ function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSche
 function writeAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
   const run = async () => {
     const results: Row[][] = [];
-    for (const { sql, values, stopIfEmpty } of statements) {
+    for (const { sql, values } of statements) {
       const rows = await connection.run(sql, ...values);
       results.push(rows);
-      if (stopIfEmpty && rows.length === 0) break;
+      if (rows.length === 0) break;
     }
     return results;
   };

@@ -17,9 +17,8 @@ const LISTS_AT_ONCE_MAX = 50;
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
 export function createPetQueries(read: Engine['read'], settle: Settle): PetQueries {
-  const readPage = batchReads((waiting: readonly PetQuery[]) => {
+  const readPage = batchReads((queries: readonly PetQuery[]) => {
     const pages = new Map<string, Promise<PetPage>>();
-    const queries = waiting.slice(0, LISTS_AT_ONCE_MAX);
     // Equal queries are executed once, and those that differ only in values together.
     const different = new Map(queries.map((query) => [toPageName(query), query]));
     for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
@@ -32,7 +31,7 @@ export function createPetQueries(read: Engine['read'], settle: Settle): PetQueri
       }
     }
     return queries.map((query) => pages.get(toPageName(query)) as Promise<PetPage>);
-  });
+  }, LISTS_AT_ONCE_MAX);
   const list = (query: PetQuery) => settle(() => readPage(query));
   // Equal queries share a page, so its text is made once.
   const texts = new WeakMap<PetPage, string>();

@@ -98,7 +98,7 @@ export function toInsert(row: Row, request: IdempotentRequest | undefined): Stat
   if (request === undefined) return [{ sql: INSERT, values: row }];
   const { keyId, key } = request;
   return [
-    { sql: INSERT_UNLESS_RESERVED, values: [...row, keyId, key], stopIfEmpty: true },
+    { sql: INSERT_UNLESS_RESERVED, values: [...row, keyId, key] },
     { sql: RESERVE, values: [keyId, key] },
   ];
 }

@@ -1,10 +1,10 @@
 /** Checks that a file is the database of a petstore, and migrates it. A damaged file is refused, never repaired. */
 
 import { PetstoreError } from '../../error.ts';
-import { CHECK_COLUMNS } from '../copy.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
+import { CHECK_COLUMNS } from '../tables.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import {
   CORRUPT,

@@ -52,10 +52,10 @@ export function writeAll(connection: SqliteConnection, writes: readonly Write[])
 
 function writeOne(connection: SqliteConnection, write: Write): Row[][] {
   const results: Row[][] = [];
-  for (const { sql, values, stopIfEmpty } of write) {
+  for (const { sql, values } of write) {
     const rows = connection.run(sql, ...values);
     results.push(rows);
-    if (stopIfEmpty && rows.length === 0) break;
+    if (rows.length === 0) break;
   }
   return results;
 }
