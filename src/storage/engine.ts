@@ -92,6 +92,9 @@ export interface Transaction extends Pick<Engine, 'read'> {
   /** The next id of the table is the one after this id. A rollback may leave this so. */
   writeLastId(table: string, id: bigint): Promise<void>;
 
-  /** Adds the pets of a staged table with new ids, by descending staged ids. */
-  addNew(staged: string): Promise<AddedPets>;
+  /**
+   * Adds the pets of a staged table with new ids, by descending staged ids, while other transactions add pets; absent
+   * if no other transaction can.
+   */
+  readonly addNew?: (staged: string) => Promise<AddedPets>;
 }

@@ -24,14 +24,14 @@ const IS_SAME = toExists(
 export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
   return {
     merge(pets, { onlyFirst = false, update = false, dryRun = false, onSame } = {}) {
-      let hasIds = false;
+      // A create could be the first, or take the ids of pets with ids.
+      let isAlone = onlyFirst;
       const rows = toBatches(pets, () => {
-        hasIds = true;
+        isAlone = true;
       });
       const getKind = () => {
         if (dryRun) return 'snapshot';
-        // A create could take the ids of pets with ids, or be the first.
-        return hasIds || onlyFirst ? 'exclusive' : 'shared';
+        return isAlone ? 'exclusive' : 'shared';
       };
       return engine.load(getKind, rows, async (transaction, staged) => {
         const { read, readLastId } = transaction;
@@ -47,7 +47,7 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
         await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
         const same = onSame && (await findSame(transaction, staged));
         if (same !== undefined) onSame?.(same);
-        const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, hasIds);
+        const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, isAlone);
         return { ...counts, withNewIds };
       });
     },
@@ -138,20 +138,26 @@ async function findSame({ read }: Transaction, staged: string): Promise<bigint |
   return found?.[0] as bigint | undefined;
 }
 
-/** Adds the staged pets, of which the store has none. With ids, nobody else may add pets meanwhile. */
+/**
+ * Adds the staged pets, of which the store has none. Alone, it chooses the ids, and takes them only at the end: after a
+ * failure the store still had no pet.
+ */
 async function addStaged(
   { read, readLastId, writeLastId, addNew }: Transaction,
   staged: string,
-  hasIds: boolean,
+  isAlone: boolean,
 ): Promise<AddedPets> {
-  if (!hasIds) return addNew(staged);
-  const [row] = await read(`select min(id), max(id) from ${staged}`);
-  const [least, greatest] = row as [bigint | null, bigint | null];
-  const newIds = least !== null && least < 0n ? -least : 0n;
+  if (!isAlone && addNew) return addNew(staged);
+  const [row] = await read(
+    `select count(case when id < 0 then id end), coalesce(max(id), 0) from ${staged}`,
+  );
+  const [newIds, greatest] = row as [bigint, bigint];
   const before = await readLastId('pets');
-  const offset = greatest !== null && greatest > before ? greatest : before;
+  const offset = greatest > before ? greatest : before;
   const lastId = offset + newIds;
-  if (lastId > INT64_MAX) throw new PetstoreError('bad_request', 'not enough ids are left');
+  if (lastId > INT64_MAX) {
+    throw new PetstoreError('unavailable', 'the database cannot grow: no id is left');
+  }
   await read(
     `insert into pets (id, ${COLUMNS})
       select case when id < 0 then ? - id else id end, ${COLUMNS} from ${staged} order by 1`,

@@ -2,7 +2,7 @@
 
 import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
-import { COLUMNS, PET_COLUMNS } from '../pet-row.ts';
+import { PET_COLUMNS } from '../pet-row.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
@@ -80,15 +80,6 @@ function createTransaction(connection: SqliteConnection): Transaction {
     async writeLastId(table, id) {
       connection.run('delete from sqlite_sequence where name = ?', table);
       connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
-    },
-
-    async addNew(staged) {
-      connection.run(
-        `insert into pets (${COLUMNS}) select ${COLUMNS} from ${staged} order by id desc`,
-      );
-      const [row] = connection.run('select changes(), last_insert_rowid()');
-      const [count, lastId] = row as [bigint, bigint];
-      return { count: Number(count), firstId: lastId - count + 1n, lastId };
     },
   };
 }

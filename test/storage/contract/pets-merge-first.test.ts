@@ -5,7 +5,7 @@ import { generatePets } from '../../../src/sample.ts';
 import type { Store } from '../../../src/store.ts';
 import { countPets } from '../../support/count-pets.ts';
 import { listAll, REX, toRange } from './data.ts';
-import { test, testLasting } from './engines.ts';
+import { refuseBad, test, testLasting } from './engines.ts';
 
 const samples = () => generatePets(1_001);
 const seed = ({ pets }: Store) => pets.merge(samples(), { onlyFirst: true });
@@ -24,6 +24,17 @@ test('pets.merge onlyFirst › a store whose only pet was removed › adds none'
   assert.equal((await seed(store)).added, 0);
   assert.deepEqual(await listAll(store), []);
 });
+
+testLasting(
+  'pets.merge onlyFirst › after one that the database refused › adds the pets',
+  async ({ pets }, { address }) => {
+    await refuseBad(address);
+    const first = (name: string) =>
+      pets.merge(ReadableStream.from([REX, { ...REX, name }]), { onlyFirst: true });
+    await assert.rejects(first('bad'));
+    assert.equal((await first('Mia')).added, 2);
+  },
+);
 
 testLasting(
   'pets.merge onlyFirst › from three processes at once › adds the pets once',
