@@ -6,6 +6,10 @@ import { link, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
+const KNOWN: Readonly<Record<string, string>> = {
+  EEXIST: 'exists already',
+  EISDIR: 'is a folder',
+};
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */
@@ -38,7 +42,8 @@ export async function writePrivateFile<T>(
     await syncToDisk(partial);
     // A link fails when the file exists.
     await (replace ? rename : link)(partial, file);
-    await syncToDisk(dirname(file));
+    // As SQLite does, it tries: some file systems cannot sync a folder, and the file is whole.
+    await syncToDisk(dirname(file)).catch(() => undefined);
     return result;
   } catch (cause) {
     throw toWriteError(cause as NodeJS.ErrnoException, partial, file);
@@ -53,11 +58,7 @@ function toWriteError(cause: NodeJS.ErrnoException, partial: string, file: strin
   const message = cause.message.replaceAll(partial, file);
   if (cause instanceof PetstoreError) return new PetstoreError(cause.code, message, { cause });
   if (cause.code === undefined) return cause;
-  const known: Readonly<Record<string, string>> = {
-    EEXIST: 'exists already',
-    EISDIR: 'is a folder',
-  };
-  const what = known[cause.code] ?? `cannot be written: ${message}`;
+  const what = KNOWN[cause.code] ?? `cannot be written: ${message}`;
   return new PetstoreError('bad_request', `${file} ${what}`, { cause });
 }
 

@@ -46,14 +46,16 @@ function createTarget({ folder }: { readonly folder: string }) {
   return { file: join(folder, 'backup.db'), list };
 }
 
-test('store.backup › to a new file › is on the disk before it has its name, which is so at the end', async (store, place) => {
+test('store.backup › to a folder that cannot be synced › is on the disk before it has its name', async (store, place) => {
   const { file, list } = createTarget(place);
   await using folder = await open(place.folder);
   const handles = Object.getPrototypeOf(folder);
   const { sync } = handles;
   const synced: (readonly [isFile: boolean, hasName: boolean])[] = [];
   const mocked = mock.method(handles, 'sync', async function (this: FileHandle) {
-    synced.push([(await this.stat()).isFile(), list().includes('backup.db')]);
+    const isFile = (await this.stat()).isFile();
+    synced.push([isFile, list().includes('backup.db')]);
+    if (!isFile) throw Object.assign(new Error('EINVAL: fsync'), { code: 'EINVAL' });
     await sync.call(this);
   });
   await store.backup(file).finally(() => mocked.mock.restore());
@@ -61,6 +63,7 @@ test('store.backup › to a new file › is on the disk before it has its name, 
     [true, false],
     [false, true],
   ]);
+  await (await openStore(`sqlite:${file}`, { create: false })).close();
 });
 
 test('store.backup › that is interrupted › fails and leaves no file', async (store, place) => {
