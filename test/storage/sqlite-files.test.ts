@@ -274,24 +274,19 @@ for (const [what, end, isLink] of [
   });
 }
 
-test('a file of SQLite › a -wal that is removed after a write › loses no pet when the store is closed', async (t) => {
+test('a file of SQLite › a -wal that is removed after a write › loses no pet when the store is closed', async () => {
   const path = await createDatabase(1);
-  let now = 2_000;
-  t.mock.method(performance, 'now', () => now);
   {
     await using store = await openStore(`sqlite:${path}`, { create: false });
     await store.pets.add(REX);
     await rm(`${path}-wal`);
-    now += 999;
-    await store.pets.add(REX);
-    now += 1;
     await assert.rejects(store.pets.add(REX), /-wal of the database was removed or replaced/);
   }
   await using store = await openStore(`sqlite:${path}`, { create: false });
   const { pets } = await store.pets.list({ limit: 10 });
   assert.deepEqual(
     pets.map(({ id }) => id),
-    [1n, 2n, 3n],
+    [1n, 2n],
   );
 });
 
@@ -305,14 +300,9 @@ test('a file of SQLite › a -wal that is removed under its service › is named
   assertRefused(await runProgram(args, { cwd: dirname(path) }), 1, line);
 });
 
-test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async (t) => {
+test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async () => {
   const path = await createDatabase(1);
   await using store = await openStore(`sqlite:${path}`, { create: false });
-  let now = 0;
-  t.mock.method(performance, 'now', () => {
-    now += 1_000;
-    return now;
-  });
   for (const args of [
     ['keys', 'create', '--name', 'ci'],
     ['backup', `${path}.backup`],

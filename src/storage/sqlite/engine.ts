@@ -61,6 +61,7 @@ function createWrites(
 
   const commits = createGroupCommit(async (writes: readonly Write[]) => {
     try {
+      checkFiles();
       return writer ? await writer.commit(writes) : writeAll(connection, writes);
     } catch (error) {
       throw explain(error, file);
@@ -70,10 +71,7 @@ function createWrites(
     }
   }, statistics);
 
-  const write: Engine['write'] = async (...statements) => {
-    checkFiles();
-    return commits.add(statements);
-  };
+  const write: Engine['write'] = (...statements) => commits.add(statements);
 
   return {
     write,

@@ -7,9 +7,6 @@ import { createPrivateFile } from '../private-file.ts';
 import type { SqliteConnection } from './connection.ts';
 import { createError, WITHOUT_WAL } from './errors.ts';
 
-/** How often the files of an open database are checked. */
-const FILE_CHECK_MS = 1_000;
-
 /** Of the only page of a new database; the rest is in its -wal, if a byte of its header says so. */
 const PAGE_BYTES = 4_096;
 const WAL_TRIES = 40;
@@ -68,11 +65,8 @@ export function createFileCheck(connection: SqliteConnection): () => void {
     // If the file is a link, SQLite has the -wal beside the database, not beside the link.
     [`${location}-wal`, 'stop the service by SIGTERM, which saves its pets, and start it again'],
   ].map(([path = '', remedy]) => ({ path, remedy, identity: findIdentity(path) }));
-  let checkedAt = Number.NEGATIVE_INFINITY;
 
   return () => {
-    const now = performance.now();
-    if (now - checkedAt < FILE_CHECK_MS) return;
     for (const { path, remedy, identity } of files) {
       if (findIdentity(path) === identity) continue;
       throw new PetstoreError(
@@ -80,7 +74,6 @@ export function createFileCheck(connection: SqliteConnection): () => void {
         `the file ${path} of the database was removed or replaced: ${remedy}`,
       );
     }
-    checkedAt = now;
   };
 }
 
