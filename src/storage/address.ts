@@ -8,6 +8,7 @@ export const ADDRESS_FORMS = 'sqlite:FILE, sqlite::memory: or postgres://USER:PA
 
 /** SQLite's name for a database in memory, which ends with its connection. */
 export const MEMORY_FILE = ':memory:';
+export const MEMORY_ADDRESS = `sqlite:${MEMORY_FILE}`;
 
 /** A well-formed address of PostgreSQL. As in libpq, commas separate several hosts (its documentation, 34.1.1.3). */
 const POSTGRES =
@@ -105,7 +106,7 @@ function decode(text = ''): string {
 const refuse = (message: string) => new PetstoreError('bad_request', message);
 
 export function isMemoryAddress(text: string): boolean {
-  return text === `sqlite:${MEMORY_FILE}`;
+  return text === MEMORY_ADDRESS;
 }
 
 /**

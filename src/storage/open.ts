@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Store } from '../store.ts';
-import { MEMORY_FILE, parseAddress } from './address.ts';
+import { isMemoryAddress, MEMORY_ADDRESS, parseAddress } from './address.ts';
 import { type CopyOptions, copyDatabase } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
@@ -12,8 +12,6 @@ import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
 import { finishCopy } from './sqlite/schema.ts';
 
-const MEMORY = `sqlite:${MEMORY_FILE}`;
-
 /**
  * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
  *
@@ -22,8 +20,6 @@ const MEMORY = `sqlite:${MEMORY_FILE}`;
  */
 export async function openStore(address: string, options: OpenOptions): Promise<Store> {
   const engine = await openEngine(address, options);
-  const pets = createPetStore(engine);
-  const keys = createKeyStore(engine);
   const stopPurge = options.isServed ? startPurge(engine) : undefined;
   const close = async () => {
     stopPurge?.();
@@ -33,8 +29,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
   return {
     foundSchema,
     connectionsMax,
-    pets,
-    keys,
+    pets: createPetStore(engine),
+    keys: createKeyStore(engine),
     statistics,
     countConnections,
     check,
@@ -55,24 +51,19 @@ export function fillStore<T>(
   dryRun: boolean,
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  return fillDatabase(
-    address,
-    async (at) => {
-      await using store = await openStore(at, { create: !dryRun || at === MEMORY });
-      return await work(store);
-    },
-    dryRun,
-  );
+  const fill = async (at: string) => {
+    await using store = await openStore(at, { create: !dryRun || isMemoryAddress(at) });
+    return await work(store);
+  };
+  const file = findNewFile(address);
+  if (file === undefined) return fill(address);
+  return dryRun ? fill(MEMORY_ADDRESS) : fillFile(file, fill);
 }
 
-function fillDatabase<T>(
-  address: string,
-  fill: (address: string) => Promise<T>,
-  dryRun = false,
-): Promise<T> {
+/** The file of an address, if it does not exist yet. */
+function findNewFile(address: string): string | undefined {
   const place = parseAddress(address);
-  if (place.kind !== 'sqlite' || existsSync(place.file)) return fill(address);
-  return dryRun ? fill(MEMORY) : fillFile(place.file, fill);
+  return place.kind === 'sqlite' && !existsSync(place.file) ? place.file : undefined;
 }
 
 function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promise<T> {
@@ -90,19 +81,20 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
  */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   await using source = await openEngine(from, {});
-  return await fillDatabase(to, async (at) => {
-    await using target = await openEngine(at, { create: true });
-    return await copyDatabase(source, target, options);
-  });
+  const fill = (address: string) => copyInto(source, address, options);
+  const file = findNewFile(to);
+  return await (file === undefined ? fill(to) : fillFile(file, fill));
+}
+
+async function copyInto(source: Engine, address: string, options?: CopyOptions): Promise<number> {
+  await using target = await openEngine(address, { create: true });
+  return await copyDatabase(source, target, options);
 }
 
 /** Writes all that the database of the engine holds to a new SQLite file, and checks it. */
 async function writeBackup(engine: Engine, file: string): Promise<void> {
   if (engine.copyTo) return writePrivateFile(file, engine.copyTo);
-  await fillFile(file, async (address) => {
-    await using copy = await openEngine(address, { create: true });
-    await copyDatabase(engine, copy);
-  });
+  await fillFile(file, (address) => copyInto(engine, address));
 }
 
 async function openEngine(text: string, options: OpenOptions): Promise<Engine> {
