@@ -210,6 +210,8 @@ describe('copyDatabase', () => {
       await using target = await open(to);
       await createPetStore(source.database).merge(repeat(2_500));
       await source.run('delete from pets where id > 2400');
+      // No petstore gives this id.
+      await source.run("insert into pets (id, name, category_id) values (0, 'Tom', 1)");
       await source.run(`insert into idempotency_keys (api_key_id, name, created_at, pet_id)
         select 1, cast(id as text), 1, id from pets`);
       let pets = 0;
@@ -217,7 +219,7 @@ describe('copyDatabase', () => {
         pets += count;
       };
       await copyDatabase(source.database, target.database, { onPets });
-      assert.equal(pets, 2_400);
+      assert.equal(pets, 2_401);
       assert.deepEqual(await read(target.database), await read(source.database));
       const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });
       assert.equal(added.id, 2_501n);
@@ -265,15 +267,6 @@ describe('copyDatabase', () => {
       await assert.rejects(copyDatabase(source.database, target.database), NOT_THE_SAME);
       assert.deepEqual(await read(target.database), EMPTY);
       await target.run(to === 'sqlite' ? 'drop trigger meddle' : 'drop trigger meddle on pets');
-      await copyDatabase(source.database, target.database);
-      assert.deepEqual(await read(target.database), await read(source.database));
-    });
-
-    test(`copyDatabase ${way} › a pet whose id no petstore gives › is copied too`, async () => {
-      await using source = await open(from);
-      await using target = await open(to);
-      await createPetStore(source.database).merge(repeat(3));
-      await source.run("insert into pets (id, name, category_id) values (0, 'Tom', 1)");
       await copyDatabase(source.database, target.database);
       assert.deepEqual(await read(target.database), await read(source.database));
     });

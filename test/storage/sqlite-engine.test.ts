@@ -1,8 +1,6 @@
 /** The engine on SQLite, which the stores have between them and node:sqlite: outcomes, locks, transactions and copies. */
 
 import assert from 'node:assert/strict';
-import { open, readdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -12,7 +10,6 @@ import { copyStore, openStore } from '../../src/storage/open.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { countPets } from '../support/count-pets.ts';
-import { listMessages } from '../support/list-messages.ts';
 import { createFile, PAGE_BYTES } from '../support/sqlite.ts';
 import { within } from '../support/until.ts';
 import { REX } from './contract/data.ts';
@@ -33,21 +30,6 @@ function unavailable(file: string, message: string) {
 }
 
 describe('outcomes', () => {
-  test('engine.write › one that breaks a rule of the table › fails with its reason, the others stand', async () => {
-    for (const file of [createFile(), ':memory:']) {
-      await using engine = await openNew(file);
-      const settled = await Promise.allSettled([
-        engine.write({ sql: `${ADD} returning id`, values: [] }),
-        engine.write({ sql: 'insert into pets (name) values (?)', values: ['Mia'] }),
-        engine.write({ sql: `${ADD} returning id`, values: [] }),
-      ]);
-      assert.deepEqual(
-        settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
-        [[[[1n]]], 'Error: NOT NULL constraint failed: pets.category_id', [[[2n]]]],
-      );
-    }
-  });
-
   test('engine.write › a file that cannot grow, or be written › says so', async () => {
     for (const file of [createFile(), ':memory:']) {
       await using engine = await openNew(file);
@@ -196,23 +178,6 @@ describe('locks', () => {
 });
 
 describe('copies', () => {
-  test('copyStore › an error of the progress › closes both, and leaves no new file', async () => {
-    const [from, to] = [createFile(), createFile()];
-    {
-      await using source = await openNew(from);
-      await addAll(source, 'Rex');
-    }
-    const copying = copyStore(`sqlite:${from}`, `sqlite:${to}`, {
-      onPets() {
-        throw new Error('enough');
-      },
-    });
-    await assert.rejects(copying, (error) => listMessages(error).includes('enough'));
-    // The last connection that is closed removes the log.
-    assert.deepEqual(await readdir(dirname(from)), ['store.db']);
-    assert.deepEqual(await readdir(dirname(to)), []);
-  });
-
   test('copyStore › between two pages › a signal has its turn', async () => {
     const [from, to] = [createFile(), createFile()];
     {
@@ -230,22 +195,5 @@ describe('copies', () => {
     };
     await copyStore(`sqlite:${from}`, `sqlite:${to}`, { onPets });
     assert.equal(pages, 4);
-  });
-
-  test('engine.copyTo › a database whose first page was damaged since › is told of it', async () => {
-    const file = createFile();
-    await using engine = await openNew(file);
-    {
-      // Whose commit makes the engine read the page again.
-      using other = new DatabaseSync(file);
-      other.exec(`${ADD}; pragma wal_checkpoint(truncate)`);
-      other.exec(ADD);
-      await using handle = await open(file, 'r+');
-      await handle.write(Buffer.alloc(PAGE_BYTES - 100, 0xff), 0, PAGE_BYTES - 100, 100);
-    }
-    await assert.rejects(
-      async () => engine.copyTo?.(createFile()),
-      unavailable(file, 'is damaged: restore it from a backup'),
-    );
   });
 });

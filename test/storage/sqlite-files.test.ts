@@ -94,22 +94,28 @@ test('store.backup on sqlite › while another process adds between two steps �
   assert.equal(copy.prepare(count).get()?.pets, PETS);
 });
 
-test('store.backup on sqlite › a database that was damaged since › fails, and leaves no file', async () => {
-  const file = await createDatabase();
-  await using store = await openStore(`sqlite:${file}`, { create: false });
-  // The commit makes the store read the pages again.
-  alter(file, "insert into pets (name, category_id) values ('Tom', 1); pragma wal_checkpoint");
-  await damage(file);
-  await assert.rejects(store.backup(`${file}.backup`), {
-    ...{ name: 'PetstoreError', code: 'unavailable' },
-    message: `the database ${file} ${DAMAGED}`,
+for (const [what, damageSome] of [
+  ['in its middle', damage],
+  // The backup finds this damage before its check.
+  ['in its first page', (file: string) => damage(file, 100)],
+] as const) {
+  test(`store.backup on sqlite › a database that was damaged ${what} since › fails, and leaves no file`, async () => {
+    const file = await createDatabase();
+    await using store = await openStore(`sqlite:${file}`, { create: false });
+    // The commit makes the store read the pages again.
+    alter(file, "insert into pets (name, category_id) values ('Tom', 1); pragma wal_checkpoint");
+    await damageSome(file);
+    await assert.rejects(store.backup(`${file}.backup`), {
+      ...{ name: 'PetstoreError', code: 'unavailable' },
+      message: `the database ${file} ${DAMAGED}`,
+    });
+    const names = await readdir(dirname(file));
+    assert.deepEqual(
+      names.filter((name) => name.includes('backup')),
+      [],
+    );
   });
-  const names = await readdir(dirname(file));
-  assert.deepEqual(
-    names.filter((name) => name.includes('backup')),
-    [],
-  );
-});
+}
 
 describe('opening', { concurrency: 2 }, () => {
   test('keys create › eight at once on a database that is not there › all make their key', async () => {

@@ -13,7 +13,6 @@ import { createStatistics } from '../../src/statistics.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { createWriter } from '../../src/storage/sqlite/writer.ts';
@@ -22,7 +21,7 @@ import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll } from '../support/until.ts';
-import { combineFilters, fail, repeat } from './contract/data.ts';
+import { combineFilters } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 
@@ -42,25 +41,6 @@ describe('settings', () => {
     }
     const loose = "select name from pragma_table_list where strict = 0 and name not like 'sqlite%'";
     assert.deepEqual(await database.read(loose), []);
-  });
-
-  test('a database › a load that ended and one that failed › leave nothing staged', async () => {
-    await using database = await openSqlite(':memory:', { create: true });
-    const pets = createPetStore(database);
-    assert.equal((await pets.merge(repeat(1))).added, 1);
-    await assert.rejects(pets.merge(fail(2)));
-    assert.deepEqual(await database.read('select name from temp.sqlite_schema'), []);
-  });
-
-  test('a database › reads of one turn, one of which fails › answers the others', async () => {
-    await using database = await openSqlite(':memory:', { create: true });
-    const reads = [database.read('select 1'), database.read('select 2 from absent')];
-    reads.push(database.read('select ?', 'x'));
-    const settled = await Promise.allSettled(reads);
-    assert.deepEqual(
-      settled.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
-      [[[1n]], 'Error: no such table: absent', [['x']]],
-    );
   });
 });
 

@@ -33,9 +33,9 @@ export function alter(file: string, sql: string): string {
   return file;
 }
 
-/** Writes random bytes into the middle of the file. */
-export async function damage(file: string): Promise<string> {
+/** Writes random bytes into the file, by default into its middle. */
+export async function damage(file: string, from = 8 * PAGE_BYTES): Promise<string> {
   await using handle = await open(file, 'r+');
-  await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, 8 * PAGE_BYTES);
+  await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, from);
   return file;
 }

@@ -1,7 +1,6 @@
 /** What src/store.ts promises of `pets.add` of the store, on every engine. */
 
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
 import type { Pet } from '../../../src/pet.ts';
 import { newPet } from '../../arbitraries.ts';
@@ -17,16 +16,6 @@ test('pets.add › any pet › is found and listed exactly as it was given', asy
       assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
     }),
   );
-});
-
-test('pets.add › many, one after another › leave no listener behind', async (store) => {
-  const warnings: Error[] = [];
-  process.on('warning', (warning) => warnings.push(warning));
-  // Node warns of an emitter with more listeners for one event than these.
-  for (let count = 0; count <= EventEmitter.defaultMaxListeners; count += 1) {
-    await store.pets.add(REX);
-  }
-  assert.deepEqual(warnings, []);
 });
 
 test('pets.add › many of several turns at once › each is its own pet, the ids of a turn in their order', async (store) => {

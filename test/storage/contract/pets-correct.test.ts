@@ -89,7 +89,7 @@ test('pets.update › two at once › only one of them is done', async (store, p
   assert.deepEqual(await listAll(store), done);
 });
 
-test('pets.update › its create is sent again › is the pet as it is now', async (store, place) => {
+test('pets.update › its create is sent again › is the pet as it is now', async (store) => {
   const { pets } = store;
   const added = await addOnce(pets, REX, REQUEST);
   await addOnce(pets, REX, { ...REQUEST, key: 'other' });
@@ -102,10 +102,6 @@ test('pets.update › its create is sent again › is the pet as it is now', asy
     await assert.rejects(addOnce(pets, { ...REX, name }, REQUEST), REUSED);
   }
   assert.equal((await addOnce(pets, REX, { ...REQUEST, key: 'other' })).id, 2n);
-  const file = join(place.folder, 'backup.db');
-  await store.backup(file);
-  await using copy = await openStore(`sqlite:${file}`, { create: false });
-  assert.deepEqual(await addOnce(copy.pets, REX, REQUEST), tom);
   assert.equal((await listAll(store)).length, 2);
 });
 

@@ -21,10 +21,6 @@ test('pets.merge › any pets, more than go at once › are found as they were g
   );
 });
 
-test('pets.merge › nothing › adds none', async (store) => {
-  assert.equal((await store.pets.merge(repeat(0))).added, 0);
-});
-
 test('pets.merge › an iteration that fails › adds none and throws what it threw', async (store) => {
   await store.pets.add(REX);
   await assert.rejects(store.pets.merge(fail(2_500)), { message: 'row 7 is wrong' });
