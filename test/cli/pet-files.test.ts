@@ -172,6 +172,16 @@ describe('progress', () => {
     assert.ok(stderr.text.endsWith('\r\x1b[K'));
   });
 
+  test('progress › of work that ended, well or not › hears no signal', async () => {
+    const count = () => ['SIGHUP', 'SIGINT', 'SIGTERM'].map((name) => process.listenerCount(name));
+    const before = count();
+    for (let times = 0; times < 12; times += 1) {
+      await withProgress('imported', async () => undefined);
+      await assert.rejects(withProgress('imported', () => Promise.reject(new Error('wrong'))));
+    }
+    assert.deepEqual(count(), before);
+  });
+
   test('progress › not on a terminal › says nothing', async (t) => {
     const stderr = keepStandardError(t);
     const progress = new Progress();
