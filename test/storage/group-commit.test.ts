@@ -98,8 +98,16 @@ test('createGroupCommit › reads in a busy process › one group is under way',
   assert.equal(commits.length, 2);
   await commits[1]?.end();
   await until(() => commits.length === 3, PAUSE_MS_MAX);
+  work(WORK_MS);
+  statistics.reads += 1;
   await commits[2]?.end();
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
+  // After the last pause, which takes at most 50 ms, the place of the group is free.
+  await sleep(100);
+  const next = write(4);
+  await until(() => commits.length === 4, PAUSE_MS_MAX);
+  await commits[3]?.end();
+  assert.equal(await next, 8);
 });
 
 test('createGroupCommit › 10,000 groups that have ended › take no memory', async () => {

@@ -87,7 +87,7 @@ async function countCached(text: string, pages: number): Promise<number> {
 const HALF = 'x'.repeat(UNITS_MAX / 2 - PAGE_UNITS);
 for (const [what, text, pages, cached] of [
   ['that take the limit to the unit', HALF, 2, 2],
-  ['without any text, and one more', '', UNITS_MAX / PAGE_UNITS + 1, 1],
+  ['without any text, and two more', '', UNITS_MAX / PAGE_UNITS + 2, 2],
 ] as const) {
   test(`createCache › ${pages} pages ${what} › caches ${cached}`, async () => {
     assert.equal(await countCached(text, pages), cached);

@@ -26,6 +26,9 @@ const toReserve = (count: number, at: number) => `
 
 const LIST = 'select created_at as at from idempotency_keys order by created_at';
 
+const countTimers = () =>
+  process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
 async function listTimes(address: string): Promise<number[]> {
   return (await runBeside(address, LIST)).map((row) => Number(Object(row).at));
 }
@@ -40,12 +43,15 @@ testLasting(
     await runBeside(address, toReserve(1_200, 1));
     await setTimeout(200);
     assert.equal((await listTimes(address)).length, 1_201);
+    const timers = countTimers();
     const purging = await openService();
     try {
       await until(async () => (await listTimes(address)).length === 1);
     } finally {
       await purging.close();
     }
+    // The next step would come in a minute; until then the process could not end.
+    assert.equal(countTimers(), timers);
     await (await openService()).close();
     await runBeside(address, toReserve(1, 1));
     await setTimeout(200);

@@ -225,6 +225,21 @@ describe('opening', { concurrency: 2 }, () => {
     });
   }
 
+  for (const [what, errcode, left] of [
+    ['on a full disk', 13, []],
+    // Another process may have it open.
+    ['that cannot be opened', 14, ['store.db']],
+  ] as const) {
+    test(`openStore › a new database ${what} › leaves ${left.length} files`, async (t) => {
+      const file = createFile();
+      t.mock.method(DatabaseSync.prototype, 'exec', () => {
+        throw Object.assign(new Error('SQLite'), { errcode });
+      });
+      await assert.rejects(openStore(`sqlite:${file}`, { create: true }), { code: 'unavailable' });
+      assert.deepEqual(await readdir(dirname(file)), left);
+    });
+  }
+
   test('openStore › a new database, and again › is new once, private, and then not written', async () => {
     const file = createFile();
     const open = async () => {
