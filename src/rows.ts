@@ -2,6 +2,7 @@
 
 import { PetstoreError } from './error.ts';
 import { parseJson } from './json.ts';
+import { toPrintable } from './printable.ts';
 
 /** Bounds the memory that a file without line ends can take. */
 const ROW_CHARACTERS_MAX = 65_536;
@@ -21,8 +22,8 @@ export type Pieces = AsyncIterable<string> | Iterable<string>;
 /** Says why a row is no pet, and where it stands, on a single line. */
 export function createRowError(place: string, reason: string): PetstoreError {
   // JSON.parse's "(line 1 column 8)" counts from the start of the row, not of the file.
-  const words = reason.replace(/ \(line \d+ column \d+\)$/, '').replace(/\p{Cc}+/gu, ' ');
-  return new PetstoreError('bad_request', `${place}: ${words}`);
+  const words = reason.replace(/ \(line \d+ column \d+\)$/, '');
+  return new PetstoreError('bad_request', toPrintable(`${place}: ${words}`));
 }
 
 /** A row of a file of pets. */

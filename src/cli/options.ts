@@ -7,9 +7,9 @@ import { count, type OptionKind, type OptionRow } from '../option.ts';
 import { NEW_PET_FIELDS, type NewPetField } from '../pet.ts';
 import { type Schema, toFieldValue } from '../pet-field.ts';
 import { LIST_QUERY } from '../pet-query.ts';
+import { UNPRINTABLE } from '../printable.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import type { IdRange } from '../store.ts';
-import { UNPRINTABLE } from './output.ts';
 import { PET_FORMATS } from './pet-file.ts';
 
 /** A wrong use of the command line, with a message of our own instead of commander's. */

@@ -2,9 +2,7 @@
 
 import type { Command } from 'commander';
 import { PetstoreError } from '../error.ts';
-
-/** Control characters, line ends, and characters that change the direction of the text after them. */
-export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu;
+import { toPrintable, UNPRINTABLE } from '../printable.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const REWRITE_MS = 100;
@@ -13,16 +11,11 @@ const CLEAR_LINE = '\r\x1b[K';
 /** Prints a line on standard error, which a script does not read as the result. It replaces the line of a progress. */
 export function say(line: string): void {
   clearProgress();
-  process.stderr.write(`${toOneLine(line)}\n`);
+  process.stderr.write(`${toPrintable(line.trim())}\n`);
 }
 
 function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write(CLEAR_LINE);
-}
-
-/** The text without unprintable characters: a terminal would act on those in a file name or an argument. */
-export function toOneLine(text: string): string {
-  return text.trim().replace(UNPRINTABLE, ' ');
 }
 
 /** Ends the help of a command with examples. */
@@ -34,7 +27,7 @@ export function addExamples(command: Command, ...lines: string[]): Command {
 export async function toTable(rows: readonly (readonly string[])[]): Promise<string> {
   // Loading it takes 60 ms: only tables wait for it.
   const { default: stringWidth } = await import('string-width');
-  const cells = rows.map((row) => row.map((cell) => cell.replace(UNPRINTABLE, '\ufffd')));
+  const cells = rows.map((row) => row.map((cell) => cell.replaceAll(UNPRINTABLE, '\ufffd')));
   const widths = (cells[0] ?? []).map((_, column) =>
     cells.reduce((widest, row) => Math.max(widest, stringWidth(row[column] ?? '')), 0),
   );

@@ -13,7 +13,7 @@ import { addPets } from './commands/pets.ts';
 import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
 import { UsageError } from './options.ts';
-import { addExamples, toOneLine } from './output.ts';
+import { addExamples, say } from './output.ts';
 import { checkVariables, cleanVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
@@ -36,9 +36,7 @@ export function createProgram(): Command {
     .version(manifest.version)
     .exitOverride()
     .hook('preAction', checkVariables)
-    .configureOutput({
-      outputError: (text, write) => write(`${toOneLine(text.replace(/^error: /, 'petstore: '))}\n`),
-    });
+    .configureOutput({ outputError: (text) => say(text.replace(/^error: /, 'petstore: ')) });
   addServe(program);
   addKeys(program);
   const pets = addPets(program);
@@ -73,11 +71,9 @@ function report(error: unknown): number {
   // Commander has printed its own errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
   const isExpected =
-    error instanceof PetstoreError ||
-    error instanceof UsageError ||
-    (error instanceof Error && 'syscall' in error);
-  const stack = error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`petstore: ${isExpected ? toOneLine(error.message) : stack}\n`);
+    error instanceof PetstoreError || error instanceof UsageError || 'syscall' in Object(error);
+  if (isExpected) say(`petstore: ${(error as Error).message}`);
+  else process.stderr.write(`petstore: ${Object(error).stack ?? error}\n`);
   return error instanceof UsageError ? EXIT_WRONG_USE : EXIT_FAILED;
 }
 

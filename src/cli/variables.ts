@@ -2,6 +2,7 @@
 
 import type { Command, Option } from 'commander';
 import { findNearest } from '../nearest.ts';
+import { UNPRINTABLE } from '../printable.ts';
 import { toVariable, UsageError } from './options.ts';
 
 /** Kubernetes adds these variables for a service that is named petstore, or petstore-SOMETHING. */
@@ -25,12 +26,12 @@ export function cleanVariables(): void {
 }
 
 function checkValue(name: string, value: string): void {
-  const [found] = /\p{Cc}|^["']/u.exec(value) ?? [];
-  if (found === undefined) return;
-  const what = /["']/.test(found)
-    ? 'begins with a quote, which docker --env-file keeps'
-    : `has the control character ${JSON.stringify(found)}, such as of a Windows line end`;
-  throw new UsageError(`the value of ${name} ${what}: remove it`);
+  const refuse = (what: string) => new UsageError(`the value of ${name} ${what}: remove it`);
+  if (/^["']/.test(value)) throw refuse('begins with a quote, which docker --env-file keeps');
+  const place = value.search(UNPRINTABLE);
+  if (place === -1) return;
+  const hex = value.codePointAt(place)?.toString(16).padStart(4, '0');
+  throw refuse(`has the invisible character U+${hex}, such as of a Windows line end`);
 }
 
 /** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */

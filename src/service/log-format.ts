@@ -2,6 +2,7 @@
 
 import { styleText } from 'node:util';
 import type { Fields, LogLevel, RequestLine } from '../log.ts';
+import { toPrintable } from '../printable.ts';
 
 const { pid } = process;
 
@@ -90,9 +91,4 @@ function toStack(err: unknown): string {
   if (err === undefined) return '';
   const lines = toError(err).stack.split('\n');
   return `${lines.map(toPrintable).join('\n')}\n`;
-}
-
-/** Replaces the characters that a terminal acts on: they could break, hide or reverse a line. */
-function toPrintable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
 }

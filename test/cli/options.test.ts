@@ -77,7 +77,17 @@ const BAD_NETWORKS = [
   ...['10.0.0.1;10.0.0.2', '::1,'],
 ];
 const BAD_KEY_NAMES = [
-  ...['', '   ', 'a\nb', 'a\u202eb', 'a\u2066b', 'a\u2028b', 'a\u0000b', 'x'.repeat(101)],
+  ...[
+    '',
+    '   ',
+    'a\nb',
+    'a\u202eb',
+    'a\u2066b',
+    'a\u2028b',
+    'a\u0000b',
+    'a\u00adb',
+    'x'.repeat(101),
+  ],
 ];
 
 for (const [flag, must, bad] of [
@@ -153,6 +163,7 @@ for (const [flag, value, expected] of [
   ['--trust-proxy', '10.0.0.1/32,::1/128,0.0.0.0/1', ['10.0.0.1/32', '::1/128', '0.0.0.0/1']],
   ['--retire-get-pet', 'false', false],
   ['--name', 'x'.repeat(100), 'x'.repeat(100)],
+  ['--name', 'می\u200cخواهم', 'می\u200cخواهم'],
   ['--expires', '90d', 7_776_000_000],
   ['--overlap', '30m', 1_800_000],
   ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
@@ -210,9 +221,11 @@ PETSTORE_REHEARSE=true serve --environment production
 PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a
   option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME
 PETSTORE_DATABASE=sqlite:shop.db\r keys list
-  the value of PETSTORE_DATABASE has the control character "\\r", such as of a Windows line end: remove it
+  the value of PETSTORE_DATABASE has the invisible character U+000d, such as of a Windows line end: remove it
 PETSTORE_TRUST_PROXY=10.0.0.5\r serve
-  the value of PETSTORE_TRUST_PROXY has the control character "\\r", such as of a Windows line end: remove it
+  the value of PETSTORE_TRUST_PROXY has the invisible character U+000d, such as of a Windows line end: remove it
+PETSTORE_DATABASE=sqlite:shop\u200b.db keys list
+  the value of PETSTORE_DATABASE has the invisible character U+200b, such as of a Windows line end: remove it
 PETSTORE_DATABASE='sqlite:shop.db' keys list
   the value of PETSTORE_DATABASE begins with a quote, which docker --env-file keeps: remove it
 keys list --database postgres://rex:p@p@h/x
