@@ -9,6 +9,7 @@ import { type Schema, toFieldValue } from '../pet-field.ts';
 import { LIST_QUERY } from '../pet-query.ts';
 import { UNPRINTABLE } from '../printable.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
+import { isMemoryAddress } from '../storage/address.ts';
 import type { IdRange } from '../store.ts';
 import { PET_FORMATS } from './pet-file.ts';
 
@@ -100,7 +101,16 @@ export function parseDuration(text: string, secondsMin: number): number {
   );
 }
 
-export const databaseOption = () => toSetting('database', SERVE_OPTIONS.database);
+/** The address of a store for a command. A store in memory would end with the command. */
+export const STORE_ADDRESS = {
+  ...SERVE_OPTIONS.database,
+  find(text: string): string | undefined {
+    if (!isMemoryAddress(text)) return SERVE_OPTIONS.database.find(text);
+    throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
+  },
+};
+
+export const databaseOption = () => toSetting('database', STORE_ADDRESS);
 
 export const environmentOption = () => toSetting('environment', SERVE_OPTIONS.environment);
 

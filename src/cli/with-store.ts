@@ -2,8 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Environment } from '../api-key.ts';
-import { PetstoreError } from '../error.ts';
-import { describeAddress, isMemoryAddress } from '../storage/address.ts';
+import { describeAddress } from '../storage/address.ts';
 import type { OpenOptions } from '../storage/engine.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
@@ -34,7 +33,6 @@ export function withStore<Values extends unknown[]>(
 ) {
   return async function (this: Command, ...values: Values): Promise<void> {
     const { database, environment } = this.opts<CommandOptions>();
-    refuseMemory(database);
     await using store = await openStore(database, { ...options, environment });
     await work(store, ...values);
     say(describeStore(database, store));
@@ -44,10 +42,4 @@ export function withStore<Values extends unknown[]>(
 export function describeStore(database: string, { foundSchema }: Store): string {
   const what = foundSchema === 0 ? 'New store' : 'Store';
   return `${what}: ${describeAddress(database)}`;
-}
-
-/** @throws PetstoreError `bad_request` for a database in memory: it would end with the command. */
-export function refuseMemory(database: string): void {
-  if (!isMemoryAddress(database)) return;
-  throw new PetstoreError('bad_request', 'sqlite::memory: keeps nothing: name a file');
 }

@@ -3,9 +3,7 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, getKeyState } from '../api-key.ts';
-import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { isMemoryAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
@@ -16,12 +14,7 @@ const WATCH_MS = 1_000;
 
 /** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
-  const { database, workers } = options;
-  if (workers > 1 && isMemoryAddress(database)) {
-    const message = 'sqlite::memory: is for one process: --workers must be 1';
-    throw new PetstoreError('bad_request', message);
-  }
-  const store = await openStore(database, {
+  const store = await openStore(options.database, {
     ...options,
     create: true,
     olderSchema: 'migrate',

@@ -71,8 +71,6 @@ describe('copy', () => {
   });
 
   for (const [from, to, line] of [
-    ['sqlite::memory:', 'sqlite:no.db', 'sqlite::memory: keeps nothing: name a file'],
-    ['sqlite:first.db', 'sqlite::memory:', 'sqlite::memory: keeps nothing: name a file'],
     ['sqlite:missing.db', 'sqlite:no.db', 'there is no database missing.db; nothing was copied'],
     [
       'sqlite:first.db',

@@ -225,15 +225,6 @@ describe('keys', { concurrency: 2 }, () => {
     });
   }
 
-  for (const line of ['keys create --name ci', 'pets import pets.csv', 'backup copy.db']) {
-    test(`${line} › a database in memory › exits with 1 and one line`, async () => {
-      const folder = createKeyFolder();
-      const args = [...line.split(' '), '--database', 'sqlite::memory:'];
-      const finished = await runCommand(args, { cwd: folder.path });
-      assertRefused(finished, 1, 'sqlite::memory: keeps nothing: name a file');
-    });
-  }
-
   for (const line of [
     ...['keys list', 'keys revoke 1', 'keys rotate 1', 'pets list', 'pets get 1', 'pets remove 1'],
     ...['pets update 1 --no-status', 'pets export', 'pets export pets.csv', 'backup copy.db'],

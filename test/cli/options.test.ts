@@ -252,6 +252,16 @@ keys delete 7
   unknown command 'delete' (Did you mean revoke?)
 serve --environment production --database sqlite::memory:
   sqlite::memory: is only for staging: no command can add a key to it
+serve --workers 2 --database sqlite::memory:
+  sqlite::memory: is for one process: --workers must be 1
+keys create --name ci --database sqlite::memory:
+  option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
+pets import pets.csv --database sqlite::memory:
+  option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
+copy --from sqlite::memory: --to sqlite:b
+  option '--from <address>', or PETSTORE_FROM: sqlite::memory: keeps nothing: name a file
+copy --from sqlite:a --to sqlite::memory:
+  option '--to <address>', or PETSTORE_TO: sqlite::memory: keeps nothing: name a file
 serve --colour
   unknown option '--colour'
 pets update 7

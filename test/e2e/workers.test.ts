@@ -9,13 +9,7 @@ import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listChildren } from '../support/children.ts';
 import { runCommand } from '../support/command.ts';
-import {
-  assertRefused,
-  type RunningService,
-  runProgram,
-  startProgram,
-  startService,
-} from '../support/program.ts';
+import { type RunningService, startProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -257,11 +251,5 @@ describe('workers', { concurrency: 2 }, () => {
     );
     const ms = Number(fourth) - Number(first);
     assert.ok(ms > 1_900, `three were started within ${ms} ms`);
-  });
-
-  test('workers › in memory › are refused in one line', async () => {
-    const args = ['serve', '--port', '0', '--workers', '2', '--database', 'sqlite::memory:'];
-    const line = 'sqlite::memory: is for one process: --workers must be 1';
-    assertRefused(await runProgram(args, { cwd }), 1, line);
   });
 });

@@ -4,13 +4,11 @@ import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../api-key.ts';
 import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
-import { DATABASE } from '../../storage/options.ts';
-import { toSetting } from '../options.ts';
+import { STORE_ADDRESS, toSetting } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
-import { refuseMemory } from '../with-store.ts';
 
-const FROM = { ...DATABASE, description: 'the store to copy' };
-const TO = { ...DATABASE, description: 'an empty store, or a new store' };
+const FROM = { ...STORE_ADDRESS, description: 'the store to copy', default: undefined };
+const TO = { ...FROM, description: 'an empty store, or a new store' };
 
 interface CopyAddresses {
   readonly from: string;
@@ -37,7 +35,6 @@ export function addCopy(program: Command): void {
 }
 
 async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
-  for (const address of [from, to]) refuseMemory(address);
   await withProgress('copied', async (progress) => {
     const onPets = (count: number) => progress.add(count);
     const keys = await copyStore(from, to, { environment, onPets });

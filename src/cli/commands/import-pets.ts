@@ -9,7 +9,7 @@ import type { AddedPets, MergedPets, MergeOptions } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFileOptions, readRows } from '../pet-file.ts';
-import { type CommandOptions, describeStore, refuseMemory } from '../with-store.ts';
+import { type CommandOptions, describeStore } from '../with-store.ts';
 
 const NOTES = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
@@ -50,7 +50,6 @@ export function addImportPets(pets: Command): void {
 }
 
 async function importPets(file: string, options: ImportOptions): Promise<void> {
-  refuseMemory(options.database);
   await withProgress('imported', async (progress) => {
     const rows = readRows({ ...options, file }, progress);
     let hasOtherIds = false;

@@ -23,18 +23,17 @@ export function addServe(program: Command): void {
 
 /** @throws UsageError for an option that another option does not allow. */
 function checkTogether(options: ServeOptions): void {
-  if (options.rateLimitBurst !== undefined && options.rateLimit === undefined) {
-    throw new UsageError(
-      "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit",
-    );
-  }
-  if (options.environment === 'staging') return;
-  if (isMemoryAddress(options.database)) {
-    throw new UsageError('sqlite::memory: is only for staging: no command can add a key to it');
-  }
-  for (const name of ['seed', 'rehearse'] as const) {
-    if (!options[name]) continue;
-    const variable = `PETSTORE_${name.toUpperCase()}`;
-    throw new UsageError(`option '--${name}', or ${variable}, is only for staging`);
-  }
+  const { environment, database, workers, rateLimit, rateLimitBurst, seed, rehearse } = options;
+  const isProduction = environment === 'production';
+  const isInMemory = isMemoryAddress(database);
+  const faults = {
+    "option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit":
+      rateLimitBurst !== undefined && rateLimit === undefined,
+    'sqlite::memory: is for one process: --workers must be 1': isInMemory && workers > 1,
+    'sqlite::memory: is only for staging: no command can add a key to it':
+      isInMemory && isProduction,
+    "option '--seed', or PETSTORE_SEED, is only for staging": isProduction && seed !== undefined,
+    "option '--rehearse', or PETSTORE_REHEARSE, is only for staging": isProduction && rehearse,
+  };
+  for (const [fault, isSo] of Object.entries(faults)) if (isSo) throw new UsageError(fault);
 }
