@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SCHEMA } from '../../src/storage/migrations.ts';
+import { openStore } from '../../src/storage/open.ts';
 import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { holdInSession } from '../support/empty-database.ts';
@@ -12,7 +13,6 @@ import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { until } from '../support/until.ts';
 
 const PET = '--name Mia --category-id 1';
 const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
@@ -33,6 +33,12 @@ async function openOlder(kind: string, schema = OLDER_SCHEMA) {
     env: { PETSTORE_DATABASE: address },
     address,
     name: isFile ? `the database ${join(cwd, 'store.db')}` : 'the database',
+    /** Adds a key of staging, which makes the store one of staging. */
+    addKey: () =>
+      runBeside(
+        address,
+        `insert into api_keys (id, digest, name, environment, created_at) values (1, ${isFile ? "x'00'" : "'a'"}, 'a', 'staging', 1)`,
+      ),
     async readSchema(): Promise<number> {
       const [row] = await runBeside(address, readSchema);
       return Number(Object.values(Object(row))[0]);
@@ -104,7 +110,7 @@ for (const kind of ['sqlite', 'postgresql']) {
         [[], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
         [['--dry-run'], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
       ] as const) {
-        const { status, stdout, stderr } = await runProgram(['migrate', ...args], older);
+        const { status, stdout, stderr } = await runCommand(['migrate', ...args], older);
         const [said, where] = stderr.split('\n');
         assert.deepEqual([status, stdout, said], [0, '', line]);
         assert.match(where ?? '', /^Store: /);
@@ -114,33 +120,33 @@ for (const kind of ['sqlite', 'postgresql']) {
       assert.equal(stdout, '{"id":7,"name":"Rex","categoryId":1,"status":"sold"}\n');
     });
 
-    test(`an older schema on ${kind} › serve › migrates, and says so once`, async () => {
-      await using older = await openOlder(kind);
-      const said = `migrated the store ${STEPS}`;
-      {
-        await using service = await startService(['--workers', '2'], older);
-        await until(() => readStart(service).includes(said));
-        assert.equal(service.output.stderr.split(said).length, 2);
-      }
-      assert.equal(await older.readSchema(), SCHEMA);
-      await using service = await startService([], older);
-      assert.ok(!service.output.stderr.includes(said));
-    });
-
     for (const schema of [1, OLDER_SCHEMA]) {
-      test(`an older schema on ${kind} › serve for the other environment, from schema ${schema} › is refused, and leaves it`, async () => {
+      test(`an older schema on ${kind} › opened to migrate it, for the other environment, from schema ${schema} › is refused, and left`, async () => {
         await using older = await openOlder(kind, schema);
-        const digest = kind === 'sqlite' ? "x'00'" : "'a'";
-        await runBeside(
-          older.address,
-          `insert into api_keys (id, digest, name, environment, created_at) values (1, ${digest}, 'a', 'staging', 1)`,
-        );
-        const serve = ['serve', '--port', '0', '--environment', 'production'];
-        const { status, stderr } = await runProgram(serve, older);
-        assert.equal(status, 1);
-        assert.match(stderr, /^petstore: the store \S+ is of staging, not of production: .*\n$/);
+        await older.addKey();
+        const options = { olderSchema: 'migrate', environment: 'production' } as const;
+        const message = /^the store \S+ is of staging, not of production: .*$/;
+        await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
         assert.equal(await older.readSchema(), schema);
       });
     }
   });
 }
+
+test('serve › an older schema › refuses it for the other environment, else migrates it and says so once', async () => {
+  await using older = await openOlder('sqlite');
+  await older.addKey();
+  const serve = ['serve', '--port', '0', '--environment', 'production'];
+  const { status, stderr } = await runProgram(serve, older);
+  assert.equal(status, 1);
+  assert.match(stderr, /^petstore: the store \S+ is of staging, not of production: .*\n$/);
+  assert.equal(await older.readSchema(), OLDER_SCHEMA);
+  const said = `migrated the store ${STEPS}`;
+  {
+    await using service = await startService(['--workers', '2'], older);
+    assert.equal(readStart(service).split(said).length, 2);
+  }
+  assert.equal(await older.readSchema(), SCHEMA);
+  await using again = await startService([], older);
+  assert.ok(!readStart(again).includes(said));
+});
