@@ -271,25 +271,6 @@ keys list 3
 `;
 
 describe('petstore', { concurrency: 2 }, () => {
-  test('petstore › the variables that Kubernetes makes of a service › change nothing', async () => {
-    const env = {
-      PETSTORE_PORT: 'tcp://10.0.0.1:80',
-      PETSTORE_PORT_80_TCP: 'tcp://10.0.0.1:80',
-      PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1',
-      PETSTORE_SERVICE_HOST: '10.0.0.1',
-      PETSTORE_SERVICE_PORT_HTTP: '80',
-      PETSTORE_CANARY_PORT: 'udp://10.0.0.2:80',
-      PETSTORE_CANARY_SERVICE_PORT: '80',
-    };
-    // The port of startService would hide the variable.
-    const { status, stderr } = await runProgram(
-      ['serve', '--host', '192.0.2.1', '--database', 'sqlite::memory:'],
-      { cwd, env },
-    );
-    assert.equal(status, 1);
-    assert.match(stderr, /^petstore: this machine does not have the address 192\.0\.2\.1: /);
-  });
-
   test('petstore › a file name that a terminal would act on › is told without it', async () => {
     const { status, stderr } = await runCommand(
       ['keys', 'list', '--database', 'sqlite:a\n\x1b[31m\u2028\u2029\u202e.db'],

@@ -30,19 +30,23 @@ describe('serve', { concurrency: 2 }, () => {
       ...{ PETSTORE_RETIRE_GET_PET: 'true', PETSTORE_CORS_ORIGIN: 'https://shop.test' },
       ...{ PETSTORE_RATE_LIMIT: '100', PETSTORE_RATE_LIMIT_BURST: '2000' },
     };
-    await using service = await startService([...inMemory, '--base-url', baseUrl], { cwd, env });
+    const args = [...inMemory, '--rehearse', '--base-url', baseUrl];
+    await using service = await startService(args, { cwd, env });
     const document = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text());
     assert.equal(document.servers[0].url, baseUrl);
+    const authorization = `Bearer ${service.key}`;
     for (const [origin, allowed] of [
       ['https://shop.test', 'https://shop.test'],
       ['https://other.test', null],
     ] as const) {
-      const sent = { authorization: `Bearer ${service.key}`, origin };
+      const sent = { authorization, origin };
       const { status, headers } = await fetch(`${service.url}/v1/pets/1`, { headers: sent });
       assert.equal(status, 410);
       assert.equal(headers.get('access-control-allow-origin'), allowed);
       assert.equal(headers.get('ratelimit-policy'), '"default";q=100;w=1;petstore-burst=2000');
     }
+    const headers = { authorization, prefer: 'status=503' };
+    assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 503);
     // A store in memory.
     assert.deepEqual(await readdir(cwd), []);
   });
@@ -91,91 +95,64 @@ describe('serve', { concurrency: 2 }, () => {
     );
   });
 
-  for (const [option, engine, workers] of [
-    ['--port', 'sqlite', '1'],
-    ['--port', 'sqlite', '2'],
-    ['--port', 'postgresql', '1'],
-    ['--admin-port', 'sqlite', '1'],
-    ['--admin-port', 'sqlite', '2'],
+  /** The variables that Kubernetes makes of a service must change nothing. */
+  const KUBERNETES = {
+    ...{ PETSTORE_PORT: 'tcp://10.0.0.1:80', PETSTORE_PORT_80_TCP: 'tcp://10.0.0.1:80' },
+    ...{ PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1', PETSTORE_SERVICE_HOST: '10.0.0.1' },
+    ...{ PETSTORE_SERVICE_PORT_HTTP: '80', PETSTORE_CANARY_PORT: 'udp://10.0.0.2:80' },
+    PETSTORE_CANARY_SERVICE_PORT: '80',
+  };
+  const PORT = 'port BUSY is in use: npm start -- --port NEXT (or PETSTORE_PORT=NEXT)';
+  const ADMIN = 'port BUSY is in use: npm start -- --admin-port NEXT (or PETSTORE_ADMIN_PORT=NEXT)';
+  const LOCAL = 'npm start -- --host 127.0.0.1 (or PETSTORE_HOST=127.0.0.1)';
+  // In a network of its own: there no port below 1024 is free for everybody.
+  const asNobody = ['unshare', '--net', 'setpriv', '--reuid=65534', '--clear-groups'];
+  for (const [args, line, more = {}] of [
+    ['--port BUSY', PORT],
+    ['--port BUSY --workers 2', PORT],
+    ['--port BUSY --database POSTGRESQL', PORT],
+    ['--port 0 --admin-port BUSY', ADMIN],
+    ['--port 0 --admin-port BUSY --workers 2', ADMIN],
+    ['--host 192.0.2.1', `this machine does not have the address 192.0.2.1: ${LOCAL}`, KUBERNETES],
+    ['--port 0 --host petstore.invalid', `nobody knows the host petstore.invalid: ${LOCAL}`],
+    [`--database sqlite:${cwd}`, `the database ${cwd} is a folder: name a file in it`],
+    [
+      '--database sqlite::memory: --host 0.0.0.0 --port 80',
+      'this user may not listen on port 80, which is below 1024: npm start -- --port 8080 (or PETSTORE_PORT=8080)',
+    ],
   ] as const) {
-    test(`serve › a busy ${option}, on ${engine} with ${workers} of --workers › exits with 1 and one line`, async () => {
-      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
+    const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
+    const skip = args.endsWith(' 80') && !isRoot && 'only root can be another user';
+    test(`serve ${args} › is busy or not there › exits with 1 and one line`, { skip }, async () => {
+      await using place = args.includes('POSTGRESQL') ? await createTestDatabase() : undefined;
       await using other = createServer();
       const port = await listen(other);
-      const database = place?.address ?? 'sqlite:busy.db';
-      const args = ['serve', '--database', database, '--workers', workers];
-      const variable = `PETSTORE_${option.slice(2).replace('-', '_').toUpperCase()}`;
-      assertRefused(
-        await runProgram([...args, '--log-level', 'silent'], {
-          cwd: createProcessFolder(),
-          env: { PETSTORE_PORT: '0', [variable]: String(port) },
-        }),
-        1,
-        `port ${port} is in use: npm start -- ${option} ${port + 1} (or ${variable}=${port + 1})`,
-      );
+      const fill = (text: string) =>
+        text
+          .replaceAll('BUSY', `${port}`)
+          .replaceAll('NEXT', `${port + 1}`)
+          .replace('POSTGRESQL', place?.address ?? '');
+      const within = args.endsWith(' 80') ? asNobody : [];
+      const options = { cwd: createProcessFolder(), env: more, within };
+      const all = `serve --log-level silent ${fill(args)}`.split(' ');
+      assertRefused(await runProgram(all, options), 1, fill(line));
     });
   }
 
-  const LOCAL = 'npm start -- --host 127.0.0.1 (or PETSTORE_HOST=127.0.0.1)';
-  for (const [what, host, line] of [
-    ['is not of this machine', '192.0.2.1', 'this machine does not have the address 192.0.2.1'],
-    ['nobody knows', 'petstore.invalid', 'nobody knows the host petstore.invalid'],
-  ] as const) {
-    test(`serve › a host that ${what} › exits with 1 and one line`, async () => {
-      const args = ['serve', '--port', '0', '--host', host, ...inMemory];
-      assertRefused(await runProgram(args, { cwd }), 1, `${line}: ${LOCAL}`);
-    });
-  }
-
-  const isRoot = process.platform === 'linux' && process.getuid?.() === 0;
-  test('serve › a port that the user may not have › exits with 1 and one line', {
-    skip: !isRoot && 'only root can be another user',
-  }, async () => {
-    // In a network of its own: there no port below 1024 is free for everybody.
-    const within = ['unshare', '--net', 'setpriv', '--reuid=65534', '--clear-groups'];
-    assertRefused(
-      await runProgram(['serve', '--host', '0.0.0.0', '--port', '80', ...inMemory], {
-        cwd,
-        within,
-      }),
-      1,
-      'this user may not listen on port 80, which is below 1024: npm start -- --port 8080 (or PETSTORE_PORT=8080)',
-    );
-  });
-
-  test('serve › a folder as the database › exits with 1 and one line', async () => {
-    const line = `the database ${cwd} is a folder: name a file in it`;
-    assertRefused(await runProgram(['serve', '--database', `sqlite:${cwd}`], { cwd }), 1, line);
-  });
-
-  for (const engine of ['sqlite', 'postgresql']) {
-    test(`serve › --seed, of two services with workers at once, on ${engine} › adds the pets once`, async () => {
-      await using place = engine === 'postgresql' ? await createTestDatabase() : undefined;
-      const database = place?.address ?? 'sqlite:seed.db';
-      const args = ['--seed', '100', '--workers', '2', '--database', database];
-      const folder = createProcessFolder();
-      const start = () => startService(args, { cwd: folder });
-      await using stack = new AsyncDisposableStack();
-      const services = await Promise.all([start(), start()]);
-      for (const service of services) stack.use(service);
-      const said = services.map((service) => readStart(service).split('\n')[0]).sort();
-      assert.deepEqual(said, [
-        '100 sample pets are added',
-        'no sample pets are added: the store has pets, or had some',
-      ]);
-      const key = services.map((service) => service.key).join('');
-      const headers = { authorization: `Bearer ${key}` };
-      const answer = await fetch(`${services[0]?.url}/v1/pets?limit=100`, { headers });
-      assert.equal(((await answer.json()) as unknown[]).length, 100);
-      assert.equal(answer.headers.get('link'), null);
-    });
-  }
-
-  test('serve › --rehearse › a request gets the failure that it asks for', async () => {
-    await using service = await startService([...inMemory, '--rehearse'], { cwd });
-    const headers = { authorization: `Bearer ${service.key}`, prefer: 'status=503' };
-    const answer = await fetch(`${service.url}/v1/pets`, { headers });
-    assert.equal(answer.status, 503);
-    assert.equal(answer.headers.get('retry-after'), '1');
+  test('serve › --seed, of two services with workers at once › adds the pets once', async () => {
+    const folder = createProcessFolder();
+    const start = () => startService(['--seed', '100', '--workers', '2'], { cwd: folder });
+    const [first, second] = await Promise.all([start(), start()]);
+    await using _first = first;
+    await using _second = second;
+    const said = [first, second].map((service) => readStart(service).split('\n')[0]).sort();
+    assert.deepEqual(said, [
+      '100 sample pets are added',
+      'no sample pets are added: the store has pets, or had some',
+    ]);
+    const headers = { authorization: `Bearer ${first.key}${second.key}` };
+    const answer = await fetch(`${first.url}/v1/pets?limit=100`, { headers });
+    assert.equal(((await answer.json()) as unknown[]).length, 100);
+    assert.equal(answer.headers.get('link'), null);
   });
 });
