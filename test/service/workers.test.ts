@@ -1,7 +1,7 @@
 /** Real worker processes that differ, freeze, or end while the primary waits for them. */
 
 import assert from 'node:assert/strict';
-import cluster from 'node:cluster';
+import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,12 +54,24 @@ async function startWorker(t: TestContext, program: string, env = {}) {
   return worker;
 }
 
-test('workers › one is not ready, another is frozen › petstore_ready is 0, and the connections of those that answer are added', async (t) => {
-  await startWorker(t, MEASURED, { READY: '0' });
-  await startWorker(t, MEASURED, { READY: '1' });
+const countTimers = () =>
+  process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+const countListeners = (...workers: readonly Worker[]) =>
+  workers.flatMap((worker) => ['message', 'disconnect'].map((name) => worker.listenerCount(name)));
+
+test('workers › many scrapes at once, one is not ready, another is frozen › petstore_ready is 0, the connections of those that answer are added, and nothing is left', async (t) => {
+  const unready = await startWorker(t, MEASURED, { READY: '0' });
+  const ready = await startWorker(t, MEASURED, { READY: '1' });
   const frozen = await startWorker(t, MEASURED, { READY: '1' });
+  const taken = () => [...countListeners(unready, ready, frozen), countTimers()];
+  const before = taken();
+  await readWorkers();
+  assert.deepEqual(taken(), before);
   frozen.process.kill('SIGSTOP');
-  const metrics = await readWorkers();
+  // More than Node lets listen without a warning.
+  const [metrics = ''] = await Promise.all(Array.from({ length: 12 }, readWorkers));
+  assert.deepEqual(taken(), before);
   assert.equal(sum(metrics, 'petstore_ready'), 0);
   assert.equal(sum(metrics, 'petstore_workers'), 3);
   assert.equal(sum(metrics, 'petstore_workers_answering'), 2);
@@ -67,12 +79,14 @@ test('workers › one is not ready, another is frozen › petstore_ready is 0, a
 });
 
 test('workers › one ends while it is asked for its metrics, another is about to end › hold no scrape up', async (t) => {
-  await startWorker(t, ENDS_WHEN_ASKED);
+  const asked = await startWorker(t, ENDS_WHEN_ASKED);
+  const before = countListeners(asked);
   const worker = await startWorker(t, ENDS);
   if (worker.isConnected()) await once(worker, 'disconnect');
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const message = 'no worker gave its metrics in time';
   await assert.rejects(readWorkers(), { code: 'unavailable', message });
+  assert.deepEqual(countListeners(asked), before);
 });
 
 test('workers › one is frozen when all stop › is killed after 13 s, and not before', async (t) => {
@@ -91,8 +105,6 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
 });
 
 test('workers › all end in time when they stop › no timer keeps the process', async (t) => {
-  const countTimers = () =>
-    process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   await startWorker(t, ENDS_WHEN_ASKED);
   const before = countTimers();
   await new Workers().stop();
