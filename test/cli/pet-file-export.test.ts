@@ -134,6 +134,14 @@ describe('pets export', () => {
     assert.equal(writes, 3);
   });
 
+  test('pets export › to one stream again and again › leaves no listener on it', async () => {
+    const stdout = new PassThrough().resume();
+    const count = () => stdout.eventNames().map((name) => stdout.listenerCount(name));
+    const before = count();
+    for (let times = 0; times < 12; times += 1) await writePets({}, iterate(pets), stdout);
+    assert.deepEqual(count(), before);
+  });
+
   test('pets export › to a slow reader › takes no more pets than are read', async () => {
     const { pets: source, taken } = endless();
     const stdout = new Writable({ write: () => {} });

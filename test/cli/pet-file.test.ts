@@ -1,7 +1,7 @@
 /** Pet files that are read: which pets they have, and what is refused at which line. */
 
 import assert from 'node:assert/strict';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync, readdirSync } from 'node:fs';
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -152,6 +152,28 @@ describe('pets import', () => {
     );
     assert.deepEqual(parts, expected);
   });
+
+  for (const [what, last] of [
+    ['to its end', good],
+    ['until a wrong row', '{'],
+    ['until its reader stops', ''],
+  ] as const) {
+    test(`pets import › a file that is read ${what}, many times › is closed each time`, {
+      skip: !existsSync('/proc') && 'open files are found in /proc',
+    }, async () => {
+      const file = join(folder, 'closed.ndjson');
+      await writeFile(file, `${`${good}\n`.repeat(5_000)}${last}`);
+      const listOpen = () => readdirSync('/proc/self/fd').length;
+      const before = listOpen();
+      for (let times = 0; times < 12; times += 1) {
+        const reading = (async () => {
+          for await (const _pet of readGood(file)) if (last === '') break;
+        })();
+        await (last === '{' ? assert.rejects(reading, { code: 'bad_request' }) : reading);
+      }
+      assert.equal(listOpen(), before);
+    });
+  }
 
   test('pets import › a JSON file of more than 64 MiB › is refused before its end', async () => {
     const file = join(folder, 'large.json');
