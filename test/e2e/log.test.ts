@@ -40,7 +40,6 @@ describe('log', { concurrency: 2 }, () => {
 
   for (const [what, rest, env, status] of [
     ['a terminal', '', { NO_COLOR: '' }, String.raw`\x1b\[32m200\x1b\[39m`],
-    ['a terminal, with NO_COLOR', '', { NO_COLOR: '1' }, '200'],
     ['a pipe, and the log on a terminal', ' | cat', { NO_COLOR: '1' }, '200'],
     ['a terminal, and the log in a file', ' 2>error.log', {}, undefined],
   ] as const) {
