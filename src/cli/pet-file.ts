@@ -2,7 +2,6 @@
 
 import { open, writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { readCsv } from '../csv.ts';
 import { createCsvFormat } from '../csv-format.ts';
@@ -71,18 +70,14 @@ export function readRows(
 
 /**
  * Writes all the pets. The file is replaced when they are on the disk, and unchanged if anything fails. Without a file,
- * writes to `stdout`, until its reader closes it.
+ * writes to standard output, until its reader closes it.
  *
  * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */
-export async function writePets(
-  target: PetFileOptions,
-  pets: AsyncIterable<Pet>,
-  stdout: Writable = process.stdout,
-): Promise<void> {
+export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>): Promise<void> {
   const { file = STANDARD_STREAM } = target;
   const text = toText(getFormat(target), pets);
-  if (file === STANDARD_STREAM) await writeStream(stdout, text);
+  if (file === STANDARD_STREAM) await writeStdout(text);
   else await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
 }
 
@@ -96,9 +91,9 @@ function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetForma
   );
 }
 
-async function writeStream(stream: Writable, text: AsyncIterable<string>): Promise<void> {
+async function writeStdout(text: AsyncIterable<string>): Promise<void> {
   try {
-    await pipeline(text, stream, { end: false });
+    await pipeline(text, process.stdout, { end: false });
   } catch (error) {
     // The reader has closed its end, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;

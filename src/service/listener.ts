@@ -9,9 +9,8 @@ import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { SERVICE_LIMITS } from './limits.ts';
 import type { OpenLog } from './open-log.ts';
-import { explainListenError, type Place } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toListenHost } from './service.ts';
+import { explainListenError, type Place, type Service, toListenHost } from './service.ts';
 
 /** How often connections that have become idle since then are closed. */
 const IDLE_CHECK_MS = 50;

@@ -5,10 +5,9 @@ import type { Log } from '../log.ts';
 import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
-import { warnAtStart } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore, watchStore } from './served-store.ts';
-import { describeFirstKey, describeService, type Service } from './service.ts';
+import { describeFirstKey, describeService, type Service, warnAtStart } from './service.ts';
 import { Workers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */

@@ -7,8 +7,8 @@ import type { Log } from '../log.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
-import { spellKeysCreate } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
+import { spellKeysCreate } from './service.ts';
 
 const WATCH_MS = 1_000;
 

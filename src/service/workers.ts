@@ -7,9 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { SERVICE_LIMITS } from './limits.ts';
-import { explainListenError } from './remedies.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { type Service, toListenHost } from './service.ts';
+import { explainListenError, type Service, toListenHost } from './service.ts';
 
 /** The pause before a worker is replaced: a worker that always fails must not take the processor. */
 const REPLACE_MS = 1_000;

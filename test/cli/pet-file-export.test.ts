@@ -43,7 +43,7 @@ describe('pets export', () => {
     test(`pets export › any pets to ${ending} › read back equal`, async () => {
       const file = join(folder, `round.${ending}`);
       const goRound = async (pets: readonly Pet[]) => {
-        await writePets({ file }, iterate(pets), new PassThrough());
+        await writePets({ file }, iterate(pets));
         const expected = pets.map(({ id: _, ...newPet }) => newPet);
         assert.deepEqual(await Array.fromAsync(readGood(file)), expected);
       };
@@ -78,14 +78,14 @@ describe('pets export', () => {
   for (const [ending, text] of Object.entries(texts)) {
     test(`pets export › pets to ${ending} › are written to the letter`, async () => {
       const file = join(folder, `letter.${ending}`);
-      await writePets({ file }, iterate(pets), new PassThrough());
+      await writePets({ file }, iterate(pets));
       assert.equal(await readFile(file, 'utf8'), text);
     });
   }
 
   test('pets export › a format that is named › is written, whatever the ending', async () => {
     const file = join(folder, 'named.json');
-    await writePets({ file, format: 'csv' }, iterate(pets), new PassThrough());
+    await writePets({ file, format: 'csv' }, iterate(pets));
     assert.equal(await readFile(file, 'utf8'), texts.csv);
   });
 
@@ -97,17 +97,17 @@ describe('pets export', () => {
       for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
       throw new Error('the database is gone');
     }
-    await assert.rejects(writePets({ file }, failing(), new PassThrough()), /the database is gone/);
+    await assert.rejects(writePets({ file }, failing()), /the database is gone/);
     assert.deepEqual(await readdir(inner), ['pets.csv']);
     assert.equal(await readFile(file, 'utf8'), 'old');
-    await writePets({ file }, iterate(pets), new PassThrough());
+    await writePets({ file }, iterate(pets));
     assert.equal(await readFile(file, 'utf8'), texts.csv);
   });
 
   test('pets export › to a place where no file can be › says so in one line', async () => {
     const missing = join(folder, 'no', 'pets.csv');
     await refuses(
-      () => writePets({ file: missing }, iterate(pets), new PassThrough()),
+      () => writePets({ file: missing }, iterate(pets)),
       /pets\.csv cannot be written: ENOENT: no such file or directory, open '.*pets\.csv'$/,
     );
   });
@@ -121,31 +121,34 @@ describe('pets export', () => {
     return { pets: generate(), taken: () => taken };
   }
 
-  test('pets export › to a reader that has gone › ends quietly', async () => {
+  test('pets export › to a reader that has gone › ends quietly', async (t) => {
     const { pets: source } = endless();
     let writes = 0;
-    const stdout = new Writable({
+    const reader = new Writable({
       write(_chunk, _encoding, done) {
         writes += 1;
         done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
       },
     });
-    await writePets({}, source, stdout);
+    t.mock.getter(process, 'stdout', () => reader);
+    await writePets({}, source);
     assert.equal(writes, 3);
   });
 
-  test('pets export › to one stream again and again › leaves no listener on it', async () => {
+  test('pets export › to one stream again and again › leaves no listener on it', async (t) => {
     const stdout = new PassThrough().resume();
+    t.mock.getter(process, 'stdout', () => stdout);
     const count = () => stdout.eventNames().map((name) => stdout.listenerCount(name));
     const before = count();
-    for (let times = 0; times < 12; times += 1) await writePets({}, iterate(pets), stdout);
+    for (let times = 0; times < 12; times += 1) await writePets({}, iterate(pets));
     assert.deepEqual(count(), before);
   });
 
-  test('pets export › to a slow reader › takes no more pets than are read', async () => {
+  test('pets export › to a slow reader › takes no more pets than are read', async (t) => {
     const { pets: source, taken } = endless();
-    const stdout = new Writable({ write: () => {} });
-    void writePets({}, source, stdout);
+    const reader = new Writable({ write: () => {} });
+    t.mock.getter(process, 'stdout', () => reader);
+    void writePets({}, source);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const before = taken();
     await new Promise((resolve) => setTimeout(resolve, 50));
