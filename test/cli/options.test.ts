@@ -9,7 +9,7 @@ import { UsageError } from '../../src/cli/options.ts';
 import { createProgram } from '../../src/cli/run.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
 import { parseLine, runCommand } from '../support/command.ts';
-import { assertRefused, runProgram } from '../support/program.ts';
+import { assertRefused } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
@@ -301,7 +301,7 @@ describe('petstore', { concurrency: 2 }, () => {
 
   for (const args of [[], ['keys'], ['pets']]) {
     test(`petstore › ${['petstore', ...args].join(' ')} without a command › exits with 2 and the help`, async () => {
-      const { status, stdout, stderr } = await runProgram(args, { cwd });
+      const { status, stdout, stderr } = await runCommand(args, { cwd });
       assert.deepEqual({ status, stdout }, { status: 2, stdout: '' });
       assert.match(stderr, /^Usage: petstore .*\n[\s\S]*\nCommands:\n/);
     });

@@ -4,16 +4,18 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { runProgram, startService } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
+import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
-const within = ['sh', '-c', 'umask 0; exec "$@"', '--'];
+// All that this process starts would let everybody read and write.
+process.umask(0);
 
 describe('files', { skip: process.platform === 'win32' && 'modes are those of POSIX' }, () => {
   const cwd = createProcessFolder();
 
   async function petstore(...args: readonly string[]): Promise<void> {
-    const { status, stderr } = await runProgram(args, { cwd, within });
+    const { status, stderr } = await runCommand(args, { cwd });
     assert.equal(status, 0, stderr);
   }
 
@@ -25,7 +27,7 @@ describe('files', { skip: process.platform === 'win32' && 'modes are those of PO
   }
 
   test('files › a database, its log, a backup and exports › are their owner’s alone', async () => {
-    await using service = await startService([], { cwd, within });
+    await using service = await startService([], { cwd });
     const { status } = await fetch(`${service.url}/v1/pets`, {
       method: 'POST',
       headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
