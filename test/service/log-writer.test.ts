@@ -133,14 +133,22 @@ describe('LogWriter', () => {
     await writer.flush();
     assert.equal(readPipe(reader).toString(), line(1));
     assert.equal(writer.dropped, Number(dropped));
+    // Lines are dropped, counted and taken again as often as it happens.
+    for (const times of [1, 2]) {
+      writer.write('x'.repeat(8 * 1024 * 1024 + 1));
+      await writer.flush();
+      assert.equal(readPipe(reader).toString(), describeDropped(1));
+      assert.equal(writer.dropped, Number(dropped) + times);
+    }
   });
 
   test('write › the reader is gone › is no failure', async (t) => {
     const { writer, closeReader } = openPipe(t);
     closeReader();
-    writer.write(line(1));
+    for (let number = 0; number < MANY; number += 1) writer.write(line(number));
     await writer.flush();
     writer.write(line(2));
     writer.flushSync();
+    assert.equal(writer.dropped, 0);
   });
 });
