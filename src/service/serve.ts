@@ -8,7 +8,7 @@ import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { ensureFirstKey, openServedStore, watchStore } from './served-store.ts';
 import { describeFirstKey, describeService, type Service, warnAtStart } from './service.ts';
-import { Workers } from './workers.ts';
+import { startWorkers, stopWorkers } from './workers.ts';
 
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 1_000;
@@ -18,7 +18,6 @@ const loadListener = () => import('./listener.ts');
 
 /** What a stop ends: what the start has opened so far. */
 interface Running {
-  readonly workers: Workers;
   store?: Store;
   service?: Service;
   admin?: Service;
@@ -28,24 +27,20 @@ interface Running {
 /** Resolves when the service listens. The service runs until a signal stops it. */
 export async function serve(options: ServeOptions): Promise<void> {
   const openedLog = openLog(options.logLevel);
-  const running: Running = { workers: new Workers(), isStopping: false };
-  let stopped: Promise<void> | undefined;
-  const stop = () => {
-    stopped ??= stopAll(running);
-    return stopped;
-  };
+  const running: Running = { isStopping: false };
   // Before the start: a signal during the start must also end the workers.
   stopOnSignal(running, async () => {
     openedLog.log.info('stopping');
-    await stop();
+    await stopAll(running);
     return openedLog.close();
   });
   try {
     await start(options, running, openedLog);
   } catch (error) {
-    // The stop by a signal makes the start fail. A signal may also come while a failed start is undone.
-    await stop();
+    // The stop by a signal makes the start fail.
     if (running.isStopping) return;
+    running.isStopping = true;
+    await stopAll(running);
     // The channel to the primary would keep this worker alive.
     cluster.worker?.disconnect();
     throw error;
@@ -71,7 +66,7 @@ function stopOnSignal(running: Running, stop: () => Promise<boolean>): void {
 }
 
 async function stopAll(running: Running): Promise<void> {
-  await (running.service ?? running.workers).stop();
+  await (running.service?.stop ?? stopWorkers)();
   await running.admin?.stop();
   await running.store?.close();
 }
@@ -86,9 +81,9 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     return startListener(options, store, openedLog);
   };
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
-  const service = await (hasWorkers ? running.workers.start(options, log) : listen());
-  running.service = service;
   const isStopping = () => running.isStopping;
+  const service = await (hasWorkers ? startWorkers(options, log, isStopping) : listen());
+  running.service = service;
   if (cluster.isPrimary) watchStore(store, log, isStopping);
   const { readMetrics } = service;
   // The primary has the admin listener for all workers.

@@ -16,61 +16,57 @@ const REPLACE_MS = 1_000;
 /** A signal to all processes, such as Ctrl-C, may reach the primary so long after a worker. */
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
-export class Workers {
-  #isStopping = false;
+/**
+ * Starts the workers with the arguments of this process. Resolves when the first of them listens.
+ *
+ * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
+ *   ends before it listens.
+ */
+export async function startWorkers(
+  options: ServeOptions,
+  log: Log,
+  isStopping: () => boolean,
+): Promise<Service> {
+  const { workers: count, host, port: wanted, adminPort } = options;
+  // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  // All workers listen on the same port. The second --port option overrides the first.
+  const port = await findPort(host, wanted);
+  cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
+  // A message to a dead worker fails. Without a listener this error would end the primary.
+  cluster.on('fork', (worker) =>
+    worker.on('error', (err) =>
+      log.error('a worker cannot be reached', { err, worker: worker.process.pid }),
+    ),
+  );
+  // First one worker: if it fails, the start fails.
+  await listening(cluster.fork());
+  const forkUnlessStopping = () => isStopping() || cluster.fork();
+  cluster.on('exit', async (worker, status, signal) => {
+    if (isStopping()) return;
+    const fields = { worker: worker.process.pid, status, signal };
+    log.error('a worker ended and is replaced', fields);
+    await wait(REPLACE_MS);
+    forkUnlessStopping();
+  });
+  for (let started = 1; started < count; started += 1) forkUnlessStopping();
+  const registry = adminPort === undefined ? undefined : await import('./registry.ts');
+  return { port, stop: stopWorkers, readMetrics: registry?.readWorkers };
+}
 
-  /**
-   * Starts the workers with the arguments of this process. Resolves when the first of them listens.
-   *
-   * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
-   *   ends before it listens.
-   */
-  async start(options: ServeOptions, log: Log): Promise<Service> {
-    const { workers: count, host, port: wanted, adminPort } = options;
-    // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
-    cluster.schedulingPolicy = cluster.SCHED_NONE;
-    // All workers listen on the same port. The second --port option overrides the first.
-    const port = await findPort(host, wanted);
-    cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
-    // A message to a dead worker fails. Without a listener this error would end the primary.
-    cluster.on('fork', (worker) =>
-      worker.on('error', (err) =>
-        log.error('a worker cannot be reached', { err, worker: worker.process.pid }),
-      ),
-    );
-    // First one worker: if it fails, the start fails.
-    await listening(cluster.fork());
-    cluster.on('exit', async (worker, status, signal) => {
-      if (this.#isStopping) return;
-      const fields = { worker: worker.process.pid, status, signal };
-      log.error('a worker ended and is replaced', fields);
-      await wait(REPLACE_MS);
-      this.#fork();
-    });
-    for (let started = 1; started < count; started += 1) this.#fork();
-    const registry = adminPort === undefined ? undefined : await import('./registry.ts');
-    return { port, stop: () => this.stop(), readMetrics: registry?.readWorkers };
-  }
-
-  /** Ends all workers, also those that start. Resolves when they have ended. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    // A dead worker may still be listed, but emits no `exit` any more.
-    const running = Object.values(cluster.workers ?? {})
-      .filter((worker) => worker !== undefined)
-      .filter((worker) => !worker.isDead());
-    const ended = running.map((worker) => once(worker, 'exit'));
-    const kill = (signal: NodeJS.Signals) => running.map(({ process }) => process.kill(signal));
-    kill('SIGTERM');
-    // A frozen worker gets no SIGTERM.
-    const timer = setTimeout(kill, SERVICE_LIMITS.WORKER_STOP_MS_MAX.value, 'SIGKILL');
-    await Promise.all(ended);
-    clearTimeout(timer);
-  }
-
-  #fork(): void {
-    if (!this.#isStopping) cluster.fork();
-  }
+/** Ends all workers, also those that start. Resolves when they have ended. */
+export async function stopWorkers(): Promise<void> {
+  // A dead worker may still be listed, but emits no `exit` any more.
+  const running = Object.values(cluster.workers ?? {})
+    .filter((worker) => worker !== undefined)
+    .filter((worker) => !worker.isDead());
+  const ended = running.map((worker) => once(worker, 'exit'));
+  const kill = (signal: NodeJS.Signals) => running.map(({ process }) => process.kill(signal));
+  kill('SIGTERM');
+  // A frozen worker gets no SIGTERM.
+  const timer = setTimeout(kill, SERVICE_LIMITS.WORKER_STOP_MS_MAX.value, 'SIGKILL');
+  await Promise.all(ended);
+  clearTimeout(timer);
 }
 
 async function listening(worker: Worker): Promise<void> {

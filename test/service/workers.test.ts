@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readWorkers } from '../../src/service/registry.ts';
-import { Workers } from '../../src/service/workers.ts';
+import { stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll } from '../support/until.ts';
@@ -93,7 +93,7 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
   const worker = await startWorker(t, ENDS_WHEN_ASKED);
   worker.process.kill('SIGSTOP');
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const stopped = new Workers().stop();
+  const stopped = stopWorkers();
   t.mock.timers.tick(12_999);
   // The end of a process takes some milliseconds.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
@@ -107,6 +107,6 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
 test('workers › all end in time when they stop › no timer keeps the process', async (t) => {
   await startWorker(t, ENDS_WHEN_ASKED);
   const before = countTimers();
-  await new Workers().stop();
+  await stopWorkers();
   assert.equal(countTimers(), before);
 });
