@@ -23,7 +23,7 @@ interface WaitingWrite<Write, Result> {
 type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Result[]>;
 
 /**
- * Collects the writes of a turn of the event loop, and the writes that come while all groups are under way.
+ * Collects writes until a turn of the event loop adds none, and the writes that come while all groups are under way.
  *
  * @param commit resolves to the results in the order of the writes. It rejects with a PetstoreError when the
  *   database fails; after any other error nothing is written.
@@ -36,7 +36,7 @@ export function createGroupCommit<Write, Result>(
 ) {
   const waiting: WaitingWrite<Write, Result>[] = [];
   let underWay = 0;
-  /** Whether the writes that wait are taken at the end of this turn. */
+  /** Whether a group is still collected. */
   let isCollecting = false;
   let sparesReads = false;
   let ended = Promise.resolve();
@@ -59,7 +59,11 @@ export function createGroupCommit<Write, Result>(
   }
 
   async function commitAll(): Promise<void> {
-    await endOfTurn();
+    // A turn starts only some of the creates that came together.
+    for (let count = 0; count < waiting.length; ) {
+      count = waiting.length;
+      await endOfTurn();
+    }
     isCollecting = false;
     while (waiting.length > 0) {
       const loop = performance.eventLoopUtilization();

@@ -67,6 +67,22 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
+test('createGroupCommit › creates that start in one turn after the other › share a commit', async () => {
+  const { write, commits, statistics } = create(2);
+  const writing: Promise<number>[] = [];
+  const add = (number: number) => {
+    // As the fair queue: it asks for the next turn first.
+    if (number < 3) setImmediate(() => add(number + 1));
+    writing.push(write(number));
+  };
+  add(1);
+  await until(() => commits.length === 1);
+  assert.equal(writing.length, 3);
+  await commits[0]?.end();
+  assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
+  assert.equal(statistics.commits, 1);
+});
+
 test('createGroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
   const { write, commits, statistics } = create(2);
   const writing: Promise<number>[] = [];
@@ -149,7 +165,7 @@ test('createGroupCommit › a write of three that the database refuses › fails
   ] as const) {
     const { write, commits } = create();
     const seen = [1, 2, 3].map((number) => write(number).catch(({ message }) => message));
-    await nextTurn();
+    await until(() => commits.length === 1);
     await commits[0]?.fail(new Error('not null'));
     await commits[1]?.end();
     await commits[2]?.fail(new Error('not null'));
