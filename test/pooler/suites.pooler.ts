@@ -15,7 +15,7 @@ process.env.TEST_ENGINE = 'postgresql';
 describe('through PgBouncer', async () => {
   for (const file of globSync(
     [
-      'http/!(timeouts|connections|fair-queue|held-bytes).test.ts',
+      'http/!(timeouts|connections|fair-queue|leaks).test.ts',
       'storage/contract/*.test.ts',
       'storage/{copy,purge}.test.ts',
       'cli/{copy,pets}.test.ts',

@@ -118,8 +118,8 @@ async function read(database: Engine): Promise<Content> {
     const lastIds = [await readLastId('pets'), await readLastId('api_keys')] as const;
     const content: Record<string, Row[]> = {};
     for (const table of TABLE_NAMES) {
-      const columns = TABLES[table]?.columns ?? [];
-      const rows = await read(`select ${columns} from ${table} order by ${columns[0]}`);
+      const { columns = [], key = [] } = TABLES[table] ?? {};
+      const rows = await read(`select ${columns} from ${table} order by ${key}`);
       content[table] = rows.map((row) =>
         row.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
       );
