@@ -76,8 +76,13 @@ async function answerAll(sent: readonly Promise<Answer>[]): Promise<number[]> {
 function createQueue(databaseConnections?: number) {
   const queue = new FairQueue(databaseConnections);
   const started: string[] = [];
-  const enter = (name: string, keyId: number | null, method = 'GET') => {
-    const sent = { method, keyId, socket: { destroyed: false }, place: null };
+  const enter = (
+    name: string,
+    keyId: number | null,
+    method = 'GET',
+    refusal: object | null = null,
+  ) => {
+    const sent = { method, keyId, refusal, socket: { destroyed: false }, place: null };
     const request = sent as unknown as FastifyRequest;
     queue.enter(request, (error) => started.push(error ? `${name}: ${error.message}` : name));
     return request;
@@ -100,18 +105,19 @@ test('fair queue › a request that comes just before the next one is started �
 test('fair queue › more requests than a turn starts › start in the next turns, and the lines take turns', async () => {
   const { started, enter } = createQueue();
   const count = 3 * STARTED_MAX;
-  for (let number = 0; number < count; number += 1) enter('without a key', null);
+  for (let number = 0; number < count; number += 1) enter('refusal', null, 'GET', {});
   for (const name of ['first of 1', 'second of 1']) enter(name, 1);
   for (const method of ['GET', 'POST']) enter(`${method} of 2`, 2, method);
+  enter('page', null);
   assert.equal(started.length, STARTED_MAX);
   await setImmediate();
   assert.equal(started.length, 2 * STARTED_MAX);
-  assert.deepEqual(started.slice(STARTED_MAX, STARTED_MAX + 6), [
-    ...['without a key', 'first of 1', 'GET of 2', 'POST of 2', 'without a key', 'second of 1'],
+  assert.deepEqual(started.slice(STARTED_MAX, STARTED_MAX + 7), [
+    ...['refusal', 'first of 1', 'GET of 2', 'POST of 2', 'page', 'refusal', 'second of 1'],
   ]);
   await setImmediate();
   await setImmediate();
-  assert.equal(started.length, count + 4);
+  assert.equal(started.length, count + 5);
 });
 
 test('fair queue › one more than may wait of a key › is refused at once, and other keys wait', async () => {

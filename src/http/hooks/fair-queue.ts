@@ -37,7 +37,7 @@ export class FairQueue {
   readonly #creates: Group = { name: 'creates', atWorkMax: CREATES_AT_WORK_MAX, atWork: 0 };
   /** What has no valid key: pages, the health, refusals. None of it asks the store. */
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
-  /** By group and key; what has no valid key shares one line. None of them is empty. The line whose turn is next comes first. */
+  /** By group and key; what has no valid key shares two lines. None of them is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;
@@ -65,7 +65,9 @@ export class FairQueue {
       this.#start(request, group, start);
       return;
     }
-    const name = `${group.name} ${request.keyId}`;
+    // Refusals without a valid key must not hold up `/livez`.
+    const ofNoKey = request.refusal === null ? 'pages' : 'refusals';
+    const name = `${group.name} ${request.keyId ?? ofNoKey}`;
     const line = this.#lines.get(name) ?? new Set();
     const hasKey = group !== this.#others;
     const refuse = (error: PetstoreError) => this.#start(request, this.#others, start, error);
