@@ -37,7 +37,7 @@ export class FairQueue {
   readonly #creates: Group = { name: 'creates', atWorkMax: CREATES_AT_WORK_MAX, atWork: 0 };
   /** What has no valid key: pages, the health, refusals. None of it asks the store. */
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
-  /** By group and key; what has no valid key shares two lines. None of them is empty. The line whose turn is next comes first. */
+  /** By group and key; two lines for what has no valid key. No line is empty. The line whose turn is next comes first. */
   readonly #lines = new Map<string, Set<WaitingRequest>>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;
