@@ -126,22 +126,23 @@ test('createGroupCommit › reads in a busy process › one group is under way',
   assert.equal(await next, 8);
 });
 
-test('createGroupCommit › 10,000 groups that have ended › take no memory', async () => {
-  const GROUPS = 10_000;
+test('createGroupCommit › thousands of groups that have ended › take no memory', async () => {
+  const GROUPS = 4_000;
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
   const writes = createGroupCommit(async (group: readonly number[]) => group, createStatistics());
-  const addAll = async () => {
+  const growths = [];
+  for (let round = 0; round < 5; round += 1) {
+    const before = process.memoryUsage().heapUsed;
     for (let count = 0; count < GROUPS; count += 1) {
       await writes.add(count);
       await nextTurn();
     }
     collectGarbage();
-    return process.memoryUsage().heapUsed;
-  };
-  const before = await addAll();
-  const bytes = (await addAll()) - before;
-  assert.ok(bytes < GROUPS * 16, `${bytes} bytes`);
+    growths.push(process.memoryUsage().heapUsed - before);
+  }
+  // What is kept of each group grows in each round; compiled code and caches grow in some of them.
+  assert.ok(Math.min(...growths) < GROUPS * 16, `${growths.join(', ')} bytes`);
 });
 
 test('createGroupCommit › a commit that fails › fails the writes that wait, and the next one is tried', async () => {
