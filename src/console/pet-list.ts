@@ -66,14 +66,19 @@ export class PetList {
       this.pets.clear();
     }
     this.#rows.append(...this.#createRows(pets));
+    this.#tellShown();
     const { size } = this.pets;
-    write('shown', `${size} ${size === 1 ? 'pet' : 'pets'}${next ? ', and more' : ''}`);
     show('empty', size === 0 && filters.size === 0);
     show('empty-filter', size === 0 && filters.size > 0);
     show('more', next !== undefined);
     // An end that stays in view is seen only by a new look.
     this.#end.disconnect();
     this.#end.observe(getElement('next', HTMLElement));
+  }
+
+  #tellShown(): void {
+    const { size } = this.pets;
+    write('shown', `${size} ${size === 1 ? 'pet' : 'pets'}${this.#next ? ', and more' : ''}`);
   }
 
   /** Shows a new pet as the first row. */
@@ -101,7 +106,12 @@ export class PetList {
   async download(): Promise<void> {
     const asked = { ...Object.fromEntries(readTexts(this.#form)), limit: PAGE_LIMIT_MAX };
     const pets = createClient('work').list(asked);
-    await keepCsv('pets.csv', pets, (count) => write('shown', `${count} pets read`));
+    const tell = (count: number) => write('shown', `${count} pets read`);
+    await keepCsv('pets.csv', pets, tell).catch((error) => {
+      // What was read is not kept.
+      this.#tellShown();
+      throw error;
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 /** The list of the console, in a real browser: its filters, its pages, its address, and the pet that is open. */
 
 import assert from 'node:assert/strict';
+import type { Download, Page } from 'playwright-core';
 import { openPage } from '../support/browser.ts';
 import {
   addInPage,
@@ -240,18 +241,38 @@ describePages('console, list', start, (test, stage) => {
     assert.equal(await page.evaluate('document.activeElement.labels[0].textContent'), 'Name');
   });
 
-  test('console, list › downloaded › is a CSV of all pets of the filter', async (page) => {
+  test('console, list › downloaded, each time after a download that failed › is a CSV of all pets of the filter, once', async (page) => {
+    const downloads: Download[] = [];
+    page.on('download', (download) => downloads.push(download));
     await chooseStatus(page, 'sold');
     await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
     await shortenTimers(page);
-    await page.evaluate('window.freed = []; URL.revokeObjectURL = (url) => freed.push(url)');
-    const rows = (await readDownload(page, 'Download CSV')).split('\n');
-    assert.deepEqual(
-      [rows[0], rows[1], rows.at(-2), rows.length],
-      ['id,name,categoryId,status', '2,Pet 2,1,sold', '224,Pet 224,1,sold', 137],
-    );
-    await page.getByText('135 pets read').waitFor();
-    await until(() => page.evaluate<boolean>('freed.length === 1'));
+    await page.evaluate(`{
+      window.taken = new Set();
+      const { createObjectURL } = URL;
+      URL.createObjectURL = (blob) => {
+        const url = createObjectURL(blob);
+        taken.add(url);
+        return url;
+      };
+      URL.revokeObjectURL = (url) => taken.delete(url);
+    }`);
+    for (const count of [1, 2]) {
+      await refuse(page, /limit=100&cursor=/, 'unavailable', 'try again later');
+      await page.getByRole('button', { name: 'Download CSV' }).click();
+      await page.getByText('try again later').waitFor();
+      await page.getByText('50 pets, and more', { exact: true }).waitFor();
+      await page.unrouteAll();
+      const rows = (await readDownload(page, 'Download CSV')).split('\n');
+      assert.deepEqual(
+        [rows[0], rows[1], rows.at(-2), rows.length],
+        ['id,name,categoryId,status', '2,Pet 2,1,sold', '224,Pet 224,1,sold', 137],
+      );
+      await page.getByText('135 pets read').waitFor();
+      assert.equal(downloads.length, count);
+      assert.equal(await page.evaluate('taken.size'), 1);
+      await until(() => page.evaluate<boolean>('taken.size === 0'));
+    }
   });
 
   test('console, list › a look-up in vain › leaves the list as it was, and tells why', async (page) => {
@@ -272,18 +293,24 @@ describePages('console, list', start, (test, stage) => {
   });
 
   for (const [what, hash, shown] of [
-    ['another one is opened', '#pet=2', 'Pet 2'],
-    ['its panel is closed', '#', 'Pets'],
+    ['another one is opened', '#pet=2', 2],
+    ['its panel is closed', '#', undefined],
   ] as const) {
-    test(`console, list › a pet whose answer is late › is read no more once ${what}`, async (page) => {
+    test(`console, list › a pet whose answer is late, twice › is read no more once ${what}`, async (page) => {
       const held = await holdRequests(page, '**/v1/pets/1');
-      await page.getByRole('link', { name: '1', exact: true }).click();
-      await until(() => held.length === 1);
-      const ended = page.waitForEvent('requestfailed');
-      await page.evaluate(`location.hash = "${hash}"`);
-      assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
-      await held[0]?.continue().catch(() => {});
-      await page.getByRole('heading', { name: shown, exact: true }).waitFor();
+      const open = (to: string) => page.evaluate(`location.hash = '${to}'`);
+      for (const count of [1, 2]) {
+        await open('#pet=1');
+        await until(() => held.length === count);
+        const ended = page.waitForEvent('requestfailed');
+        await open(hash);
+        assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
+        await held[count - 1]?.continue().catch(() => {});
+        await assertOpenPet(page, shown);
+      }
+      await page.unrouteAll();
+      await open('#pet=1');
+      await assertOpenPet(page, 1);
     });
   }
 
@@ -339,3 +366,13 @@ describePages('console, list', start, (test, stage) => {
     );
   }
 });
+
+/** That the panel shows this pet, as it was read last; or that it is closed. */
+async function assertOpenPet(page: Page, id: number | undefined): Promise<void> {
+  const panel = page.locator('#pet');
+  if (id === undefined) return panel.waitFor({ state: 'hidden' });
+  await panel.getByText(`/v1/pets/${id}'`).waitFor();
+  await panel.getByText(/^200 in/).waitFor();
+  const json = await panel.locator('#pet-json').textContent();
+  assert.equal(JSON.parse(json ?? '').id, id);
+}
