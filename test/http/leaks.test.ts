@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createApiKeyText } from '../../src/api-key.ts';
+import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { CREATES_AT_WORK_MAX } from '../../src/http/hooks/fair-queue.ts';
 import { DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
@@ -45,9 +45,14 @@ Object.assign(globalThis, {
 });
 
 const real = await startTestApp();
-const { pets } = real.store;
+const { pets, keys } = real.store;
 const slow = await addKey(real.store, { environment: 'staging' });
 const [{ id: slowId = 0 } = {}] = (await real.store.keys.list()).slice(-1);
+/** The store works so when it is asked for one of these keys. */
+const KEYS = { held: createApiKeyText('staging'), away: createApiKeyText('staging') };
+const DIGESTS = new Map(
+  Object.entries(KEYS).map(([work, text]) => [digestApiKey(text).toString('hex'), work]),
+);
 
 /** What the store has not answered yet. */
 const held: (() => void)[] = [];
@@ -56,11 +61,7 @@ const WORK: Readonly<Record<string, () => unknown>> = {
   broken: () => Promise.reject(new Error('broken')),
   away: () => Promise.reject(new PetstoreError('unavailable')),
 };
-const IDS: ReadonlyMap<bigint, string> = new Map([
-  [7n, 'held'],
-  [8n, 'broken'],
-  [9n, 'away'],
-]);
+const IDS: Readonly<Record<string, string>> = { 7: 'held', 8: 'broken', 9: 'away' };
 
 const rateLimiter = new TokenBuckets(1_000_000);
 rateLimiter.take = (keyId) => (keyId === slowId ? -1 : 1);
@@ -73,10 +74,20 @@ async function start(): Promise<TestApp> {
     store: {
       ...real.store,
       connectionsMax: 1,
+      check: async () => {
+        await WORK.held?.();
+      },
+      keys: {
+        ...keys,
+        find: async (digest) => {
+          await WORK[DIGESTS.get(Buffer.from(digest).toString('hex')) ?? '']?.();
+          return keys.find(digest);
+        },
+      },
       pets: {
         ...pets,
         find: async (id) => {
-          await WORK[IDS.get(id) ?? '']?.();
+          await WORK[IDS[String(id)] ?? '']?.();
           return pets.find(id);
         },
         add: async (pet) => {
@@ -91,23 +102,28 @@ async function start(): Promise<TestApp> {
 }
 after(() => real[Symbol.asyncDispose]());
 
-const HOST = 'Host: x\r\nConnection: close\r\n';
-const KEPT = `Authorization: Bearer ${real.key}\r\n`;
-const KEY = `${HOST}${KEPT}`;
-const SLOW = `${HOST}Authorization: Bearer ${slow}\r\n`;
+const OPEN = 'Host: x\r\n';
+const HOST = `${OPEN}Connection: close\r\n`;
+const withKey = (text: string) => `Authorization: Bearer ${text}\r\n`;
+const KEPT = OPEN + withKey(real.key);
+const KEY = HOST + withKey(real.key);
+const SLOW = HOST + withKey(slow);
 const get = (path: string, fields = KEY) => `GET ${path} HTTP/1.1\r\n${fields}\r\n`;
 const create = (name: string, fields = KEY) => {
   const body = `{"name":"${name}","categoryId":1}`;
   return `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`;
 };
 
+const CHUNKED = get('/v1/pets', `${KEY}Transfer-Encoding: chunked\r\n`).replace('GET', 'POST');
+const LIST = get('/v1/pets', KEPT);
+const TUNNEL = 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n';
 const DELAYED = get('/v1/pets', `${KEY}Prefer: delay=0\r\n`);
 
 /**
  * How they end: by this status, 0 for none; or their clients reset once all are at work or wait, or once the kernel takes
- * no more of the answers; or they wait for too long.
+ * no more of the answers; or they wait for too long; or the service has answered and closed its side.
  */
-type End = number | 'reset' | 'unread' | 'late';
+type End = number | 'reset' | 'unread' | 'reset while lingering' | 'late' | 'never closed';
 
 const ROWS: readonly (readonly [what: string, sent: string, end: End, count?: number])[] = [
   ['lists', get('/v1/pets'), 200],
@@ -127,15 +143,27 @@ const ROWS: readonly (readonly [what: string, sent: string, end: End, count?: nu
   ['rehearsed failures', get('/v1/pets', `${KEY}Prefer: status=500\r\n`), 500],
   ['lost answers', get('/v1/pets', `${KEY}Prefer: lose-answer\r\n`), 0],
   ['what is no HTTP', 'garbage\r\n\r\n', 400],
-  ['tunnels', 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+  ['tunnels', TUNNEL, 405],
+  ['lists with another one behind', LIST + LIST, 200],
+  ['bodies that break', `${CHUNKED}zz\r\n`, 400],
+  ['bodies on their way', `${CHUNKED}1\r\n{`, 408],
+  ['heads on their way', 'GET / HTTP/1.1\r\n', 408],
+  ['gets with a key of a store that is away', get('/v1/pets/1', HOST + withKey(KEYS.away)), 503],
   ['gets', get('/v1/pets/7'), 'reset'],
   ['creates', create('held'), 'reset'],
+  ['gets with another one behind', LIST.replace('pets', 'pets/7') + LIST, 'reset'],
+  ['gets with a key that is looked up', get('/v1/pets/1', HOST + withKey(KEYS.held)), 'reset'],
+  ['checks', get('/readyz', HOST), 'reset'],
   ['bodies on their way', create('Rex').slice(0, -9), 'reset'],
   ['lists above the rate', get('/v1/pets', SLOW), 'reset'],
   ['delayed lists', get('/v1/pets', `${KEY}Prefer: delay=0.5\r\n`), 'reset', DELAYED_MAX],
   ['long answers', get(`/docs/js/${SCRIPT_NAME}`, 'Host: x\r\n'), 'unread', 3],
   ['gets', get('/v1/pets/7'), 'late'],
   ['creates', create('held'), 'late'],
+  ['lists', get('/v1/pets'), 'reset while lingering'],
+  ['lists with another one behind', LIST + LIST, 'reset while lingering'],
+  ['tunnels', TUNNEL, 'reset while lingering'],
+  ['lists', get('/v1/pets'), 'never closed'],
 ];
 
 setFlagsFromString('--expose-gc');
@@ -165,11 +193,17 @@ async function assertSoon<Taken>(
 /** Sends a request so often; how they ended. */
 async function sendAll({ app, port }: TestApp, text: string, end: End, count: number) {
   const read = () => app.readConnections();
-  const open = Array.from({ length: count }, () => openConnection(port));
+  const isLingering = end === 'reset while lingering' || end === 'never closed';
+  const { headersTimeout, requestTimeout } = app.server;
+  if (end === 408) Object.assign(app.server, { headersTimeout: 500, requestTimeout: 500 });
+  const open = Array.from({ length: count }, () =>
+    openConnection(port, { allowHalfOpen: isLingering }),
+  );
   if (end === 'reset' || end === 'unread') for (const { socket } of open) socket.pause();
   if (end !== 'unread') for (const { socket } of open) socket.write(text);
   if (typeof end === 'number') {
     const texts = await Promise.all(open.map((connection) => connection.readToEnd()));
+    Object.assign(app.server, { headersTimeout, requestTimeout });
     return texts.map((answer) => parseAnswer(answer).status || 0);
   }
   const unread = () =>
@@ -185,13 +219,15 @@ async function sendAll({ app, port }: TestApp, text: string, end: End, count: nu
       }
     }
   }
-  await assertSoon(() => read().requestsAtWork, count);
+  if (isLingering) await Promise.all(open.map(({ socket }) => once(socket, 'end')));
+  else await assertSoon(() => read().requestsAtWork, count);
   if (end === 'late') await assertSoon(() => read().waitingRequests, 0);
-  else for (const { socket } of open) socket.resetAndDestroy();
+  else if (end !== 'never closed') for (const { socket } of open) socket.resetAndDestroy();
   await assertSoon(() => {
     for (const answer of held.splice(0)) answer();
     return read().connections;
   }, 0);
+  for (const connection of open) connection[Symbol.dispose]();
   return open.map(() => end);
 }
 
@@ -212,6 +248,23 @@ for (const [what, sent, end, count = COUNT] of ROWS) {
   });
 }
 
+test('given back › by 20 requests of each kind on one connection › are their listeners', async () => {
+  await using service = await start();
+  const accepted = once(service.app.server, 'connection');
+  using connection = openConnection(service.port);
+  const [socket] = (await accepted) as [Socket];
+  const counts: number[][] = [];
+  for (let round = 0; round < 20; round += 1) {
+    for (const text of [LIST, create('Rex', KEPT), create('', KEPT), create('x', OPEN)]) {
+      const answered = once(connection.socket, 'data');
+      connection.socket.write(text);
+      await answered;
+    }
+    counts.push(socket.eventNames().map((name) => socket.listenerCount(name)));
+  }
+  assert.deepEqual(counts.at(-1), counts[0]);
+});
+
 test('given back › by all of them › is their memory', async () => {
   assert.ok(sockets.length > COUNT);
   // The last ones may still be on the stack, or in a cache of Node.
@@ -228,7 +281,7 @@ const countBytes = () => {
 };
 
 for (const [status, what, fields, body] of [
-  [401, 'an unknown key', `Authorization: Bearer ${createApiKeyText('staging')}\r\n`, ''],
+  [401, 'an unknown key', OPEN + withKey(createApiKeyText('staging')), ''],
   [400, 'no JSON', KEPT, ''],
   [415, 'another type', `${KEPT}Content-Type: text/plain\r\n`, ''],
   [500, 'a pet that breaks', KEPT, '{"name":"broken","categoryId":1}'],
@@ -236,7 +289,7 @@ for (const [status, what, fields, body] of [
 ] as const) {
   test(`given back › by connections that are left open behind a body with ${what}, ${status} › is the body`, async () => {
     await using service = await start();
-    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${fields}Content-Length: ${BODY_BYTES}\r\n\r\n`;
+    const head = `POST /v1/pets HTTP/1.1\r\n${fields}Content-Length: ${BODY_BYTES}\r\n\r\n`;
     const before = countBytes();
     const connections = Array.from({ length: 100 }, () => openConnection(service.port));
     for (const { socket } of connections) socket.write(head + body.padEnd(BODY_BYTES));
