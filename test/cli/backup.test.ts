@@ -1,12 +1,14 @@
 /** `petstore backup`: what it says, and which backups `--keep` removes. */
 
 import assert from 'node:assert/strict';
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { backUpDated } from '../../src/cli/commands/back-up-store.ts';
 import { openStore } from '../../src/storage/open.ts';
+import { repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
+import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { keepStandardError } from './standard-error.ts';
 
@@ -36,6 +38,56 @@ describe('backup', () => {
       /^petstore: file\/petstore-[^\n]*Z\.db cannot be written: ENOTDIR: not a directory, [^\n]*\n$/,
     );
   });
+});
+
+describe('backup that ends early', { concurrency: 2 }, () => {
+  /** Sends itself the signal when the copy begins. */
+  const signalled = (signal: string) => {
+    const module = `
+      import { DatabaseSync } from 'node:sqlite';
+      const { exec } = DatabaseSync.prototype;
+      DatabaseSync.prototype.exec = function (sql) {
+        exec.call(this, sql);
+        if (sql.startsWith('begin; select')) process.kill(process.pid, '${signal}');
+      };
+    `;
+    return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}` };
+  };
+  const FULL_DISK = ['sh', '-c', 'ulimit -f 64; exec "$0" "$@"'];
+  const FULL = /^petstore: backup\.db cannot be written: [^\n]+; nothing was copied\n$/;
+  const STOPPED = /^stopped: nothing was copied\n$/;
+
+  for (const [end, content, env, within, status, told] of [
+    ['SIGINT', undefined, signalled('SIGINT'), [], null, STOPPED],
+    ['SIGTERM', undefined, signalled('SIGTERM'), [], null, STOPPED],
+    ['SIGTERM', 'old', signalled('SIGTERM'), [], null, STOPPED],
+    ['SIGHUP', undefined, signalled('SIGHUP'), [], null, /^$/],
+    ['a full disk', undefined, {}, FULL_DISK, 1, FULL],
+    ['a full disk', 'old', {}, FULL_DISK, 1, FULL],
+  ] as const) {
+    const what = content === undefined ? 'a new file' : 'a file that is there';
+    test(`backup › to ${what}, ended by ${end} › leaves what was there`, async () => {
+      const folder = createProcessFolder();
+      {
+        await using store = await openStore(`sqlite:${folder}/petstore.db`, { create: true });
+        await store.pets.merge(repeat(5_000, { name: 'x'.repeat(255), categoryId: 3n }));
+      }
+      const file = join(folder, 'backup.db');
+      if (content !== undefined) await writeFile(file, content);
+      const names = await readdir(folder);
+      const finished = await runProgram(['backup', 'backup.db'], { cwd: folder, env, within });
+      assert.match(finished.stderr, told);
+      const ended = { status, signal: status === null ? end : null };
+      assert.deepEqual({ status: finished.status, signal: finished.signal }, ended);
+      // What an open store has beside it.
+      const isBeside = (name: string) => /^petstore\.db-(?:shm|wal)$/.test(name);
+      assert.deepEqual(
+        (await readdir(folder)).filter((name) => !isBeside(name)),
+        names,
+      );
+      assert.equal(await readFile(file, 'utf8').catch(() => undefined), content);
+    });
+  }
 });
 
 describe('backup --keep', () => {
