@@ -2,14 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 import type { PetQuery } from '../../src/pet-query.ts';
 import type { Store } from '../../src/store.ts';
 import { disposable } from '../support/disposable.ts';
-import { createEmptyDatabase } from '../support/empty-database.ts';
+import { testOnPostgres } from '../support/empty-database.ts';
 import { REX } from './contract/data.ts';
+
+const test = testOnPostgres();
 
 /** What the reads of the turn resolve to, and how many queries they took. */
 async function readTurn<T>(store: Store, reads: readonly Promise<T>[]) {
@@ -18,12 +19,10 @@ async function readTurn<T>(store: Store, reads: readonly Promise<T>[]) {
   return { settled, queries: store.statistics.reads - before };
 }
 
-test('batches on postgresql › pets and lists of one turn › are one query of each kind', async () => {
-  await using database = await createEmptyDatabase();
-  const store = await database.open();
+test('batches on postgresql › pets and lists of one turn › are one query of each kind', async (pets, _database, store) => {
   const ids = [2n, 99n, 1n, 2n, -(2n ** 63n), 2n ** 63n - 1n];
-  const finding: Promise<unknown>[] = ids.map((id) => store.pets.find(id));
-  finding.push(Promise.resolve().then(() => store.pets.find(1n)));
+  const finding: Promise<unknown>[] = ids.map((id) => pets.find(id));
+  finding.push(Promise.resolve().then(() => pets.find(1n)));
   assert.equal((await readTurn(store, finding)).queries, 1);
   const queries: readonly PetQuery[] = [
     { limit: 1 },
@@ -32,18 +31,16 @@ test('batches on postgresql › pets and lists of one turn › are one query of 
     { limit: 2, after: 1n },
     { limit: 5, status: 'pending' },
   ];
-  const listing = queries.map((query) => store.pets.listAsJson(query));
+  const listing = queries.map((query) => pets.listAsJson(query));
   assert.equal((await readTurn(store, listing)).queries, 2);
   // So many lists are read 50 at a time.
   const many = Array.from({ length: 120 }, (_, index) =>
-    store.pets.listAsJson({ limit: 1, after: BigInt(index) }),
+    pets.listAsJson({ limit: 1, after: BigInt(index) }),
   );
   assert.equal((await readTurn(store, many)).queries, 3);
 });
 
-test('batches on postgresql › keys of one turn › share queries, and none waits for a connection', async () => {
-  await using database = await createEmptyDatabase();
-  const store = await database.open();
+test('batches on postgresql › keys of one turn › share queries, and none waits for a connection', async (_pets, _database, store) => {
   const digests = Array.from({ length: 100 }, () => randomBytes(32));
   const finding = digests.map((digest) => store.keys.find(digest));
   await nextTurn();
@@ -51,29 +48,25 @@ test('batches on postgresql › keys of one turn › share queries, and none wai
   assert.deepEqual(await Promise.all(finding), Array(digests.length).fill(undefined));
 });
 
-test('batches on postgresql › a query that fails › fails all of its turn, and the next has answers', async () => {
-  await using database = await createEmptyDatabase();
-  const store = await database.open();
-  const rex = await store.pets.add(REX);
+test('batches on postgresql › a query that fails › fails all of its turn, and the next has answers', async (pets, database, store) => {
+  const rex = await pets.add(REX);
   await database.query('alter table pets rename to away');
   const { settled, queries } = await readTurn<unknown>(store, [
-    ...[1n, 2n].map((id) => store.pets.find(id)),
-    ...[1, 1].map((limit) => store.pets.listAsJson({ limit })),
+    ...[1n, 2n].map((id) => pets.find(id)),
+    ...[1, 1].map((limit) => pets.listAsJson({ limit })),
   ]);
   assert.ok(settled.every(({ status }) => status === 'rejected'));
   assert.equal(queries, 2);
   await database.query('alter table away rename to pets');
-  assert.deepEqual(await store.pets.find(1n), rex);
-  assert.deepEqual((await store.pets.list({ limit: 1 })).pets, [rex]);
+  assert.deepEqual(await pets.find(1n), rex);
+  assert.deepEqual((await pets.list({ limit: 1 })).pets, [rex]);
 });
 
 for (const [phase, enter] of [
   ['after a turn', nextTurn],
   ['after a timer', () => setTimeout(1)],
 ] as const) {
-  test(`batches on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test(`batches on postgresql › a write that is acknowledged in the turn of an earlier read, ${phase} › is seen by the next`, async (pets, database) => {
     const client = new pg.Client({ connectionString: database.address });
     await using writer = disposable(Object.assign(client, { close: () => client.end() }));
     await writer.connect();

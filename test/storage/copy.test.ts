@@ -225,22 +225,6 @@ describe('copyDatabase', () => {
       assert.equal(added.id, 2_501n);
     });
 
-    test(`copyDatabase ${way} › of one environment › leaves out the keys of the other, and no pet`, async () => {
-      await using source = await open(from);
-      await using target = await open(to);
-      const api_keys = ENVIRONMENTS.map((environment, index) =>
-        createKeyRow(BigInt(index + 1), environment),
-      );
-      const pets = [[7n, 'Rex', 1n, null]];
-      await write(source, { ...EMPTY, pets, api_keys, lastIds: [9n, 2n] });
-      const { database } = target;
-      const environment = 'production';
-      assert.equal(await copyDatabase(source.database, database, { environment }), 1);
-      const [, production = []] = api_keys;
-      const expected = { ...EMPTY, pets, api_keys: [production], lastIds: [9n, 2n] };
-      assert.deepEqual(await read(database), expected);
-    });
-
     test(`copyDatabase ${way} › to a store that has something › is refused and leaves it`, async () => {
       await using source = await open(from);
       await using target = await open(to);

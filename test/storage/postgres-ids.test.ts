@@ -1,24 +1,19 @@
 /** The ids on PostgreSQL: what a cursor may pass, what the release before does with them, and sequences gone wrong. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test as testAlone } from 'node:test';
 import { LIST_QUERY } from '../../src/pet-query.ts';
 import { createSettle } from '../../src/storage/postgres/settled-mark.ts';
 import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
-import {
-  createEmptyDatabase,
-  type EmptyDatabase,
-  holdInSession,
-} from '../support/empty-database.ts';
+import { type EmptyDatabase, holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { addOnce, createNewKey, listAll, REX, repeat } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
-const UNDER_WAY = {
-  ...UNAVAILABLE,
-  message: 'an earlier create or import is still under way',
-};
+const UNDER_WAY = { ...UNAVAILABLE, message: 'an earlier create or import is still under way' };
+
+const test = testOnPostgres();
 
 /** Takes the next id as a create does, with the lock that announces it. */
 const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
@@ -48,10 +43,21 @@ async function listIds(pets: PetStore, limit: number, after?: bigint) {
   return { ids: page.pets.map(({ id }) => Number(id)), next };
 }
 
+testAlone('cursors › whose mark could not be read › are settled by its next reading', async () => {
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    assert.notEqual(reads, 1, 'away');
+    return [[1n]];
+  };
+  const settle = createSettle(read, () => 0, false);
+  const readPage = async () => ({ pets: [], next: 1n });
+  await assert.rejects(settle(readPage), /away/);
+  assert.equal((await settle(readPage)).next, 1n);
+});
+
 describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
-  test('cursors › beside a create that was not committed yet › end before its id, or are refused', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('cursors › beside a create that was not committed yet › end before its id, or are refused', async (pets, database) => {
     await pets.merge(repeat(3));
     await using other = await holdInSession(database, ADD);
     for (let count = 0; count < 3; count += 1) await pets.add(REX);
@@ -70,24 +76,20 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     ((schema.enum ?? []) as unknown[]).map((value) => ({ [name]: value })),
   );
   for (const member of [{}, ...members]) {
-    test(`cursors › of ${JSON.stringify(member)}, beside a create that was not committed yet › meet each other pet once`, async () => {
-      await using database = await createEmptyDatabase();
-      const store = await database.open();
+    test(`cursors › of ${JSON.stringify(member)}, beside a create that was not committed yet › meet each other pet once`, async (pets, database, store) => {
       const pet = { ...REX, ...member };
-      await store.pets.merge(repeat(3, pet));
+      await pets.merge(repeat(3, pet));
       await using other = await holdInSession(database, ADD);
-      for (let count = 0; count < 3; count += 1) await store.pets.add(pet);
-      const { pets, next } = await store.pets.list({ ...member, limit: 3 });
+      for (let count = 0; count < 3; count += 1) await pets.add(pet);
+      const page = await pets.list({ ...member, limit: 3 });
       await other.end('commit');
-      const rest = await listAll(store, { ...member, after: next });
-      const ids = [...pets, ...rest].map(({ id }) => Number(id)).filter((id) => id !== 4);
+      const rest = await listAll(store, { ...member, after: page.next });
+      const ids = [...page.pets, ...rest].map(({ id }) => Number(id)).filter((id) => id !== 4);
       assert.deepEqual(ids.sort(), [1, 2, 3, 5, 6, 7]);
     });
   }
 
-  test('cursors › while a create commits › wait for it', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('cursors › while a create commits › wait for it', async (pets, database) => {
     await using other = await holdInSession(database, ADD);
     for (let count = 0; count < 2; count += 1) await pets.add(REX);
     const listing = pets.list({ limit: 1 });
@@ -95,9 +97,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     assert.equal((await listing).next, 1n);
   });
 
-  test('cursors › after a server that had later ids › are settled anew', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('cursors › after a server that had later ids › are settled anew', async (pets, database) => {
     await pets.merge(repeat(9));
     assert.equal((await pets.list({ limit: 8 })).next, 8n);
     // As a standby that lacks the last pets.
@@ -111,22 +111,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await assert.rejects(pets.list({ limit: 1, after: 3n }), UNDER_WAY);
   });
 
-  test('cursors › whose mark could not be read › are settled by its next reading', async () => {
-    let reads = 0;
-    const read = async () => {
-      reads += 1;
-      assert.notEqual(reads, 1, 'away');
-      return [[1n]];
-    };
-    const settle = createSettle(read, () => 0, false);
-    const readPage = async () => ({ pets: [], next: 1n });
-    await assert.rejects(settle(readPage), /away/);
-    assert.equal((await settle(readPage)).next, 1n);
-  });
-
-  test('cursors › beside an open transaction of another program › wait for nothing', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('cursors › beside an open transaction of another program › wait for nothing', async (pets, database) => {
     await pets.merge(repeat(3));
     await using _other = await holdInSession(database, "update pets set name = 'Tom' where id = 1");
     const before = performance.now();
@@ -136,9 +121,7 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
 });
 
 describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
-  test('imports › while the insert of another one goes on › let others create, and get ids of their own', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('imports › while the insert of another one goes on › let others create, and get ids of their own', async (pets, database) => {
     await database.query(
       `create function wait() returns trigger language plpgsql as $$
         begin
@@ -168,9 +151,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
 });
 
 describe('imports that keep ids', { skip: NO_SESSIONS }, () => {
-  test('imports that keep ids › while creates go on, of the release before too › never meet an id of theirs', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('imports that keep ids › while creates go on, of the release before too › never meet an id of theirs', async (pets, database) => {
     let isDone = false;
     const creating = [
       async () => (await pets.add(REX)).id,
@@ -193,9 +174,7 @@ describe('imports that keep ids', { skip: NO_SESSIONS }, () => {
 });
 
 describe('the release before', { skip: NO_SESSIONS }, () => {
-  test('the release before › creates beside this one › have ids of their own, each batch in a row', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets, keys } = await database.open();
+  test('the release before › creates beside this one › have ids of their own, each batch in a row', async (pets, database, store) => {
     const before = Array.from({ length: 20 }, async () => {
       const ids = (await database.query(ADD_BEFORE)).map(({ id }) => BigInt(String(id)));
       assert.deepEqual(
@@ -210,23 +189,19 @@ describe('the release before', { skip: NO_SESSIONS }, () => {
     const ids = (await Promise.all([...before, ...own])).flat();
     assert.equal(new Set(ids).size, 250);
     assert.equal(await countPets(pets), 250);
-    await keys.add(createNewKey());
+    await store.keys.add(createNewKey());
     const add = "update counters set value = value + 1 where name = 'api_keys' returning value";
     assert.deepEqual(await database.query(add), [{ value: '2' }]);
-    assert.equal((await keys.add(createNewKey())).id, 3);
+    assert.equal((await store.keys.add(createNewKey())).id, 3);
   });
 
-  test('the release before › its create under way › is waited for by cursors', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('the release before › its create under way › is waited for by cursors', async (pets, database) => {
     await using _other = await holdInSession(database, ADD_BEFORE);
     for (let count = 0; count < 2; count += 1) await pets.add(REX);
     await assert.rejects(pets.list({ limit: 1 }), UNDER_WAY);
   });
 
-  test('the release before › its import › is refused as busy, and adds nothing', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('the release before › its import › is refused as busy, and adds nothing', async (pets, database) => {
     const importing = `begin; create temporary table staged_pets (like pets);
       select from counters for update;
       insert into pets (id, name, category_id) values (1, 'Rex', 1)`;
@@ -240,12 +215,10 @@ describe('a sequence', () => {
   const setBack = ({ query }: EmptyDatabase) =>
     query("select setval('pets_id', 1), setval('api_keys_id', 1)");
 
-  test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async () => {
-    await using database = await createEmptyDatabase();
-    const { pets, keys } = await database.open();
+  test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async (pets, database, store) => {
     await pets.merge(repeat(3));
-    await keys.add(createNewKey());
-    await keys.add(createNewKey());
+    await store.keys.add(createNewKey());
+    await store.keys.add(createNewKey());
     await setBack(database);
     await assert.rejects(database.open({ isServed: true }), {
       ...UNAVAILABLE,
@@ -258,7 +231,7 @@ describe('a sequence', () => {
         "the database gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
     };
     await assert.rejects(pets.add(REX), inUse);
-    await assert.rejects(keys.add(createNewKey()), inUse);
+    await assert.rejects(store.keys.add(createNewKey()), inUse);
     await assert.rejects(pets.merge(repeat(1)), inUse);
     // Its next id is the last one that is in use.
     await database.query("select setval('pets_id', max(id), false) from pets");
@@ -267,9 +240,7 @@ describe('a sequence', () => {
     assert.equal((await pets.add(REX)).id, 4n);
   });
 
-  test('a sequence › that is missing › ends the start in one line', async () => {
-    await using database = await createEmptyDatabase();
-    await database.open();
+  test('a sequence › that is missing › ends the start in one line', async (_pets, database) => {
     await database.query('drop sequence pets_id');
     await assert.rejects(database.open({ isServed: true }), {
       ...UNAVAILABLE,

@@ -17,10 +17,8 @@ async function assertWorks(pets: PetStore): Promise<void> {
   assert.deepEqual(await pets.find(added.id), added);
 }
 
-describe('limits of time', () => {
-  test('limits of time › more creates than connections, all blocked › leave reads as they were', {
-    skip: NO_SESSIONS,
-  }, async () => {
+describe('limits of time', { skip: NO_SESSIONS }, () => {
+  test('limits of time › more creates than connections, all blocked › leave reads as they were', async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open({ databaseConnections: 2 });
     const { id } = await keys.add(createNewKey());
@@ -49,10 +47,8 @@ const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as
     $$ begin perform pg_sleep(${LONG_MS / 1_000}); return null; end $$;
   create trigger wait before insert on pets for each statement execute function wait()`;
 
-describe('long work', { concurrency: true }, () => {
-  test('long work › an import whose insert takes more than a second › is done', {
-    skip: NO_SESSIONS,
-  }, async () => {
+describe('long work', { skip: NO_SESSIONS, concurrency: true }, () => {
+  test('long work › an import whose insert takes more than a second › is done', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open(LIMITED);
     await database.query(SLOW_INSERTS);
@@ -62,9 +58,7 @@ describe('long work', { concurrency: true }, () => {
     assert.deepEqual(await database.query(staged), []);
   });
 
-  test('long work › a first start while another migrates for more than a second › waits for it', {
-    skip: NO_SESSIONS,
-  }, async () => {
+  test('long work › a first start while another migrates for more than a second › waits for it', async () => {
     await using database = await createEmptyDatabase();
     await using other = await holdInSession(
       database,
@@ -76,9 +70,7 @@ describe('long work', { concurrency: true }, () => {
     await assertWorks((await opening).pets);
   });
 
-  test('long work › a connection that is lost between two batches of an import › fails it, and adds none', {
-    skip: NO_SESSIONS,
-  }, async () => {
+  test('long work › a connection that is lost between two batches of an import › fails it, and adds none', async () => {
     await using database = await createEmptyDatabase();
     const { pets } = await database.open();
     async function* loseConnection() {

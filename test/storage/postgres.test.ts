@@ -11,6 +11,7 @@ import {
   createEmptyDatabase,
   type EmptyDatabase,
   holdInSession,
+  testOnPostgres,
 } from '../support/empty-database.ts';
 import { listMessages } from '../support/list-messages.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
@@ -161,8 +162,9 @@ async function assertOneLine(address: string, expected: RegExp): Promise<void> {
 const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 
 describe('conflicts', () => {
-  test('conflicts › a database whose default is repeatable read › takes a create whose key another process is using', async () => {
-    await using database = await createEmptyDatabase();
+  const test = testOnPostgres();
+
+  test('conflicts › a database whose default is repeatable read › takes a create whose key another process is using', async (_pets, database) => {
     await database.query(
       `do $$ begin execute format('alter database %I set default_transaction_isolation = %L',
         current_database(), 'repeatable read'); end $$`,
@@ -183,9 +185,7 @@ describe('conflicts', () => {
       do update set created_at = excluded.created_at, pet_id = excluded.pet_id`;
 
   for (const what of ['a new', 'an expired']) {
-    test(`conflicts › ${what} name that another process uses just now › is answered with its pet once it commits`, async () => {
-      await using database = await createEmptyDatabase();
-      const { pets } = await database.open();
+    test(`conflicts › ${what} name that another process uses just now › is answered with its pet once it commits`, async (pets, database) => {
       const request = { keyId: 1, key: 'nightly' };
       if (what === 'an expired') {
         await addOnce(pets, REX, request);
@@ -207,28 +207,25 @@ describe('conflicts', () => {
       assert.equal((await pets.list({ limit: 9 })).pets.length, what === 'a new' ? 3 : 4);
     });
   }
+});
 
-  test('conflicts › two processes that use the same names in other orders › wait for none in a circle', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const stores = [await database.open(), await database.open()];
+describe('conflicts of sessions', { skip: NO_SESSIONS }, () => {
+  const test = testOnPostgres();
+
+  test('conflicts of sessions › two processes that use the same names in other orders › wait for none in a circle', async (pets, database) => {
+    const stores = [pets, (await database.open()).pets];
     for (let round = 0; round < 20; round += 1) {
       const keys = Array.from({ length: 20 }, (_, index) => `${round} ${index}`);
-      const adding = stores.flatMap(({ pets }, index) =>
+      const adding = stores.flatMap((store, index) =>
         (index === 0 ? keys : keys.toReversed()).map((key) =>
-          addOnce(pets, REX, { keyId: 1, key }),
+          addOnce(store, REX, { keyId: 1, key }),
         ),
       );
       assert.equal(new Set((await Promise.all(adding)).map(({ id }) => id)).size, keys.length);
     }
   });
 
-  test('conflicts › expired names in use by a create › are left by the purge, which does not wait', {
-    skip: NO_SESSIONS,
-  }, async () => {
-    await using database = await createEmptyDatabase();
-    const { pets } = await database.open();
+  test('conflicts of sessions › expired names in use by a create › are left by the purge, which does not wait', async (pets, database) => {
     const request = { keyId: 1, key: 'nightly' };
     await addOnce(pets, REX, request);
     await addOnce(pets, REX, { ...request, key: 'other' });

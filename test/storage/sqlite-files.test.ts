@@ -21,7 +21,7 @@ import { openStore } from '../../src/storage/open.ts';
 import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
-import { assertRefused, runProgram } from '../support/program.ts';
+import { runProgram } from '../support/program.ts';
 import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -158,7 +158,6 @@ describe('opening', { concurrency: 2 }, () => {
       `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`,
     ],
     ['of another program', createBy('create table pets (id integer primary key)'), FOREIGN],
-    ['in WAL mode', createBy('pragma journal_mode = wal; create table songs (id)'), FOREIGN],
     ['that another program has only numbered', createBy('pragma user_version = 1'), FOREIGN],
     ['that another program has only marked', createBy('pragma application_id = 7'), FOREIGN],
     ['that is a text', () => write('buy food for Rex\n'.repeat(1_000)), NO_DATABASE],
@@ -207,8 +206,6 @@ describe('opening', { concurrency: 2 }, () => {
     ['3.51.2', true],
     ['3.51.3', false],
     ['3.51.10', false],
-    ['3.9.20', true],
-    ['4.0.0', false],
   ] as const) {
     test(`openStore › SQLite ${version} › is ${isTooOld ? 'refused, since it can lose commits' : 'good'}`, async (t) => {
       const { prepare } = DatabaseSync.prototype;
@@ -309,16 +306,6 @@ test('a file of SQLite › a -wal that is removed after a write › loses no pet
     pets.map(({ id }) => id),
     [1n, 2n],
   );
-});
-
-test('a file of SQLite › a -wal that is removed under its service › is named by the next command', async () => {
-  const path = createFile();
-  await using store = await openStore(`sqlite:${path}`, { create: true });
-  await store.pets.add(REX);
-  await rm(`${path}-wal`);
-  const args = ['keys', 'list', '--database', `sqlite:${path}`];
-  const line = `the database ${path} ${WITHOUT_WAL}`;
-  assertRefused(await runProgram(args, { cwd: dirname(path) }), 1, line);
 });
 
 test('a file of SQLite › a -wal that other processes write, back up and truncate › is written on', async () => {

@@ -131,17 +131,6 @@ test('pets.add › many while another holds the lock for too long › all are un
   assert.equal((await store.pets.add(REX)).id, 2n);
 });
 
-test('store.close › with many writes that wait › ends once all are on the disk, in one commit', async () => {
-  const file = await createDatabase(1);
-  const store = await openStore(`sqlite:${file}`, { create: false });
-  const adding = Array.from({ length: 12_000 }, () => store.pets.add(REX));
-  await store.close();
-  using reader = new DatabaseSync(file);
-  assert.equal(reader.prepare('select count(*) as count from pets').get()?.count, 12_001);
-  await Promise.all(adding);
-  assert.equal(store.statistics.commits, 1);
-});
-
 test('pets.find › another process commits after a get at the end of a turn › is the pet of the commit for a request that then comes', async (t) => {
   const file = await createDatabase(1);
   await using store = await openStore(`sqlite:${file}`, { create: false });

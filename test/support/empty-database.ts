@@ -1,9 +1,10 @@
 /** Empty databases of PostgreSQL, their stores, and sessions beside them. */
 
+import { test } from 'node:test';
 import pg from 'pg';
 import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
-import type { Store } from '../../src/store.ts';
+import type { PetStore, Store } from '../../src/store.ts';
 import { createTestDatabase, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 
@@ -24,6 +25,19 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
       return stack.use(await openStore(address + query, { create: true, ...PATIENT, ...options }));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+type Work = (pets: PetStore, database: EmptyDatabase, store: Store) => Promise<void>;
+
+/** The function `test` for tests that have a new store each, opened with these options. */
+export function testOnPostgres(options: Partial<OpenOptions> = {}) {
+  return (name: string, work: Work): void => {
+    void test(name, async () => {
+      await using database = await createEmptyDatabase();
+      const store = await database.open(options);
+      await work(store.pets, database, store);
+    });
   };
 }
 
