@@ -38,23 +38,12 @@ interface TestEngine extends AsyncDisposable {
 /** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
 const MEANWHILE_MS = 50;
 
-const NOT_THE_SAME = {
-  ...{ name: 'PetstoreError', code: 'internal_error' },
-  message: 'the copy differs from the original, and was undone',
-};
-
-/** SQL that makes the database give pet 1500 another status. */
-const ALTER: Readonly<Record<EngineName, readonly string[]>> = {
-  sqlite: [
-    `create trigger meddle after insert on pets when new.id = 1500
-      begin update pets set status = 'null' where id = new.id; end`,
-  ],
-  postgresql: [
-    `create function meddle() returns trigger language plpgsql as
-      $$ begin if new.id = 1500 then new.status := 'null'; end if; return new; end $$`,
-    'create trigger meddle before insert on pets for each row execute function meddle()',
-  ],
-};
+/** SQL that makes PostgreSQL give pet 1500 another status. */
+const ALTER = [
+  `create function meddle() returns trigger language plpgsql as
+    $$ begin if new.id = 1500 then new.status := 'null'; end if; return new; end $$`,
+  'create trigger meddle before insert on pets for each row execute function meddle()',
+];
 
 function createKeyRow(id: bigint, environment: Environment): Row {
   const times = [1n, null, null, null, null];
@@ -242,19 +231,22 @@ describe('copyDatabase', () => {
         assert.deepEqual(await read(target.database), there);
       }
     });
-
-    test(`copyDatabase ${way} › a target that alters an absent status › is left empty, and works afterwards`, async () => {
-      await using source = await open(from);
-      await using target = await open(to);
-      await createPetStore(source.database).merge(repeat(2_000));
-      for (const sql of ALTER[to]) await target.run(sql);
-      await assert.rejects(copyDatabase(source.database, target.database), NOT_THE_SAME);
-      assert.deepEqual(await read(target.database), EMPTY);
-      await target.run(to === 'sqlite' ? 'drop trigger meddle' : 'drop trigger meddle on pets');
-      await copyDatabase(source.database, target.database);
-      assert.deepEqual(await read(target.database), await read(source.database));
-    });
   }
+
+  test('copyDatabase › a target that alters an absent status › is left empty, and works afterwards', async () => {
+    await using source = await open('sqlite');
+    await using target = await open('postgresql');
+    await createPetStore(source.database).merge(repeat(2_000));
+    for (const sql of ALTER) await target.run(sql);
+    await assert.rejects(copyDatabase(source.database, target.database), {
+      ...{ name: 'PetstoreError', code: 'internal_error' },
+      message: 'the copy differs from the original, and was undone',
+    });
+    assert.deepEqual(await read(target.database), EMPTY);
+    await target.run('drop trigger meddle on pets');
+    await copyDatabase(source.database, target.database);
+    assert.deepEqual(await read(target.database), await read(source.database));
+  });
 
   test('copyDatabase › what is added meanwhile › is not copied, and has later ids in the target', {
     skip: NO_SESSIONS,

@@ -54,15 +54,6 @@ async function upgrade(
 
 const readSchema = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
 
-test('migrations › their numbers › are never used again', () => {
-  const numbers = MIGRATIONS.map(({ number }) => number);
-  assert.deepEqual(numbers.slice(0, 4), [1, 2, 3, 5]);
-  assert.deepEqual(
-    numbers.slice(4),
-    numbers.slice(4).map((_number, index) => index + 6),
-  );
-});
-
 // An index in the order of a library of the system misses rows after an upgrade of the library.
 test('pets › each combination of filters, each text › has an index by its columns and the id, is in the order of collate "C"', async () => {
   await using database = await createEmptyDatabase();

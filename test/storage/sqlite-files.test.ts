@@ -18,7 +18,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
 import { APPLICATION_ID, SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { SqliteConnection } from '../../src/storage/sqlite/connection.ts';
+import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
@@ -135,15 +135,6 @@ describe('opening', { concurrency: 2 }, () => {
     await writeFile(file, '');
     await using store = await openStore(`sqlite:${file}`, { create: false });
     assert.equal((await store.pets.add(REX)).id, 1n);
-  });
-
-  test('openStore › the schema before, which is to be kept › tells its number, and leaves the file', async () => {
-    const file = await createOlderFile();
-    const bytes = await readFile(file);
-    const store = await openStore(`sqlite:${file}`, { create: false, olderSchema: 'keep' });
-    assert.equal(store.foundSchema, OLDER_SCHEMA);
-    await store.close();
-    await assertLeft(file, bytes);
   });
 
   for (const [what, create, reason] of [
@@ -323,4 +314,24 @@ test('a file of SQLite › a -wal that other processes write, back up and trunca
     await store.check();
     await store.pets.add(REX);
   }
+});
+
+test('openStore › a file with the tables of Litestream and an index of the operator › opens and works', async () => {
+  const file = alter(
+    await createDatabase(1),
+    `create table _litestream_seq (id integer primary key, seq integer);
+    create table _litestream_lock (id integer);
+    create index of_operator on pets (name); analyze`,
+  );
+  await using store = await openStore(`sqlite:${file}`, { create: false });
+  const rex = await store.pets.add(REX);
+  assert.deepEqual((await store.pets.list({ limit: 1, after: 1n })).pets, [rex]);
+  await store.check();
+});
+
+test('SqliteConnection › a statement against the schema › is refused', () => {
+  using connection = new SqliteConnection(':memory:', 0);
+  connection.exec(SETTINGS);
+  connection.exec('create table t (id integer); pragma writable_schema = on');
+  assert.throws(() => connection.exec('delete from sqlite_schema'), /may not be modified/);
 });
