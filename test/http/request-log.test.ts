@@ -82,18 +82,22 @@ test('request log › other clients and codes › have lines of their own', () =
   assert.ok(lines.some(({ client, leftOut }) => client === '2001:db8::1' && leftOut === 95));
 });
 
-test('request log › refusals of more than 100 clients › have lines of the first 100, and of the others', () => {
+test('request log › refusals of 1,000 other clients each second › have lines of the first 100 of that second, and of the others', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const { lines, requests } = openRequestLog();
-  const clients = Array.from({ length: 102 }, (_, index) => `10.0.0.${index}`);
-  for (let round = 0; round < 6; round += 1) {
-    for (const client of clients) requests.write(refusal(client));
+  for (const [second, refusals] of [1, 6, 7].entries()) {
+    const clients = Array.from({ length: 1_000 }, (_, index) => `10.0.${second}.${index}`);
+    for (let round = 0; round < refusals; round += 1) {
+      for (const client of clients) requests.write(refusal(client));
+    }
+    lines.length = 0;
+    t.mock.timers.tick(1_000);
+    const own = clients.slice(0, refusals > 5 ? 100 : 0).map((client) => [client, refusals - 5]);
+    assert.deepEqual(
+      lines.map(({ client, leftOut }) => [client, leftOut]),
+      [...own, ['others', 900 * refusals - 5]],
+    );
   }
-  lines.length = 0;
-  requests.flush();
-  assert.deepEqual(
-    lines.map(({ client, leftOut }) => [client, leftOut]),
-    [...clients.slice(0, 100).map((client) => [client, 1]), ['others', 7]],
-  );
 });
 
 test('request log › 503s when only errors are logged › are counted too', () => {
