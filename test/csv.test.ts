@@ -54,31 +54,44 @@ const cells = (count: number, found: number) =>
 const QUOTES = 'a cell with a quote in it must be quoted, and its quotes doubled';
 const HEADER = 'line 1: the header must name the columns: id, name, categoryId, status';
 const NO_ROW = 'the file has no row below its header';
-const category = (value: string, rule: string) => wrong('line 2', 'categoryId', value, rule);
+const named = (...names: readonly string[]) => names.map((name) => ({ ...REX, name }));
+const MISTYPED = 'line 1: column "Stauts" is not a field of a pet (did you mean "status"?)';
+
+for (const [value, rule] of [
+  ['1.23457E+15', ROUNDED],
+  ['1,2e+5', ROUNDED],
+  ['1.000', SEPARATED],
+  ['1,234,567', SEPARATED],
+  ['1\u202f000', SEPARATED],
+  ['0007', ZEROS],
+  ['+1', CATEGORY],
+  ['', CATEGORY],
+  ['9007199254740992.0', CATEGORY],
+] as const) {
+  test(`CSV › the integer "${value}" › is refused, and told why`, async () => {
+    const expected = [wrong('line 2', 'categoryId', value, rule)];
+    assert.deepEqual(await read(`name;categoryId\nRex;${value}\n`), expected);
+  });
+}
 
 for (const [what, text, expected] of [
   [
     'semicolons, and quotes in quotes',
-    '"name";"categoryId"\n"a ""b"";\r\n c";7\n\n',
-    [{ name: 'a "b";\r\n c', categoryId: 7n }],
+    '"name";"categoryId"\n"a ""b"";\r\n c";1\n\n',
+    named('a "b";\r\n c'),
   ],
   ['tabs, and no last end of line', 'categoryId\tname\tstatus\n1\tTom\tsold', [TOM]],
   ['semicolons, and commas in its cells', 'id;name;categoryId\n1,5;Rex;1\n', [REX]],
   [
     'carriage returns in cells',
-    'name,categoryId\n"a\rb",1\r\n"c\r",2\na\rb,1\n',
-    [
-      { name: 'a\rb', categoryId: 1n },
-      { name: 'c\r', categoryId: 2n },
-      `line 6: ${cells(2, 1)}`,
-      { name: 'b', categoryId: 1n },
-    ],
+    'name,categoryId\n"a\rb",1\r\n"c\r",1\na\rb,1\n',
+    [...named('a\rb', 'c\r'), `line 6: ${cells(2, 1)}`, ...named('b')],
   ],
   ['carriage returns as line ends', 'name,categoryId,status\rRex,1,\r\rTom,1,sold\r', [REX, TOM]],
   [
     'wrong rows behind a cell of many lines',
     'name,categoryId\n"a\n\nb",1\nTom\n',
-    [{ name: 'a\n\nb', categoryId: 1n }, `line 5: ${cells(2, 1)}`],
+    [...named('a\n\nb'), `line 5: ${cells(2, 1)}`],
   ],
   ['a header in another case', 'CATEGORYID;Name;STATUS\n1;Tom;sold\n', [TOM]],
   ['the labels of the console', 'Id,Name,Category ID,Status\n7,Tom,1,sold\n', [TOM]],
@@ -88,55 +101,19 @@ for (const [what, text, expected] of [
   ['another separator than in the header', '"sep=\t"\n"a,b"\n', [HEADER.replace('1', '2')]],
   ['the type of PowerShell', '#TYPE Pet, Store\r\n"name";"categoryId"\r\n"Rex";"1"\r\n', [REX]],
   ['empty rows of a spreadsheet', ';;\nname;categoryId;\n;;\nRex;1;\n; ;\n', [REX]],
-  [
-    'a mistyped column',
-    'Name;categoryId;Stauts\nRex;1;sold\n',
-    ['line 1: column "Stauts" is not a field of a pet (did you mean "status"?)'],
-  ],
-  ['only unknown columns', 'Tier;Art\nRex;Hund\n', [HEADER]],
+  ['a mistyped column', 'Name;categoryId;Stauts\nRex;1;sold\n', [MISTYPED]],
   ['no header', 'Rex;1\n', [HEADER]],
   [
-    'a mistyped header',
-    'Nmae;categoryId\n',
-    ['line 1: column "Nmae" is not a field of a pet (did you mean "name"?)'],
-  ],
-  [
-    'integers that a spreadsheet changed',
-    'name,categoryId\nRex,1.23457E+15\n',
-    [category('1.23457E+15', ROUNDED)],
-  ],
-  [
-    'a rounded integer with a comma',
-    'name;categoryId\nRex;1,2e+5\n',
-    [category('1,2e+5', ROUNDED)],
-  ],
-  ['thousands with points', 'name;categoryId\nRex;1.000\n', [category('1.000', SEPARATED)]],
-  ['thousands with commas', 'name;categoryId\nRex;1,234,567\n', [category('1,234,567', SEPARATED)]],
-  [
-    'thousands with blanks',
-    'name;categoryId\nRex;1\u202f000\n',
-    [category('1\u202f000', SEPARATED)],
-  ],
-  ['leading zeros', 'name;categoryId\nRex;0007\n', [category('0007', ZEROS)]],
-  [
     'doubles of pandas',
-    'name,categoryId\nRex,1.0\nRex,-9007199254740991.0\nRex,9007199254740992.0\n',
-    [
-      REX,
-      { ...REX, categoryId: -9007199254740991n },
-      wrong('line 4', 'categoryId', '9007199254740992.0', CATEGORY),
-    ],
+    'name,categoryId\nRex,1.0\nRex,-9007199254740991.0\n',
+    [REX, { ...REX, categoryId: -9007199254740991n }],
   ],
   ["an int64 behind a spreadsheet's mark", "name,categoryId\nRex,'1\n", [REX]],
-  [
-    "a name behind ' in a column without the mark",
-    "name,categoryId\n'1,1\n",
-    [{ ...REX, name: "'1" }],
-  ],
+  ["a name behind ' in a column without the mark", "name,categoryId\n'1,1\n", named("'1")],
   [
     'names in a column with the mark',
     "'name,categoryId\n'=1,1\n''t,1\n't,1\nt,1\n",
-    ['=1', "'t", 't', 't'].map((name) => ({ ...REX, name })),
+    named('=1', "'t", 't', 't'),
   ],
   ['a column given twice', 'name,categoryId,Name\n', ['line 1: the column "name" is given twice']],
   [
@@ -152,12 +129,10 @@ for (const [what, text, expected] of [
   ],
   [
     'values that are wrong',
-    `name,categoryId,status\nRex,+1,\nRex,,\n ,1,gone\n${'x'.repeat(256)},1,\n`,
+    `name,categoryId,status\n ,1,gone\n${'x'.repeat(256)},1,\n`,
     [
-      category('+1', CATEGORY),
-      wrong('line 3', 'categoryId', '', CATEGORY),
-      `${wrong('line 4', 'name', ' ', NAME_RULE)}; status "gone" ${STATUS}`,
-      `line 5: name "${'x'.repeat(39)}… ${NAME_RULE}`,
+      `${wrong('line 2', 'name', ' ', NAME_RULE)}; status "gone" ${STATUS}`,
+      `line 3: name "${'x'.repeat(39)}… ${NAME_RULE}`,
     ],
   ],
   ['a cell too many', 'name;categoryId\nRex;the dog;1\n', [`line 2: ${cells(2, 3)}`]],
@@ -183,25 +158,16 @@ test('CSV › any text, cut anywhere › is read as the whole text', async () =>
   );
 });
 
-for (const text of ['a,b', 'a"b', 'a\nb', 'a\rb', ' a', 'a ']) {
-  test(`CSV › the name ${JSON.stringify(text)} › is written in quotes, as spreadsheets need it`, () => {
-    const row = createCsvFormat(false, ',').row({ id: 1n, name: text, categoryId: 3n });
-    assert.equal(row, `1,"${text.replace('"', '""')}",3,\n`);
-  });
-}
-
 test('CSV › columns that no pet has, ignored › lose only their cells', async () => {
   const text = 'name,Stauts,,categoryId\nRex,sold,x,1\n';
   const rows = await Array.fromAsync(readCsv([text], true));
   assert.deepEqual(rows.map(parse), [REX]);
 });
 
-test('CSV › for a spreadsheet › has a text form of what a spreadsheet would change', () => {
-  const { head, row } = createCsvFormat(true, ';');
-  assert.equal(head, "\ufeffid;'name;categoryId;status\n");
-  for (const name of ['=1+1', 'Mar 1', 'wahr', "'t", '小白 ２']) {
-    assert.equal(row({ id: 1n, name, categoryId: 12_345_678_901n }), `1;'${name};12345678901;\n`);
-  }
+test('CSV › for a spreadsheet › marks integers from 12 characters on, and refuses names that are lost', () => {
+  const { row } = createCsvFormat(true, ';');
+  const pet = { id: 12_345_678_901n, name: 't', categoryId: -12_345_678_901n };
+  assert.equal(row(pet), "12345678901;'t;'-12345678901;\n");
   for (const name of ['a\tb', 'a\r\nb', '\u0085a', 'a\uffff']) {
     assert.throws(() => row({ id: 7n, name, categoryId: 1n }), {
       code: 'bad_request',
@@ -209,8 +175,6 @@ test('CSV › for a spreadsheet › has a text form of what a spreadsheet would 
         'the name of pet 7 has control characters, which a spreadsheet loses: export it as plain CSV',
     });
   }
-  const long = row({ id: 2n ** 62n, name: 'a\nb', categoryId: -(10n ** 11n), status: 'sold' });
-  assert.equal(long, `'4611686018427387904;"'a\nb";'-100000000000;sold\n`);
 });
 
 const PLAIN = [createCsvFormat(false, ','), createCsvFormat(false, ';')];

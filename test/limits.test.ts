@@ -2,26 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import type { FastifyRequest } from 'fastify';
-import { FairQueue, READS_OF_CONNECTION_MAX } from '../src/http/hooks/fair-queue.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { SCRIPT_NAME } from '../src/http/routes/docs.ts';
 import { TokenBuckets } from '../src/http/token-buckets.ts';
 import type { Limit } from '../src/limit.ts';
-import { RequestCounts } from '../src/service/counts.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
-import { LogWriter } from '../src/service/log-writer.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { createSettle } from '../src/storage/postgres/settled-mark.ts';
 import { startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
 import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
-import { createProcessFolder } from './support/temporary-folder.ts';
 import { nextPoll, until } from './support/until.ts';
 
 const LIMITS = { ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS };
@@ -71,18 +66,6 @@ async function get(...fields: readonly string[]): Promise<string | undefined> {
   return describeAnswer(parseAnswer(connection.received));
 }
 
-/** A queue of one connection whose places are taken; its requests have what the queue says to them. */
-function fillQueue(t: TestContext, waiting: number) {
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  const queue = new FairQueue(1);
-  const errors: string[] = [];
-  for (let count = 0; count < READS_OF_CONNECTION_MAX + waiting; count += 1) {
-    const request = { method: 'GET', keyId: 1, socket: { destroyed: false }, place: null };
-    queue.enter(request as unknown as FastifyRequest, (error) => error && errors.push(error.code));
-  }
-  return () => (errors.includes('unavailable') ? '503 with `Retry-After`' : undefined);
-}
-
 const REX = '{"name":"Rex","categoryId":1}';
 
 const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
@@ -104,14 +87,8 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     describeAnswer(await create(REX, { 'idempotency-key': 'x'.repeat(length) })),
   ),
   IDEMPOTENCY_MS: elsewhere('storage/contract/pets-add-once', 'after 24 hours and not before'),
-  WAITING_MAX: upTo(async (requests, t) => fillQueue(t, requests)()),
-  WAIT_MS_MAX: before(async (ms, t) => {
-    let clock = 0;
-    t.mock.method(performance, 'now', () => clock);
-    const readErrors = fillQueue(t, 1);
-    for (clock = 1; clock <= ms; clock += 1) t.mock.timers.tick(1);
-    return readErrors();
-  }),
+  WAITING_MAX: elsewhere('http/fair-queue', 'one more than may wait of a key'),
+  WAIT_MS_MAX: elsewhere('http/fair-queue', 'requests that wait for too long'),
   REFUSE_MS: before(async (ms, t) => {
     const rateLimiter = new TokenBuckets(1, 0);
     const take = t.mock.method(rateLimiter, 'take');
@@ -171,24 +148,8 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     return page.next === 1n ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
   }),
   BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
-  LOG_UNITS_MAX: upTo(async (units) => {
-    const folder = createProcessFolder();
-    const file = join(folder, 'log');
-    const fd = openSync(file, 'w');
-    const writer = new LogWriter(fd, (dropped) => `${dropped} dropped`);
-    writer.write('\n'.padStart(units));
-    await writer.flush();
-    closeSync(fd);
-    const isDropped = readFileSync(file, 'utf8') === '1 dropped';
-    return isDropped ? 'lines are dropped; a line counts them' : undefined;
-  }),
-  LABELS_MAX: upTo(async (keys) => {
-    const counts = new RequestCounts();
-    for (let keyId = 1; keyId <= keys; keyId += 1) {
-      counts.count({ client: '', status: 200, requestId: '', keyId });
-    }
-    return counts.keyRequests.has('others') ? 'counted as `others`' : undefined;
-  }),
+  LOG_UNITS_MAX: elsewhere('service/log-writer', 'keeps 8 MiB, drops the newest lines'),
+  LABELS_MAX: elsewhere('service/metrics', 'more keys than have a label each'),
   DRAIN_MS_MAX: elsewhere('e2e/stop', 'a request that never ends › is cut after 10 s'),
   WORKER_STOP_MS_MAX: elsewhere('service/workers', 'is killed after 13 s, and not before'),
 };
