@@ -83,22 +83,15 @@ describe('rehearse', { concurrency: true }, () => {
   });
 
   test('rehearse › Prefer: status=503, times=2 › fails twice for a key and path, then succeeds, and begins anew', async () => {
-    const statuses = async (prefer: string) => (await get(prefer)).status;
-    const id = (await store.pets.add({ name: 'Rex', categoryId: 3n })).id;
-    const get = (prefer: string) =>
-      send(port, {
-        path: `/v1/pets/${id}?x=${Math.random()}`,
-        headers: { ...authorization, prefer },
-      });
-    const prefer = 'status=503, times=2';
-    assert.equal(await statuses(prefer), 503);
-    const other = { ...authorization, prefer };
-    assert.equal((await send(port, { path: `/v1/pets/${id}9`, headers: other })).status, 503);
-    assert.equal(await statuses(prefer), 503);
-    const third = await get(prefer);
-    assertJson(third, 200);
-    assert.equal(third.headers['preference-applied'], undefined);
-    assert.equal(await statuses(prefer), 503);
+    const { id } = await store.pets.add({ name: 'Rex', categoryId: 3n });
+    const headers = { ...authorization, prefer: 'status=503, times=2' };
+    const answers: unknown[] = [];
+    for (const path of [`${id}?x=1`, `${id}9`, `${id}?x=2`, `${id}`, `${id}`]) {
+      const answer = await send(port, { path: `/v1/pets/${path}`, headers });
+      answers.push([answer.status, answer.headers['preference-applied']]);
+    }
+    const failed = [503, headers.prefer];
+    assert.deepEqual(answers, [failed, failed, failed, [200, undefined], failed]);
   });
 
   test('rehearse › more paths than are counted › are all forgotten', async () => {
@@ -111,18 +104,10 @@ describe('rehearse', { concurrency: true }, () => {
   });
 
   for (const prefer of [
-    ...['status=200', 'status=4290', 'status', 'code=abc', 'status=-1', 'lose-answer, status=999'],
-    ...[
-      'delay=31',
-      'delay=30.001',
-      'delay=-1',
-      'delay=1e1',
-      'delay',
-      'delay=long',
-      'lose-answer, delay=1.0001',
-    ],
+    ...['status=200', 'status=4290', 'status', 'code=abc', 'lose-answer, status=999'],
+    ...['delay=31', 'delay=30.001', 'delay=-1', 'delay', 'lose-answer, delay=1.0001'],
     ...['status=503, times=0', 'times=2', 'lose-answer=false'],
-    ...['staus=503', 'respond-async, wait=10', 'return=minimal, status=503', '__proto__'],
+    ...['staus=503', 'return=minimal, status=503', '__proto__'],
   ]) {
     test(`rehearse › Prefer: ${prefer} › answers 400 and says what it takes`, async () => {
       const rule = /^Prefer must be status \(400, 401, .*\), lose-answer, delay .* or .* times/;
@@ -144,7 +129,7 @@ describe('rehearse', { concurrency: true }, () => {
     });
   }
 
-  for (const prefer of ['status=503', 'lose-answer', 'delay=30', 'status=nonsense']) {
+  for (const prefer of ['lose-answer', 'delay=30', 'status=nonsense']) {
     test(`rehearse › Prefer: ${prefer} without a key › is 401 at once`, async () => {
       const answer = await send(port, { path: '/v1/pets', headers: { prefer } });
       assertError(answer, 'unauthorized', /^a valid API key is required/);
@@ -160,10 +145,6 @@ describe('rehearse', { concurrency: true }, () => {
 
 test('rehearse › more delayed requests than a process takes › are 503, and others are answered', async () => {
   await using app = await startTestApp({ rehearse: true });
-  // A delay that is over leaves its place.
-  const short = { path: '/v1/pets', headers: { ...app.authorization, prefer: 'delay=0' } };
-  for (let count = 0; count < DELAYED_MAX; count += 1) await send(app.port, short);
-  assertJson(await send(app.port, short), 200);
   const delayed = { ...app.authorization, prefer: 'delay=30' };
   const waiting = new AbortController();
   const sent = Array.from({ length: DELAYED_MAX + 1 }, () =>
