@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createCursor } from '../../src/http/cursor.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
@@ -52,9 +53,7 @@ async function* walk(query: string): AsyncGenerator<Answer> {
 
 for (const [query, ids] of [
   ['', range(1, 20)],
-  ['?limit=1', [1]],
   ['?limit=7', range(1, 7)],
-  ['?limit=100', range(1, 100)],
   ['?status=available&limit=3', [1, 4, 7]],
   ['?limit=3&status=pending', [2, 5, 8]],
   ['?status=sold', []],
@@ -78,18 +77,15 @@ const KNOWN = UNKNOWN('known are limit, .*status, cursor');
 for (const [queries, message] of [
   [['statsu=sold', 'Status=sold', 'limit=2&status[]=sold'], UNKNOWN('did you mean status\\?')],
   [['limits=5', 'Limit=0', 'lomet=5', 'limit=2&limit%20=5'], UNKNOWN('did you mean limit\\?')],
-  [['page=3', 'limit=2&offset=9', 'sort=name', '__=1', 'xutm_source=a', '=', '%00'], KNOWN],
-  [['__proto__=x', 'constructor=y', 'toString'], KNOWN],
-  [['limit=1&limit=2', 'limit=5&limit=5', 'limit=5&x=1&limit=', 'limit&limit'], TWICE],
-  [['limit', 'limit='], LIMIT],
-  [['limit=0', 'limit=101', 'limit=-1', 'limit=1000', 'limit=99999999999999999999'], LIMIT],
-  [['limit=+5', 'limit=%2B5', 'limit=05', 'limit=1e1', 'limit=1.0', 'limit=0x5'], LIMIT],
-  [['limit=%205', 'limit=5%20', 'limit=5%00', 'limit=5%0A', 'limit=5,6', 'limit="5"'], LIMIT],
-  [['limit=abc', 'limit=null', 'limit=NaN', 'limit=%EF%BC%95', 'limit=%D9%A5', 'limit=%zz'], LIMIT],
-  [['status=sold&status=sold', 'status=sold&status=pending', 'cursor=a&cursor=a'], TWICE],
-  [['status', 'status=', 'status=sold,pending'], STATUS],
-  [['status=Sold', 'status=SOLD', 'status=%20sold', 'status=sold%20'], STATUS],
-  [['status=gone', 'status=null', 'status=0', 'status=constructor', 'status=sold%00'], STATUS],
+  [['page=3', 'limit=2&offset=9', '__=1', 'xutm_source=a', '=', '__proto__=x', 'toString'], KNOWN],
+  [
+    ['limit=5&limit=5', 'limit=5&x=1&limit=', 'status=sold&status=pending', 'cursor=a&cursor=a'],
+    TWICE,
+  ],
+  [['limit', 'limit=', 'limit=0', 'limit=101', 'limit=-1', 'limit=99999999999999999999'], LIMIT],
+  [['limit=+5', 'limit=%2B5', 'limit=05', 'limit=1e1', 'limit=1.0', 'limit=%205'], LIMIT],
+  [['limit=5%0A', 'limit=%EF%BC%95', 'limit=%zz'], LIMIT],
+  [['status', 'status=', 'status=Sold', 'status=sold%20', 'status=constructor'], STATUS],
 ] as const) {
   for (const query of queries) {
     test(`GET /v1/pets › with the query "?${query}" › answers 400 and names the parameter`, async () => {
@@ -119,8 +115,6 @@ test('GET /v1/pets › a pet with and one without a status › are the documente
 
 for (const [query, sizes] of [
   ['?limit=100', [100, 20]],
-  ['?limit=40', [40, 40, 40]],
-  ['?limit=41&status=available', [40]],
   ['?limit=40&status=available', [40]],
   ['?limit=39&status=available', [39, 1]],
 ] as const) {
@@ -145,38 +139,25 @@ test('GET /v1/pets › with a base URL › links to the outside address', async 
   );
 });
 
-const cursor =
-  new URL(findNext(await list('?limit=5')) ?? '', 'http://x').searchParams.get('cursor') ?? '';
+const cursor = createCursor(5n);
 
 test('GET /v1/pets › a cursor with another limit and status › carries on after the same pet', async () => {
   assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=3`)), [6, 7, 8]);
   assert.deepEqual(idsOf(await list(`?cursor=${cursor}&limit=2&status=available`)), [7, 10]);
-});
-
-test('GET /v1/pets › a cursor of 1.0.0, which has no checksum › carries on', async () => {
+  // The cursors of 1.0.0 have no checksum.
   assert.deepEqual(idsOf(await list('?cursor=AAAAAAAAAAU&limit=3')), [6, 7, 8]);
 });
 
-const raw = Buffer.from(cursor, 'base64url');
 for (const [what, value] of [
   ['empty', ''],
-  ['a plain id', '5'],
   ['made up from its pattern', 'Zx3kQ0aT-_b7LmN1'],
   ['shortened', cursor.slice(0, -1)],
-  ['lengthened', `${cursor}A`],
   ['with a line feed behind', `${cursor}%0A`],
-  ['with another last character', cursor.slice(0, -1) + nextCharacter(cursor)],
+  ['of another checksum', createCursor(5n).slice(0, 11) + createCursor(6n).slice(11)],
   ['of 1.0.0 with stray bits in its last character', 'AAAAAAAAAAV'],
   ['of the least id', 'gAAAAAAAAAA'],
-  ['padded', `${cursor}%3D`],
-  ['in the other base64 alphabet', 'AP%2F%2FAAAAAAA'],
-  ['of a longer number', Buffer.concat([Buffer.alloc(1), raw]).toString('base64url')],
 ] as const) {
   test(`GET /v1/pets › a cursor ${what} › answers 400 and names it`, async () => {
     assertError(await list(`?cursor=${value}`), 'bad_request', CURSOR);
   });
-}
-
-function nextCharacter(text: string): string {
-  return String.fromCharCode((text.at(-1) ?? '').charCodeAt(0) + 1);
 }
