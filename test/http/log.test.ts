@@ -40,26 +40,18 @@ const TWICE = refused('bad_request', 'body: the member "…" is given twice');
 const NOTHING = refused('not_found', 'there is nothing at this path; pets are at /v1/pets');
 const CREATE = { method: 'POST', path: '/v1/pets', headers: authorization };
 
-for (const [sent, expected] of [
-  [
-    { path: '/v1/pets?limit=5', headers: authorization },
-    { route: '/v1/pets', status: 200 },
-  ],
-  [
-    { path: '/v1/pets/9', headers: authorization },
-    { route: '/v1/pets/:petId', ...NO_PET },
-  ],
-  [
-    { ...CREATE, body: '{"x":1,"x":1}' },
-    { route: '/v1/pets', ...TWICE },
-  ],
-  [{ path: '/livez' }, { route: '/livez', status: 200 }],
-  [{ path: '/nothing' }, NOTHING],
-] as const satisfies readonly [Sent, object][]) {
-  const keyId = 'headers' in sent ? 1 : null;
-  const method = 'method' in sent ? sent.method : 'GET';
-  test(`log › ${method} ${sent.path}, answered ${expected.status} › leaves one line with these members`, async () => {
-    const { answer, lines, client } = await sendAndRead(sent);
+for (const [method, path, expected] of [
+  ['GET', '/v1/pets?limit=5', { route: '/v1/pets', status: 200 }],
+  ['GET', '/v1/pets/9', { route: '/v1/pets/:petId', ...NO_PET }],
+  ['POST', '/v1/pets', { route: '/v1/pets', ...TWICE }],
+  ['GET', '/livez', { route: '/livez', status: 200 }],
+  ['GET', '/nothing', NOTHING],
+] as const) {
+  const keyId = path.startsWith('/v1') ? 1 : null;
+  const sent = { method, path, headers: keyId === null ? {} : authorization };
+  const body = method === 'POST' ? '{"x":1,"x":1}' : '';
+  test(`log › ${method} ${path}, answered ${expected.status} › leaves one line with these members`, async () => {
+    const { answer, lines, client } = await sendAndRead({ ...sent, body });
     assert.equal(lines.length, 1);
     const { time, ms, ...rest } = lines[0] ?? {};
     const requestId = answer.headers['x-request-id'];
@@ -82,8 +74,6 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
     { path: '/v1/pets', headers: { authorization: [`Bearer ${service.key}`, 'x'].join() } },
     { path: `/livez?key=${service.key}`, headers: { 'x-request-id': `${service.key}!` } },
     ...[
-      `{"name":"${secret}","categoryId":1}`,
-      `{"name":"${secret}"`,
       `{"${secret}":1,"${secret}":1}`,
       `["${wrong}" "${secret}"]`,
       `{"${secret}":\n${secret}}`,
@@ -112,7 +102,6 @@ function startBroken(failure: unknown, ...methods: readonly (keyof PetStore)[]):
 
 for (const [sent, method] of [
   [{ path: '/v1/pets' }, 'listAsJson'],
-  [{ path: '/v1/pets/1' }, 'find'],
   [{ method: 'POST', path: '/v1/pets', body: REX }, 'add'],
 ] as const satisfies readonly [Sent, keyof PetStore][]) {
   for (const [failure, code, message, reason] of [
@@ -163,7 +152,6 @@ for (const [traceparent, traceId] of [
   [`00-${TRACE}-${'0'.repeat(16)}-01`, undefined],
   [`00-${TRACE.toUpperCase()}-00f067aa0ba902b7-01`, undefined],
   [`00-${TRACE}-00f067aa0ba902b7-01-x`, undefined],
-  [`00-${TRACE}","x":"-00f067aa0ba902b7-01`, undefined],
   ['', undefined],
 ] as const) {
   test(`log › traceparent ${traceparent} › is ${traceId === undefined ? 'left out' : 'the trace id'}`, async () => {
