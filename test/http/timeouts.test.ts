@@ -20,9 +20,7 @@ describe('timeouts', { concurrency: true }, () => {
     ['no byte at all', '', 10],
     ['half a request line', 'GET /v1', 10],
     ['headers without an end', HEAD, 10],
-    ['headers without an end and no key', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n', 10],
     ['a body that stops', `${HEAD}Content-Length: 29\r\n\r\n{"name":`, 30],
-    ['a body that never starts', `${HEAD}Content-Length: 29\r\n\r\n`, 30],
     ['chunks without an end', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`, 30],
   ] as const) {
     test(`timeouts › ${what} › answers 408 within ${seconds} s and closes`, async () => {
@@ -50,8 +48,6 @@ test('timeouts › of headers and requests › end half a second early, since No
 });
 
 test('timeouts › all of them › are no failure of the service', () => {
-  assert.deepEqual(
-    service.log.filter(({ level }) => level !== 'info'),
-    [],
-  );
+  const failures = service.log.filter(({ level }) => level !== 'info');
+  assert.deepEqual(failures, []);
 });
