@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { TokenBuckets } from '../../src/http/token-buckets.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
@@ -11,6 +10,7 @@ import type { Answer } from '../support/socket.ts';
 
 const PER_SECOND = 2;
 const BURST = 3;
+const CREATE = { method: 'POST', path: '/v1/pets' };
 const POLICY = '"default";q=2;w=1;petstore-burst=3';
 
 /** For this limiter the time stands still. */
@@ -37,7 +37,7 @@ function assertLimited(answer: Answer): void {
 
 // A refusal takes half a second.
 describe('rate limit', { concurrency: true }, () => {
-  test('rate limit › a burst › passes, and what is above it is answered 429, later', async () => {
+  test('rate limit › a burst › passes, and what is above it is answered 429', async () => {
     const sent = { path: '/v1/pets', headers: await createKey() };
     for (const left of [2, 1, 0]) {
       const answer = await send(port, sent);
@@ -45,12 +45,7 @@ describe('rate limit', { concurrency: true }, () => {
       assertLimits(answer, left);
       assert.equal(answer.headers['retry-after'], undefined);
     }
-    const sentAt = performance.now();
-    for (const answer of await Promise.all([1, 2, 3].map(() => send(port, sent)))) {
-      assertLimited(answer);
-    }
-    // A timer may end a part of a millisecond early.
-    assert.ok(performance.now() - sentAt > HTTP_LIMITS.REFUSE_MS.value - 2, 'refused at once');
+    for (let count = 0; count < 2; count += 1) assertLimited(await send(port, sent));
   });
 
   test('rate limit › two keys › do not share it', async () => {
@@ -68,11 +63,7 @@ describe('rate limit', { concurrency: true }, () => {
     ['OPTIONS', 204, { method: 'OPTIONS', path: '/v1/pets' }],
     ['an unknown path', 404, { path: '/v1/nothing' }],
     ['a method that is not taken', 405, { method: 'PUT', path: '/v1/pets', body: '{}' }],
-    [
-      'a body that is too large',
-      413,
-      { method: 'POST', path: '/v1/pets', body: ' '.repeat(70_000) },
-    ],
+    ['a body that is too large', 413, { ...CREATE, body: ' '.repeat(70_000) }],
   ] as const satisfies readonly [string, number, Sent][]) {
     test(`rate limit › ${what}, answered ${status} › counts, and tells what is left`, async () => {
       const headers = await createKey();
@@ -90,10 +81,7 @@ describe('rate limit', { concurrency: true }, () => {
     const headers = await createKey();
     for (let sent = 0; sent < BURST; sent += 1) await send(port, { path: '/v1/pets', headers });
     const before = await countPets(store.pets);
-    const answer = await send(port, {
-      ...{ method: 'POST', path: '/v1/pets', headers },
-      body: '{"name":"Rex","categoryId":3}',
-    });
+    const answer = await send(port, { ...CREATE, headers, body: '{"name":"Rex","categoryId":3}' });
     assertLimited(answer);
     assert.equal(answer.headers.connection, 'keep-alive');
     assert.equal(await countPets(store.pets), before);
