@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { PetstoreError } from '../../src/error.ts';
@@ -16,178 +16,172 @@ import { listen } from '../support/socket.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
-describe('parseHosts', () => {
-  test('parseHosts › an sslcert that cannot be read › is refused', () => {
-    assert.throws(() => parseHosts('postgres://h/pets?sslcert=/etc'), {
-      ...{ name: 'PetstoreError', code: 'bad_request' },
-      message: 'sslcert, sslkey and sslrootcert must be files that can be read',
-    });
+test('parseHosts › an sslcert that cannot be read › is refused', () => {
+  assert.throws(() => parseHosts('postgres://h/pets?sslcert=/etc'), {
+    ...{ name: 'PetstoreError', code: 'bad_request' },
+    message: 'sslcert, sslkey and sslrootcert must be files that can be read',
   });
+});
 
-  const login = { user: 'rex', password: 'p', port: 5432 };
+const login = { user: 'rex', password: 'p', port: 5432 };
 
-  for (const [address, ...expected] of [
-    ['postgres://rex:p@h/pets', { ...login, host: 'h', database: 'pets' }],
-    ['postgresql://rex:p@h:1/pets', { ...login, host: 'h', port: 1, database: 'pets' }],
-    ['postgres://rex:p@h:65535', { ...login, host: 'h', port: 65_535, database: '' }],
-    ['postgres:///pets', { ...login, user: '', password: '', host: '', database: 'pets' }],
-    ['postgres://rex:p@[::1]:1/pets', { ...login, host: '::1', port: 1, database: 'pets' }],
-    ['postgres://rex:p@/pets?host=/run/pg', { ...login, host: '/run/pg', database: 'pets' }],
-    ['postgres://rex:p@%2Frun%2Fpg/pets', { ...login, host: '/run/pg', database: 'pets' }],
-    ['postgres://h/pets?user=rex&password=p', { ...login, host: 'h', database: 'pets' }],
-    [
-      'postgres://rex:p@a:1,b,[::1]:3/pets',
-      { ...login, host: 'a', port: 1, database: 'pets' },
-      { ...login, host: 'b', database: 'pets' },
-      { ...login, host: '::1', port: 3, database: 'pets' },
-    ],
-  ] as const) {
-    test(`parseHosts › ${address} › is understood`, () => {
-      const found = parseHosts(address).configs.map(({ host, port, user, password, database }) =>
-        JSON.parse(JSON.stringify({ host, port, user, password, database })),
-      );
-      assert.deepEqual(found, expected);
-    });
-  }
+for (const [address, ...expected] of [
+  ['postgres://rex:p@h/pets', { ...login, host: 'h', database: 'pets' }],
+  ['postgresql://rex:p@h:1/pets', { ...login, host: 'h', port: 1, database: 'pets' }],
+  ['postgres://rex:p@h:65535', { ...login, host: 'h', port: 65_535, database: '' }],
+  ['postgres:///pets', { ...login, user: '', password: '', host: '', database: 'pets' }],
+  ['postgres://rex:p@[::1]:1/pets', { ...login, host: '::1', port: 1, database: 'pets' }],
+  ['postgres://rex:p@/pets?host=/run/pg', { ...login, host: '/run/pg', database: 'pets' }],
+  ['postgres://rex:p@%2Frun%2Fpg/pets', { ...login, host: '/run/pg', database: 'pets' }],
+  [
+    'postgres://h/pets?user=rex&password=p&port=1',
+    { ...login, host: 'h', port: 1, database: 'pets' },
+  ],
+  [
+    'postgres://rex:p@a:1,b,[::1]:3/pets',
+    { ...login, host: 'a', port: 1, database: 'pets' },
+    { ...login, host: 'b', database: 'pets' },
+    { ...login, host: '::1', port: 3, database: 'pets' },
+  ],
+] as const) {
+  test(`parseHosts › ${address} › is understood`, () => {
+    const found = parseHosts(address).configs.map(({ host, port, user, password, database }) =>
+      JSON.parse(JSON.stringify({ host, port, user, password, database })),
+    );
+    assert.deepEqual(found, expected);
+  });
+}
 
-  const MALFORMED =
-    'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes';
-  for (const [address, message = MALFORMED] of [
-    ['postgres:pets'],
-    ['postgres://h:0/pets'],
-    ['postgres://h:65536/pets'],
-    ['postgres://h/pets?port=65536'],
-    ['postgres://[::1/pets'],
-    ['postgres://h/pets/cats'],
-    ['postgres://h/pets#1'],
-    ['postgres://rex:p#p@h/pets'],
-    ['postgres://rex:1?p@h/pets'],
-    ['postgres://rex:p@p@h/pets'],
-    ['postgres://rex:p%zz@h/pets'],
-    ['postgres://rex:p%3A p@h/pets'],
-    ['postgres://rex:%E0%A4@h/pets'],
-    // A text behind a wrong ? may be a password, so no message may repeat it.
-    ['postgres://rex:1?sslmod@h/pets'],
-    ['postgres://h/pets?sslmode=no-verify', 'sslmode must be one of disable, prefer, require, '],
-    [
-      'postgres://h/pets?sslmode=require&channel_binding=require',
-      'channel_binding is not supported',
-    ],
-    ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
-    ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
-    ['postgres://h/pets?pgbouncer=yes', 'pgbouncer must be one of false, true'],
-  ] as const) {
-    test(`parseAddress › ${address} › is refused and not repeated`, () => {
-      assert.throws(
-        () => parseAddress(address),
-        (error: Error & { code: string }) => {
-          assert.equal(error.code, 'bad_request');
-          assert.ok(error.message.includes(message), error.message);
-          assert.ok(!listMessages(error).some((text) => text.includes(address)));
-          return true;
-        },
-      );
-    });
-  }
-
-  test('parseHosts › any user, password and database, escaped › are what they were', () => {
-    const text = fc.string({ unit: anyCodePoint, minLength: 1 }).map((raw) => raw.toWellFormed());
-    fc.assert(
-      fc.property(text, text, text, (user, password, database) => {
-        const [u, p, d] = [user, password, database].map(encodeURIComponent);
-        const [host] = parseHosts(`postgres://${u}:${p}@h/${d}`).configs;
-        assert.deepEqual(
-          { user: host?.user, password: host?.password, database: host?.database },
-          { user, password, database },
-        );
-      }),
+const MALFORMED =
+  'the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes';
+for (const [address, message = MALFORMED] of [
+  ['postgres:pets'],
+  ['postgres://h:0/pets'],
+  ['postgres://h:65536/pets'],
+  ['postgres://h/pets?port=65536'],
+  ['postgres://[::1/pets'],
+  ['postgres://h/pets/cats'],
+  ['postgres://h/pets#1'],
+  ['postgres://rex:p#p@h/pets'],
+  ['postgres://rex:1?p@h/pets'],
+  ['postgres://rex:p@p@h/pets'],
+  ['postgres://rex:p%zz@h/pets'],
+  ['postgres://rex:p%3A p@h/pets'],
+  ['postgres://rex:%E0%A4@h/pets'],
+  // A text behind a wrong ? may be a password, so no message may repeat it.
+  ['postgres://rex:1?sslmod@h/pets'],
+  ['postgres://h/pets?sslmode=no-verify', 'sslmode must be one of disable, prefer, require, '],
+  ['postgres://h/pets?sslmode=require&channel_binding=require', 'channel_binding is not supported'],
+  ['postgres://h/pets?sslmode=verify-ca', 'sslmode=verify-ca needs an sslrootcert'],
+  ['postgres://h/pets?target_session_attrs=standby', 'one of any, read-write, primary'],
+  ['postgres://h/pets?pgbouncer=yes', 'pgbouncer must be one of false, true'],
+] as const) {
+  test(`parseAddress › ${address} › is refused and not repeated`, () => {
+    assert.throws(
+      () => parseAddress(address),
+      (error: Error & { code: string }) => {
+        assert.equal(error.code, 'bad_request');
+        assert.ok(error.message.includes(message), error.message);
+        assert.ok(!listMessages(error).some((text) => text.includes(address)));
+        return true;
+      },
     );
   });
+}
 
-  const DEFAULT = { ssl: { rejectUnauthorized: false }, mustWrite: false, isPooled: false };
-  for (const [query, expected] of [
-    ['', {}],
-    ['?sslmode=disable', { ssl: false }],
-    ['?sslmode=require', {}],
-    ['?sslmode=verify-full', { ssl: { rejectUnauthorized: true } }],
-    ['?target_session_attrs=read-write', { mustWrite: true }],
-    ['?pgbouncer=true', { isPooled: true }],
-  ] as const) {
-    test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
-      const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`);
-      const found = JSON.parse(JSON.stringify({ ssl: configs[0]?.ssl, mustWrite, isPooled }));
-      assert.deepEqual(found, { ...DEFAULT, ...expected });
-    });
-  }
+test('parseHosts › any user, password and database, escaped › are what they were', () => {
+  const text = fc.string({ unit: anyCodePoint, minLength: 1 }).map((raw) => raw.toWellFormed());
+  fc.assert(
+    fc.property(text, text, text, (user, password, database) => {
+      const [u, p, d] = [user, password, database].map(encodeURIComponent);
+      const [host] = parseHosts(`postgres://${u}:${p}@h/${d}`).configs;
+      assert.deepEqual(
+        { user: host?.user, password: host?.password, database: host?.database },
+        { user, password, database },
+      );
+    }),
+  );
 });
 
-describe('createSocket', () => {
-  const countTimers = () =>
-    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-
-  test('createSocket › a host that is found, and one that is given up › leave no timer', async () => {
-    await using server = createServer();
-    const port = await listen(server);
-    const timers = countTimers();
-    const found = createSocket(60_000).connect(port, 'localhost');
-    await once(found, 'connectionAttempt');
-    const givenUp = createSocket(60_000);
-    assert.equal(countTimers(), timers + 1);
-    for (const socket of [found, givenUp]) await once(socket.destroy(), 'close');
-    assert.equal(countTimers(), timers);
+const DEFAULT = { ssl: { rejectUnauthorized: false }, mustWrite: false, isPooled: false };
+for (const [query, expected] of [
+  ['', {}],
+  ['?sslmode=disable', { ssl: false }],
+  ['?sslmode=require', {}],
+  ['?sslmode=verify-full', { ssl: { rejectUnauthorized: true } }],
+  ['?target_session_attrs=read-write', { mustWrite: true }],
+  ['?pgbouncer=true', { isPooled: true }],
+] as const) {
+  test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
+    const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`);
+    const found = JSON.parse(JSON.stringify({ ssl: configs[0]?.ssl, mustWrite, isPooled }));
+    assert.deepEqual(found, { ...DEFAULT, ...expected });
   });
+}
+
+const countTimers = () =>
+  process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+
+test('createSocket › a host that is found, and one that is given up › leave no timer', async () => {
+  await using server = createServer();
+  const port = await listen(server);
+  const timers = countTimers();
+  const found = createSocket(60_000).connect(port, 'localhost');
+  await once(found, 'connectionAttempt');
+  const givenUp = createSocket(60_000);
+  assert.equal(countTimers(), timers + 1);
+  for (const socket of [found, givenUp]) await once(socket.destroy(), 'close');
+  assert.equal(countTimers(), timers);
 });
 
-describe('tryHosts', () => {
-  const refuse = async () => {
-    throw new PetstoreError('unavailable', 'no');
+const refuse = async () => {
+  throw new PetstoreError('unavailable', 'no');
+};
+
+test('tryHosts › no host answers › tries each once, and begins with the next one afterwards', async () => {
+  const hosts = parseHosts('postgres://a,b,c/pets');
+  const tried: unknown[] = [];
+  const connect = () => {
+    tried.push(hosts.configs[0]?.host);
+    return refuse();
   };
+  await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
+  assert.deepEqual(tried, ['a', 'b', 'c']);
+});
 
-  test('tryHosts › no host answers › tries each once, and begins with the next one afterwards', async () => {
-    const hosts = parseHosts('postgres://a,b,c/pets');
-    const tried: unknown[] = [];
-    const connect = () => {
-      tried.push(hosts.configs[0]?.host);
-      return refuse();
-    };
-    await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
-    assert.deepEqual(tried, ['a', 'b', 'c']);
-  });
+test('tryHosts › the first host is silent for too long › leaves the next one to the next call', async () => {
+  const hosts = parseHosts('postgres://a,b/pets');
+  let tries = 0;
+  const connect = async () => {
+    tries += 1;
+    await setTimeout(20);
+    return refuse();
+  };
+  await assert.rejects(tryHosts(hosts, connect, 10), UNAVAILABLE);
+  assert.deepEqual([tries, hosts.configs[0]?.host], [1, 'b']);
+});
 
-  test('tryHosts › the first host is silent for too long › leaves the next one to the next call', async () => {
-    const hosts = parseHosts('postgres://a,b/pets');
-    let tries = 0;
-    const connect = async () => {
-      tries += 1;
-      await setTimeout(20);
-      return refuse();
-    };
-    await assert.rejects(tryHosts(hosts, connect, 10), UNAVAILABLE);
-    assert.deepEqual([tries, hosts.configs[0]?.host], [1, 'b']);
-  });
+test('tryHosts › a host that had no TLS, and then lets in only users with TLS › gets TLS again', async () => {
+  const hosts = parseHosts('postgres://a/pets');
+  const failures = [new Error(NO_TLS), Object.assign(new Error('no'), { code: '28000' })];
+  const used: boolean[] = [];
+  const connect = async () => {
+    used.push(hosts.configs[0]?.ssl !== false);
+    for (const failure of failures.splice(0, 1)) throw failure;
+  };
+  await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
+  await tryHosts(hosts, connect);
+  assert.deepEqual(used, [true, false, true]);
+});
 
-  test('tryHosts › a host that had no TLS, and then lets in only users with TLS › gets TLS again', async () => {
-    const hosts = parseHosts('postgres://a/pets');
-    const failures = [new Error(NO_TLS), Object.assign(new Error('no'), { code: '28000' })];
-    const used: boolean[] = [];
-    const connect = async () => {
-      used.push(hosts.configs[0]?.ssl !== false);
-      for (const failure of failures.splice(0, 1)) throw failure;
-    };
-    await assert.rejects(tryHosts(hosts, connect), UNAVAILABLE);
-    await tryHosts(hosts, connect);
-    assert.deepEqual(used, [true, false, true]);
-  });
-
-  test('tryHosts › several calls at once, the first host is dead › all get the second', async () => {
-    const hosts = parseHosts('postgres://a,b/pets');
-    const connect = async () => {
-      const host = hosts.configs[0]?.host;
-      await setTimeout(1);
-      return host === 'a' ? refuse() : host;
-    };
-    const connected = await Promise.all([1, 2, 3].map(() => tryHosts(hosts, connect)));
-    assert.deepEqual(connected, ['b', 'b', 'b']);
-    assert.equal(hosts.configs[0]?.host, 'b');
-  });
+test('tryHosts › several calls at once, the first host is dead › all get the second', async () => {
+  const hosts = parseHosts('postgres://a,b/pets');
+  const connect = async () => {
+    const host = hosts.configs[0]?.host;
+    await setTimeout(1);
+    return host === 'a' ? refuse() : host;
+  };
+  const connected = await Promise.all([1, 2, 3].map(() => tryHosts(hosts, connect)));
+  assert.deepEqual(connected, ['b', 'b', 'b']);
+  assert.equal(hosts.configs[0]?.host, 'b');
 });

@@ -6,7 +6,7 @@ import { LIST_QUERY } from '../../src/pet-query.ts';
 import { createSettle } from '../../src/storage/postgres/settled-mark.ts';
 import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
-import { type EmptyDatabase, holdInSession, testOnPostgres } from '../support/empty-database.ts';
+import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { addOnce, createNewKey, listAll, REX, repeat } from './contract/data.ts';
 
@@ -89,14 +89,6 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     });
   }
 
-  test('cursors › while a create commits › wait for it', async (pets, database) => {
-    await using other = await holdInSession(database, ADD);
-    for (let count = 0; count < 2; count += 1) await pets.add(REX);
-    const listing = pets.list({ limit: 1 });
-    await other.end('commit');
-    assert.equal((await listing).next, 1n);
-  });
-
   test('cursors › after a server that had later ids › are settled anew', async (pets, database) => {
     await pets.merge(repeat(9));
     assert.equal((await pets.list({ limit: 8 })).next, 8n);
@@ -150,7 +142,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   });
 });
 
-describe('imports that keep ids', { skip: NO_SESSIONS }, () => {
+describe('creates beside others', { skip: NO_SESSIONS }, () => {
   test('imports that keep ids › while creates go on, of the release before too › never meet an id of theirs', async (pets, database) => {
     let isDone = false;
     const creating = [
@@ -171,9 +163,7 @@ describe('imports that keep ids', { skip: NO_SESSIONS }, () => {
     isDone = true;
     await Promise.all(creating);
   });
-});
 
-describe('the release before', { skip: NO_SESSIONS }, () => {
   test('the release before › creates beside this one › have ids of their own, each batch in a row', async (pets, database, store) => {
     const before = Array.from({ length: 20 }, async () => {
       const ids = (await database.query(ADD_BEFORE)).map(({ id }) => BigInt(String(id)));
@@ -211,41 +201,36 @@ describe('the release before', { skip: NO_SESSIONS }, () => {
   });
 });
 
-describe('a sequence', () => {
-  const setBack = ({ query }: EmptyDatabase) =>
-    query("select setval('pets_id', 1), setval('api_keys_id', 1)");
-
-  test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async (pets, database, store) => {
-    await pets.merge(repeat(3));
-    await store.keys.add(createNewKey());
-    await store.keys.add(createNewKey());
-    await setBack(database);
-    await assert.rejects(database.open({ isServed: true }), {
-      ...UNAVAILABLE,
-      message:
-        "the database gives ids that are in use: select setval('pets_id', max(id)) from pets; select setval('api_keys_id', max(id)) from api_keys",
-    });
-    const inUse = {
-      ...UNAVAILABLE,
-      message:
-        "the database gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
-    };
-    await assert.rejects(pets.add(REX), inUse);
-    await assert.rejects(store.keys.add(createNewKey()), inUse);
-    await assert.rejects(pets.merge(repeat(1)), inUse);
-    // Its next id is the last one that is in use.
-    await database.query("select setval('pets_id', max(id), false) from pets");
-    await assert.rejects(database.open({ isServed: true }), /gives ids that are in use/);
-    await database.query("select setval('pets_id', max(id) + 1, false) from pets");
-    assert.equal((await pets.add(REX)).id, 4n);
+test('a sequence › that was set back › ends the start of a service in one line, and fails each create that meets a pet', async (pets, database, store) => {
+  await pets.merge(repeat(3));
+  await store.keys.add(createNewKey());
+  await store.keys.add(createNewKey());
+  await database.query("select setval('pets_id', 1), setval('api_keys_id', 1)");
+  await assert.rejects(database.open({ isServed: true }), {
+    ...UNAVAILABLE,
+    message:
+      "the database gives ids that are in use: select setval('pets_id', max(id)) from pets; select setval('api_keys_id', max(id)) from api_keys",
   });
+  const inUse = {
+    ...UNAVAILABLE,
+    message:
+      "the database gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
+  };
+  await assert.rejects(pets.add(REX), inUse);
+  await assert.rejects(store.keys.add(createNewKey()), inUse);
+  await assert.rejects(pets.merge(repeat(1)), inUse);
+  // Its next id is the last one that is in use.
+  await database.query("select setval('pets_id', max(id), false) from pets");
+  await assert.rejects(database.open({ isServed: true }), /gives ids that are in use/);
+  await database.query("select setval('pets_id', max(id) + 1, false) from pets");
+  assert.equal((await pets.add(REX)).id, 4n);
+});
 
-  test('a sequence › that is missing › ends the start in one line', async (_pets, database) => {
-    await database.query('drop sequence pets_id');
-    await assert.rejects(database.open({ isServed: true }), {
-      ...UNAVAILABLE,
-      message:
-        'the database lacks a table or column that this program needs: restore it from a backup',
-    });
+test('a sequence › that is missing › ends the start in one line', async (_pets, database) => {
+  await database.query('drop sequence pets_id');
+  await assert.rejects(database.open({ isServed: true }), {
+    ...UNAVAILABLE,
+    message:
+      'the database lacks a table or column that this program needs: restore it from a backup',
   });
 });

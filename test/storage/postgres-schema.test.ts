@@ -1,7 +1,7 @@
 /** Two releases on one schema of PostgreSQL: what the older one may do on that of the newer one, and how tables are migrated that are in use. */
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { describe, test as testAlone } from 'node:test';
 import { MIGRATIONS, type Migration, SCHEMA } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
@@ -13,6 +13,7 @@ import {
   createEmptyDatabase,
   type EmptyDatabase,
   holdInSession,
+  testOnPostgres,
 } from '../support/empty-database.ts';
 import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -20,6 +21,8 @@ import { until } from '../support/until.ts';
 import { combineFilters, REX } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
+
+const test = testOnPostgres();
 
 const ADD_WEIGHT = 'alter table pets add column weight bigint not null default 5';
 const NEXT = SCHEMA + 1;
@@ -55,9 +58,7 @@ async function upgrade(
 const readSchema = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
 
 // An index in the order of a library of the system misses rows after an upgrade of the library.
-test('pets › each combination of filters, each text › has an index by its columns and the id, is in the order of collate "C"', async () => {
-  await using database = await createEmptyDatabase();
-  await database.open();
+test('pets › each combination of filters, each text › has an index by its columns and the id, is in the order of collate "C"', async (_pets, database) => {
   const indexes = await database.query('select indexdef from pg_indexes');
   const missing = combineFilters()
     .map((filters) => `pets USING btree (${filters.map(({ column }) => column).join(', ')}, id)`)
@@ -70,80 +71,78 @@ test('pets › each combination of filters, each text › has an index by its co
   assert.deepEqual([missing, otherwise], [[], []]);
 });
 
-describe('a release on the schema of a newer one', () => {
-  test('a release on the schema of a newer one › two steps that break nothing › starts, and leaves the schema', async () => {
-    await using database = await createEmptyDatabase();
-    const before = await database.open();
-    await before.pets.add(REX);
-    await upgrade(database, [COMPATIBLE, ORDERS]);
-    // One that runs goes on.
-    await before.pets.add(REX);
-    const store = await database.open();
-    const version = SCHEMA + 2;
-    assert.equal(store.foundSchema, version);
-    assert.equal((await store.pets.add(REX)).id, 3n);
-    assert.equal((await store.pets.merge(ReadableStream.from([REX, REX]))).added, 2);
-    // `pets export FILE` begins with it.
-    assert.equal(await countPets(store.pets), 5);
-    assert.deepEqual(
-      await database.query('select id::int, weight::int from pets order by id'),
-      [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
-    );
-    assert.deepEqual(await readSchema(database), [
-      { version: `${version}`, compatible: `${LAST_BREAKING}` },
-    ]);
-  });
+test('a release on the schema of a newer one › two steps that break nothing › starts, and leaves the schema', async (pets, database) => {
+  await pets.add(REX);
+  await upgrade(database, [COMPATIBLE, ORDERS]);
+  // One that runs goes on.
+  await pets.add(REX);
+  const store = await database.open();
+  const version = SCHEMA + 2;
+  assert.equal(store.foundSchema, version);
+  assert.equal((await store.pets.add(REX)).id, 3n);
+  assert.equal((await store.pets.merge(ReadableStream.from([REX, REX]))).added, 2);
+  // `pets export FILE` begins with it.
+  assert.equal(await countPets(store.pets), 5);
+  assert.deepEqual(
+    await database.query('select id::int, weight::int from pets order by id'),
+    [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
+  );
+  assert.deepEqual(await readSchema(database), [
+    { version: `${version}`, compatible: `${LAST_BREAKING}` },
+  ]);
+});
 
-  for (const [what, steps] of [
-    ['a breaking step before another', [BREAKING, COMPATIBLE]],
-    ['a breaking step after another', [COMPATIBLE, BREAKING]],
-  ] as const) {
-    test(`a release on the schema of a newer one › ${what} › is refused, and leaves the schema`, async () => {
-      await using database = await createEmptyDatabase();
-      await upgrade(database, steps);
-      const before = await readSchema(database);
-      await assert.rejects(database.open(), {
-        ...UNAVAILABLE,
-        message: `the database is of a newer petstore: its schema is ${SCHEMA + steps.length}, this program knows up to ${SCHEMA}`,
-      });
-      assert.deepEqual(await readSchema(database), before);
-    });
-  }
-
-  test('a release on the schema of a newer one › backup and copy › are refused, since they would lose what is new', async () => {
-    await using database = await createEmptyDatabase();
-    const { address } = database;
-    const folder = createProcessFolder();
-    const other = `sqlite:${folder}/other.db`;
-    await upgrade(database, [COMPATIBLE]);
-    const store = await database.open();
-    const refusal = {
+for (const [what, steps] of [
+  ['a breaking step before another', [BREAKING, COMPATIBLE]],
+  ['a breaking step after another', [COMPATIBLE, BREAKING]],
+] as const) {
+  test(`a release on the schema of a newer one › ${what} › is refused, and leaves the schema`, async (_pets, database) => {
+    await upgrade(database, steps);
+    const before = await readSchema(database);
+    await assert.rejects(database.open(), {
       ...UNAVAILABLE,
-      message: 'the database is of a newer petstore: copy it with that release',
-    };
-    await assert.rejects(store.backup(`${folder}/backup.db`), refusal);
-    await (await openStore(other, { create: true, ...PATIENT })).close();
-    for (const [from, to] of [
-      [address, other],
-      [other, address],
-    ] as const) {
-      await assert.rejects(copyStore(from, to), refusal);
-    }
+      message: `the database is of a newer petstore: its schema is ${SCHEMA + steps.length}, this program knows up to ${SCHEMA}`,
+    });
+    assert.deepEqual(await readSchema(database), before);
   });
+}
 
-  test('a release on the schema of a newer one › that came while it waited to migrate › leaves it', {
+test('a release on the schema of a newer one › backup and copy › are refused, since they would lose what is new', async (_pets, database) => {
+  const { address } = database;
+  const folder = createProcessFolder();
+  const other = `sqlite:${folder}/other.db`;
+  await upgrade(database, [COMPATIBLE]);
+  const store = await database.open();
+  const refusal = {
+    ...UNAVAILABLE,
+    message: 'the database is of a newer petstore: copy it with that release',
+  };
+  await assert.rejects(store.backup(`${folder}/backup.db`), refusal);
+  await (await openStore(other, { create: true, ...PATIENT })).close();
+  for (const [from, to] of [
+    [address, other],
+    [other, address],
+  ] as const) {
+    await assert.rejects(copyStore(from, to), refusal);
+  }
+});
+
+testAlone(
+  'a release on the schema of a newer one › that came while it waited to migrate › leaves it',
+  {
     skip: NO_SESSIONS,
-  }, async () => {
+  },
+  async () => {
     await using database = await createEmptyDatabase();
     const [first, ...steps] = MIGRATIONS.map(({ postgres }) => postgres);
     await database.query(
       `${first}; alter table petstore_schema add column compatible bigint;
-      update petstore_schema set version = 1`,
+    update petstore_schema set version = 1`,
     );
     await using other = await holdInSession(
       database,
       `select pg_advisory_xact_lock(x'50657473'::int); ${steps.join(';')}; ${ADD_WEIGHT};
-      update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
+    update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
     );
     const opening = database.open({ create: false, olderSchema: 'migrate' });
     await untilWaiting(database, true);
@@ -153,14 +152,12 @@ describe('a release on the schema of a newer one', () => {
     assert.deepEqual(await readSchema(database), [
       { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
     ]);
-  });
-});
+  },
+);
 
 describe('a migration', { skip: NO_SESSIONS }, () => {
-  test('a migration › while a backup reads the table › tries again, and reads go on between', async () => {
-    await using database = await createEmptyDatabase();
-    const store = await database.open();
-    await store.pets.add(REX);
+  test('a migration › while a backup reads the table › tries again, and reads go on between', async (pets, database) => {
+    await pets.add(REX);
     await using backup = await holdInSession(database, 'lock table pets in access share mode');
     const upgrading = upgrade(database, [COMPATIBLE], 60);
     await untilWaiting(database, true);
@@ -177,12 +174,10 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     assert.deepEqual(await readSchema(database), [
       { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
     ]);
-    assert.equal((await store.pets.add(REX)).id, 2n);
+    assert.equal((await pets.add(REX)).id, 2n);
   });
 
-  test('a migration › a table that stays held › gives up in one line, and leaves all', async () => {
-    await using database = await createEmptyDatabase();
-    await database.open();
+  test('a migration › a table that stays held › gives up in one line, and leaves all', async (_pets, database) => {
     const before = await readSchema(database);
     await using _backup = await holdInSession(database, 'lock table pets in access share mode');
     await assert.rejects(upgrade(database, [ORDERS, COMPATIBLE], 1), {

@@ -1,7 +1,7 @@
 /** The purge of idempotency keys: what it takes away and keeps, step by step, on every engine that keeps data. */
 
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
 import { startPurge } from '../../src/storage/purge.ts';
@@ -84,37 +84,35 @@ async function purgeByTimer(t: TestContext) {
   };
 }
 
-describe('startPurge', () => {
-  test('startPurge › 201 old keys and one that is kept › are taken away in two steps, the next is an interval later', async (t) => {
-    const { pass, reserve, countKeys } = await purgeByTimer(t);
-    await reserve(ROWS_MAX + 1, Date.now() - KEPT_MS);
-    await reserve(1, Date.now() - KEPT_MS + MARGIN_MS);
-    assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
-    assert.equal(await countKeys(), 2);
-    assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
-    assert.deepEqual([await pass(999), await pass(1)], [0, 1]);
-    assert.equal(await countKeys(), 1);
-  });
-
-  test('startPurge › a step that fails › is made up for by the next one', async (t) => {
-    const { pass, reserve, countKeys, write } = await purgeByTimer(t);
-    await reserve(1, Date.now() - KEPT_MS);
-    write.mock.mockImplementationOnce(() => Promise.reject(new Error('the disk is away')));
-    assert.deepEqual([await pass(20), await countKeys()], [1, 1]);
-    // By one timer.
-    assert.deepEqual([await pass(1_000), await countKeys()], [1, 0]);
-  });
-
-  for (const [when, ms] of [
-    ['before its first step', 0],
-    ['within a step', 20],
-  ] as const) {
-    test(`startPurge › stopped ${when} › takes no other`, async (t) => {
-      const { pass, stop } = await purgeByTimer(t);
-      t.mock.timers.tick(ms);
-      stop();
-      // The step that is under way ends first.
-      assert.deepEqual([await pass(0), await pass(10_000)], [0, 0]);
-    });
-  }
+test('startPurge › 201 old keys and one that is kept › are taken away in two steps, the next is an interval later', async (t) => {
+  const { pass, reserve, countKeys } = await purgeByTimer(t);
+  await reserve(ROWS_MAX + 1, Date.now() - KEPT_MS);
+  await reserve(1, Date.now() - KEPT_MS + MARGIN_MS);
+  assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
+  assert.equal(await countKeys(), 2);
+  assert.deepEqual([await pass(19), await pass(1)], [0, 1]);
+  assert.deepEqual([await pass(999), await pass(1)], [0, 1]);
+  assert.equal(await countKeys(), 1);
 });
+
+test('startPurge › a step that fails › is made up for by the next one', async (t) => {
+  const { pass, reserve, countKeys, write } = await purgeByTimer(t);
+  await reserve(1, Date.now() - KEPT_MS);
+  write.mock.mockImplementationOnce(() => Promise.reject(new Error('the disk is away')));
+  assert.deepEqual([await pass(20), await countKeys()], [1, 1]);
+  // By one timer.
+  assert.deepEqual([await pass(1_000), await countKeys()], [1, 0]);
+});
+
+for (const [when, ms] of [
+  ['before its first step', 0],
+  ['within a step', 20],
+] as const) {
+  test(`startPurge › stopped ${when} › takes no other`, async (t) => {
+    const { pass, stop } = await purgeByTimer(t);
+    t.mock.timers.tick(ms);
+    stop();
+    // The step that is under way ends first.
+    assert.deepEqual([await pass(0), await pass(10_000)], [0, 0]);
+  });
+}

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { NewPet } from '../../src/pet.ts';
 import { createStatistics } from '../../src/statistics.ts';
@@ -25,77 +25,73 @@ import { combineFilters } from './contract/data.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 
-describe('settings', () => {
-  test('a database › for its reads and its writes › is synced, bounded, strict and trusts no schema', async () => {
-    await using database = await openSqlite(createFile(), { create: true });
-    const FULL = 2n;
-    for (const [setting, value] of Object.entries({
-      journal_mode: 'wal',
-      synchronous: FULL,
-      journal_size_limit: 67_108_864n,
-      trusted_schema: 0n,
-    })) {
-      const sql = `pragma ${setting}`;
-      assert.deepEqual(await database.read(sql), [[value]], setting);
-      assert.deepEqual(await database.write({ sql, values: [] }), [[[value]]], setting);
-    }
-    const loose = "select name from pragma_table_list where strict = 0 and name not like 'sqlite%'";
-    assert.deepEqual(await database.read(loose), []);
+test('a database › for its reads and its writes › is synced, bounded, strict and trusts no schema', async () => {
+  await using database = await openSqlite(createFile(), { create: true });
+  const FULL = 2n;
+  for (const [setting, value] of Object.entries({
+    journal_mode: 'wal',
+    synchronous: FULL,
+    journal_size_limit: 67_108_864n,
+    trusted_schema: 0n,
+  })) {
+    const sql = `pragma ${setting}`;
+    assert.deepEqual(await database.read(sql), [[value]], setting);
+    assert.deepEqual(await database.write({ sql, values: [] }), [[[value]]], setting);
+  }
+  const loose = "select name from pragma_table_list where strict = 0 and name not like 'sqlite%'";
+  assert.deepEqual(await database.read(loose), []);
+});
+
+/** The plan of SQLite for the queries of the work, one line for each step. */
+async function explain(work: (engine: Engine) => Promise<unknown>): Promise<string[]> {
+  await using engine = await openSqlite(await createDatabase(100), { create: false });
+  const steps: string[] = [];
+  const read: Engine['read'] = async (sql, ...values) => {
+    const plan = await engine.read(`explain query plan ${sql}`, ...values);
+    steps.push(...plan.map((step) => String(step.at(-1))));
+    return engine.read(sql, ...values);
+  };
+  await work(Object.assign(Object.create(engine), { read }));
+  return steps;
+}
+
+const createQueries = ({ read }: Engine) => createPetQueries(read, () => 1, createStatistics());
+const query = { limit: 20, after: 7n };
+
+for (const [what, work, plan] of [
+  [
+    'pets.list',
+    (engine: Engine) => createQueries(engine).list(query),
+    'SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)',
+  ],
+  ...combineFilters().map((filters) => {
+    const columns = filters.map(({ column }) => column);
+    const values = Object.fromEntries(filters.map(({ name }) => [name, 'sold']));
+    return [
+      `pets.list by ${columns}`,
+      (engine: Engine) => createQueries(engine).list({ ...query, ...values }),
+      `SEARCH pets USING INDEX pets_${columns.join('_')} (${columns.join('=? AND ')}=? AND rowid>?)`,
+    ] as const;
+  }),
+  [
+    'pets.find',
+    (engine: Engine) => createQueries(engine).find(7n),
+    'SEARCH pets USING INTEGER PRIMARY KEY (rowid=?)',
+  ],
+  [
+    'keys.find',
+    (engine: Engine) => createKeyStore(engine).find(Buffer.alloc(32)),
+    'SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (digest=?)',
+  ],
+] as const) {
+  test(`${what} › among many › is one search in order, nothing sorted`, async () => {
+    const steps = await explain(work);
+    assert.deepEqual(
+      steps.map((step) => step.replace('COVERING ', '')),
+      [plan],
+    );
   });
-});
-
-describe('query plans', () => {
-  /** The plan of SQLite for the queries of the work, one line for each step. */
-  async function explain(work: (engine: Engine) => Promise<unknown>): Promise<string[]> {
-    await using engine = await openSqlite(await createDatabase(100), { create: false });
-    const steps: string[] = [];
-    const read: Engine['read'] = async (sql, ...values) => {
-      const plan = await engine.read(`explain query plan ${sql}`, ...values);
-      steps.push(...plan.map((step) => String(step.at(-1))));
-      return engine.read(sql, ...values);
-    };
-    await work(Object.assign(Object.create(engine), { read }));
-    return steps;
-  }
-
-  const createQueries = ({ read }: Engine) => createPetQueries(read, () => 1, createStatistics());
-  const query = { limit: 20, after: 7n };
-
-  for (const [what, work, plan] of [
-    [
-      'pets.list',
-      (engine: Engine) => createQueries(engine).list(query),
-      'SEARCH pets USING INTEGER PRIMARY KEY (rowid>?)',
-    ],
-    ...combineFilters().map((filters) => {
-      const columns = filters.map(({ column }) => column);
-      const values = Object.fromEntries(filters.map(({ name }) => [name, 'sold']));
-      return [
-        `pets.list by ${columns}`,
-        (engine: Engine) => createQueries(engine).list({ ...query, ...values }),
-        `SEARCH pets USING INDEX pets_${columns.join('_')} (${columns.join('=? AND ')}=? AND rowid>?)`,
-      ] as const;
-    }),
-    [
-      'pets.find',
-      (engine: Engine) => createQueries(engine).find(7n),
-      'SEARCH pets USING INTEGER PRIMARY KEY (rowid=?)',
-    ],
-    [
-      'keys.find',
-      (engine: Engine) => createKeyStore(engine).find(Buffer.alloc(32)),
-      'SEARCH api_keys USING INDEX sqlite_autoindex_api_keys_1 (digest=?)',
-    ],
-  ] as const) {
-    test(`${what} › among many › is one search in order, nothing sorted`, async () => {
-      const steps = await explain(work);
-      assert.deepEqual(
-        steps.map((step) => step.replace('COVERING ', '')),
-        [plan],
-      );
-    });
-  }
-});
+}
 
 test('store.close › while its only write waits for a lock › reads meanwhile, and ends once the pet is on the disk', async () => {
   const file = await createDatabase(1);
