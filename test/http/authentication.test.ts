@@ -4,14 +4,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { after, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { type ApiKey, createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
+import { createFindKey, createTouch } from '../../src/http/key-cache.ts';
+import { createLog } from '../../src/service/open-log.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
-import { until } from '../support/until.ts';
+import { nextPoll, until } from '../support/until.ts';
 
 const PLAIN = 'Bearer realm="petstore"';
 const INVALID = 'Bearer realm="petstore", error="invalid_token"';
@@ -43,17 +44,13 @@ for (const [what, authorization, challenge, reason, known] of [
   ['with a good key and no scheme', key, PLAIN, 'malformed'],
   ['with a good key glued to the scheme', `Bearer${key}`, PLAIN, 'malformed'],
   ['with an unknown key', `Bearer ${createApiKeyText('staging')}`, INVALID, 'unknown'],
-  ['with a malformed key', 'Bearer petstore_stag_', INVALID, 'malformed'],
   ['with a key of a wrong checksum', `Bearer ${key.slice(0, -1)}-`, INVALID, 'malformed'],
   ['with an expired key', `Bearer ${expired}`, INVALID, 'expired', expired],
   ['with a revoked key', `Bearer ${revoked}`, INVALID, 'revoked', revoked],
   ['with a key of another environment', `Bearer ${production}`, INVALID, 'other environment'],
   ['with a key stored for another one', `Bearer ${moved}`, INVALID, 'other environment', moved],
   ['with something behind the key', `Bearer ${key} x`, INVALID, 'malformed'],
-  ['with a comma behind the key', `Bearer ${key},`, INVALID, 'malformed'],
   ['with the same good credential twice', [`Bearer ${key}`, `Bearer ${key}`], INVALID, 'malformed'],
-  ['with a good and a bad credential', [`Bearer ${key}`, 'Bearer x'], INVALID, 'malformed'],
-  ['with a bad and a good credential', ['Bearer x', `Bearer ${key}`], INVALID, 'malformed'],
   ['with an empty field and a good one', ['', `Bearer ${key}`], PLAIN, 'malformed'],
   ['with a good field and an empty one', [`Bearer ${key}`, ''], INVALID, 'malformed'],
 ] as const) {
@@ -73,15 +70,7 @@ for (const [what, authorization, challenge, reason, known] of [
   });
 }
 
-test('Authorization › a good key in the query › is not read', async () => {
-  for (const name of ['access_token', 'api_key', 'key', 'authorization']) {
-    const answer = await send(port, { path: `/v1/pets?${name}=${key}` });
-    assertError(answer, 'unauthorized', /API key/);
-    assert.equal(answer.headers['www-authenticate'], PLAIN);
-  }
-});
-
-for (const scheme of ['Bearer', 'bEaReR', 'Bearer  ']) {
+for (const scheme of ['bEaReR', 'Bearer  ']) {
   test(`Authorization › the scheme written "${scheme}" › opens`, async () => {
     const headers = { authorization: `${scheme} ${key}` };
     assertJson(await send(port, { path: '/v1/pets', headers }), 200);
@@ -128,31 +117,27 @@ test('Authorization › a key that took the store long to find › is asked for 
   assert.equal(counted.finds, 3, 'once for a request without a body');
 });
 
-test('Authorization › more than 1,000 keys at once › are not all kept', async ({ mock }) => {
-  mock.method(performance, 'now', () => 0);
-  const found: ApiKey = { id: 1, name: 'ci', environment: 'staging', createdAt: 1 };
-  let isKnown = true;
-  await using counted = await startCounted(async () => (isKnown ? found : undefined));
-  const keys = Array.from({ length: 1_001 }, () => createApiKeyText('staging'));
-  const ask = async (texts: readonly string[]) => {
-    for (const text of texts) {
-      await send(counted.port, {
-        path: '/v1/nothing',
-        headers: { authorization: `Bearer ${text}` },
-      });
-    }
+const KEY: ApiKey = { id: 7, name: 'ci', environment: 'staging', createdAt: 1 };
+
+test('Authorization › more than 1,000 keys at once › are not all kept', async () => {
+  let found: ApiKey | undefined = KEY;
+  let finds = 0;
+  const find = async () => {
+    finds += 1;
+    return found;
   };
-  const [first = ''] = keys;
-  await ask([first, ...keys.slice(1, 1_000), first]);
-  assert.equal(counted.finds, 1_000);
-  await ask(keys.slice(1_000));
-  await ask([first]);
-  assert.equal(counted.finds, 1_002);
+  const findKey = createFindKey({ ...store.keys, find }, 'staging');
+  const count = async (...texts: string[]) => {
+    for (const text of texts) await findKey(text, 0);
+    return finds;
+  };
+  const texts = Array.from({ length: 1_001 }, () => createApiKeyText('staging'));
+  const [first = '', last = '', ...others] = texts;
+  assert.equal(await count(first, ...others, first), 1_000);
+  assert.equal(await count(last, first), 1_002);
   // Unknown keys do not displace it.
-  isKnown = false;
-  await ask(keys.slice(1));
-  await ask([first]);
-  assert.equal(counted.finds, 2_001);
+  found = undefined;
+  assert.equal(await count(...others, first), 2_001);
 });
 
 test('Authorization › what is no key of this environment › is not looked up in the store', async () => {
@@ -164,76 +149,62 @@ test('Authorization › what is no key of this environment › is not looked up 
   assert.equal(counted.finds, 0);
 });
 
-test('Authorization › the time of last use › is written at most once a minute, and not by a refusal', async () => {
-  let now = 1_000_000;
-  await using clocked = await startTestApp({ now: () => now });
-  const findLastUse = async () => (await clocked.store.keys.list())[0]?.lastUsedAt;
-  const assertUsed = async (at: number, expected: number) => {
-    now = at;
-    await send(clocked.port, { path: '/v1/pets', headers: clocked.authorization });
-    await setTimeout(20);
-    // The request does not wait for this write, which a busy disk may delay.
-    await until(async () => (await findLastUse()) === expected);
-  };
-  await send(clocked.port, { path: '/v1/pets', headers: { authorization: 'Bearer x' } });
-  assert.equal(await findLastUse(), undefined);
-  await assertUsed(1_000_000, 1_000_000);
-  await assertUsed(1_059_999, 1_000_000);
-  await assertUsed(1_060_000, 1_060_000);
-  // A clock that jumped ten years ahead, and back.
-  const ahead = 1_060_000 + 3.2e11;
-  await assertUsed(ahead, ahead);
-  // The cached key may still have the time before the jump.
-  await assertUsed(1_200_000, 1_200_000);
-  await assertUsed(1_259_999, 1_200_000);
-});
-
-test('Authorization › a time of last use that cannot be written › leaves a warning a minute in the log, and the answer as it is', async () => {
-  const touch = () => Promise.reject(new PetstoreError('unavailable', 'the database is busy'));
-  await using broken = await startTestApp({
-    store: { ...store, keys: { ...store.keys, touch } },
-    now: () => 1_000_000,
-  });
-  const id = (await store.keys.find(digestApiKey(broken.key)))?.id;
-  for (let times = 0; times < 2; times += 1) {
-    const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
-    assertJson(answer, 200);
-    await setTimeout(20);
+test('Authorization › the time of last use › is written by a request, and not by a refusal', async () => {
+  const findLastUse = async (text: string) =>
+    (await store.keys.find(digestApiKey(text)))?.lastUsedAt;
+  await using clocked = await startTestApp({ store, now: () => 1_000_000 });
+  for (const text of [revoked, clocked.key]) {
+    await send(clocked.port, { path: '/v1/pets', headers: { authorization: `Bearer ${text}` } });
   }
-  const warnings = broken.log.filter(({ level }) => level === 'warn');
-  assert.deepEqual(
-    warnings.map(({ keyId, msg }) => ({ keyId, msg })),
-    [{ keyId: id, msg: 'time of last use not written' }],
-  );
+  // The request does not wait for this write.
+  await until(async () => (await findLastUse(clocked.key)) === 1_000_000);
+  assert.equal(await findLastUse(revoked), undefined);
 });
 
-test('Authorization › a store of keys that cannot answer › opens nothing', async () => {
-  const find = () => Promise.reject(new PetstoreError('unavailable', 'the database is busy'));
-  await using broken = await startTestApp({ store: { ...store, keys: { ...store.keys, find } } });
-  const answer = await send(broken.port, { path: '/v1/pets', headers: broken.authorization });
-  assertError(answer, 'unavailable', /^the service /);
+test('Authorization › times of last use that cannot be written › are tried once a minute, each with a warning', async () => {
+  const tried: number[] = [];
+  const warned: string[] = [];
+  const log = createLog('warn', (line) => warned.push(line));
+  const write = async (_id: number, at: number) => {
+    tried.push(at);
+    throw new PetstoreError('unavailable');
+  };
+  const touch = createTouch({ ...store.keys, touch: write }, log);
+  // A clock that jumps ten years ahead, and back.
+  const ahead = 1_060_000 + 3.2e11;
+  for (const [at, lastUsedAt] of [
+    [1_000_000, 0],
+    [1_059_999, 0],
+    [1_060_000, 1_000_000],
+    [1_119_999, 1_060_000],
+    [ahead, 1_060_000],
+    [1_200_000, ahead],
+    [1_259_999, ahead],
+    [1_260_000, 1_230_000],
+  ] as const) {
+    touch({ ...KEY, lastUsedAt }, at);
+  }
+  assert.deepEqual(tried, [1_000_000, 1_060_000, ahead, 1_200_000]);
+  await nextPoll();
+  assert.equal(warned.length, tried.length);
+  for (const line of warned) assert.match(line, /"keyId":7,"msg":"time of last use not written"/);
 });
 
 const TEXT = { 'content-type': 'text/plain', 'idempotency-key': 'a b' };
 
 const wrong: readonly [string, Sent][] = [
+  ['a good key in the query', { path: `/v1/pets?access_token=${key}` }],
   ['a wrong parameter', { path: '/v1/pets?limit=0' }],
   ['a wrong body', { method: 'POST', path: '/v1/pets', body: '{' }],
   ['a body that is too large', { method: 'POST', path: '/v1/pets', body: 'x'.repeat(70_000) }],
   ['a wrong media type', { method: 'POST', path: '/v1/pets', headers: TEXT, body: 'x' }],
-  ['a wrong petId', { path: '/v1/pets/abc' }],
   ['a wrong method', { method: 'DELETE', path: '/v1/pets' }],
   ['OPTIONS', { method: 'OPTIONS', path: '/v1/pets' }],
-  ['HEAD', { method: 'HEAD', path: '/v1/pets' }],
   ['a path that is not there', { path: '/v1/nothing' }],
   ['the prefix alone', { path: '/v1' }],
-  ['the prefix and a slash', { path: '/v1/' }],
-  ['a trailing slash', { path: '/v1/pets/' }],
   ['a doubled slash', { path: '/v1//pets' }],
   ['a bad percent-escape', { path: '/v1/%zz' }],
-  ['a bad percent-escape as petId', { path: '/v1/pets/%' }],
   ['an escaped path', { path: '/%76%31/pets' }],
-  ['an absolute target', { path: 'http://127.0.0.1/v1/pets' }],
   ['an absolute target elsewhere', { path: 'https://example.com:1/v1/pets/1' }],
   ['a fragment', { path: '/v1/pets#/../livez' }],
   ['an upgrade', { path: '/v1/pets', headers: { connection: 'upgrade', upgrade: 'websocket' } }],
@@ -243,8 +214,7 @@ for (const [what, sent] of wrong) {
   test(`order of checks › ${what}, without a key › answers 401`, async () => {
     const answer = await send(port, sent);
     assert.equal(answer.headers['www-authenticate'], PLAIN);
-    if (sent.method === 'HEAD') assert.equal(answer.status, 401);
-    else assertError(answer, 'unauthorized', /API key/);
+    assertError(answer, 'unauthorized', /API key/);
   });
 }
 
@@ -262,20 +232,16 @@ for (const [what, method, path, code] of [
 }
 
 const pet = '{"name":"Rex","categoryId":3}';
-const expecting = (line: string, authorization: string, type = 'application/json') =>
-  `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${authorization}\r\n` +
+const expecting = (line: string, token = key, type = 'application/json') =>
+  `${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n` +
   `Content-Type: ${type}\r\nExpect: 100-continue\r\nContent-Length: ${pet.length}\r\n\r\n`;
 
 for (const [what, code, head] of [
-  ['a bad key', 'unauthorized', expecting('POST /v1/pets', 'Bearer x')],
-  ['a wrong method', 'method_not_allowed', expecting('PUT /v1/pets', `Bearer ${key}`)],
-  ['a path that is not there', 'not_found', expecting('POST /v1/nothing', `Bearer ${key}`)],
-  ['text', 'unsupported_media_type', expecting('POST /v1/pets', `Bearer ${key}`, 'text/plain')],
-  [
-    'a body that is too long',
-    'payload_too_large',
-    expecting('POST /v1/pets', `Bearer ${key}`).replace(`${pet.length}\r\n`, '70000\r\n'),
-  ],
+  ['a bad key', 'unauthorized', expecting('POST /v1/pets', 'x')],
+  ['a wrong method', 'method_not_allowed', expecting('PUT /v1/pets')],
+  ['a path that is not there', 'not_found', expecting('POST /v1/nothing')],
+  ['text', 'unsupported_media_type', expecting('POST /v1/pets', key, 'text/plain')],
+  ['a long body', 'payload_too_large', expecting('POST /v1/pets').replace('h: 29', 'h: 70000')],
 ] as const) {
   test(`Expect: 100-continue › with ${what} › is answered at once and the body not asked for`, async () => {
     assertError(parseAnswer(await exchange(port, head)), code, /./);
@@ -290,11 +256,10 @@ for (const [expectation, version, isAsked] of [
   // HTTP/1.0 has no such answer.
   ['100-continue', 'HTTP/1.0', false],
   ['wonders', 'HTTP/1.1', false],
-  ['x100-continue', 'HTTP/1.1', false],
   ['100-continued', 'HTTP/1.1', false],
 ] as const) {
   test(`Expect: ${expectation} › in ${version}, with a good key › ${isAsked ? 'asks for' : 'just takes'} the body`, async () => {
-    const head = expecting('POST /v1/pets', `Bearer ${key}`)
+    const head = expecting('POST /v1/pets')
       .replace('100-continue', expectation)
       .replace('HTTP/1.1', version);
     const text = await exchange(port, head, pet);
@@ -315,7 +280,7 @@ test('Authorization › a key that is revoked while its body is still coming ›
   const add = async (ms: number, meanwhile: () => Promise<unknown>) => {
     clock += 1_000;
     using connection = openConnection(counted.port);
-    connection.socket.write(expecting('POST /v1/pets', `Bearer ${late}`));
+    connection.socket.write(expecting('POST /v1/pets', late));
     await once(connection.socket, 'data');
     await meanwhile();
     clock += ms;
