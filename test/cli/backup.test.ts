@@ -70,7 +70,7 @@ describe('backup that ends early', { concurrency: 2 }, () => {
       const folder = createProcessFolder();
       {
         await using store = await openStore(`sqlite:${folder}/petstore.db`, { create: true });
-        await store.pets.merge(repeat(5_000, { name: 'x'.repeat(255), categoryId: 3n }));
+        await store.pets.merge(repeat(5_000, { name: 'x'.repeat(250), categoryId: 3n }));
       }
       const file = join(folder, 'backup.db');
       if (content !== undefined) await writeFile(file, content);

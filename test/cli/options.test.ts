@@ -64,57 +64,33 @@ const COUNTS = [
 ] as const;
 
 const BAD_BASE_URLS = [
-  ...['', 'petstore.test/v1', 'ftp://petstore.test/v1', 'https://petstore.test'],
-  ...['https://petstore.test/v1/', 'https://petstore.test/v2', 'https://rex@petstore.test/v1'],
-  ...['https://petstore.test/?a=/v1', 'https://petstore.test/#/v1', 'https://petstore.test/a b/v1'],
+  ...['', 'petstore.test/v1', 'ftp://petstore.test/v1', 'https://petstore.test/v1/'],
+  ...['https://rex@petstore.test/v1', 'https://petstore.test/?a=/v1', 'https://petstore.test/#/v1'],
+  'https://petstore.test/a b/v1',
 ];
-const BAD_ORIGINS = [
-  ...['', 'shop.test', 'https://shop.test/', 'https://shop.test/a', '*,'],
-  'https://a.test;https://b.test',
-];
-const BAD_NETWORKS = [
-  ...['', 'proxy.test', '10.0.0', '10.0.0.0/33', '0.0.0.0/0', '::1/129', '10.0.0.0/'],
-  ...['10.0.0.1;10.0.0.2', '::1,'],
-];
-const BAD_KEY_NAMES = [
-  ...[
-    '',
-    '   ',
-    'a\nb',
-    'a\u202eb',
-    'a\u2066b',
-    'a\u2028b',
-    'a\u0000b',
-    'a\u00adb',
-    'x'.repeat(101),
-  ],
-];
+const BAD_NETWORKS = ['', 'proxy.test', '10.0.0', '10.0.0.0/33', '0.0.0.0/0', '::1/129', '::1,'];
 
 for (const [flag, must, bad] of [
   ...COUNTS.map(([flag, min, max]) => {
     return [flag, `from ${min} to ${max}`, [`${min - 1}`, `${max + 1}`]] as const;
   }),
-  ['--port', 'from 0 to 65535', ['', 'http', '80.5', '0x50', ' 80', '1e3']],
-  ['--workers', 'from 1 to 256', ['AUTO', '1.5']],
+  ['--port', 'from 0 to 65535', ['', '80.5', '0x50', ' 80', '1e3']],
+  ['--workers', 'from 1 to 256', ['AUTO']],
   ['--database', 'sqlite:FILE', ['', 'petstore.db', 'sqlite:', 'mysql://db.test/pets']],
   [
     '--database-timeout',
     'a number of seconds from 0.2 to 60, such as 0.9',
-    ['', '0.19', '-1', '60.001', '100', '1e1', '0.9s', '.9', '1,5', ' 5', 'long'],
+    ['', '0.19', '60.001', '100', '1e1', '0.9s', '.9', ' 5'],
   ],
   ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb', '*.test']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   ['--base-url', 'ends in /v1', BAD_BASE_URLS],
-  ['--cors-origin', 'https://shop.test', BAD_ORIGINS],
+  ['--cors-origin', 'https://shop.test', ['', 'shop.test', 'https://shop.test/', '*,']],
   ['--trust-proxy', '10.0.0.0/8', BAD_NETWORKS],
   ['--format', 'ndjson, jsonl, json, csv', ['', 'xml', 'CSV']],
   ['--rehearse', 'true or false', ['', 'yes', '1', 'TRUE']],
-  ['--name', '1 to 100 characters', BAD_KEY_NAMES],
-  [
-    '--expires',
-    '90d',
-    ['', '0s', '0d', '90', 'd', '-1d', '1.5h', '1w', '90D', '90days', `${DAYS_100_YEARS + 1}d`],
-  ],
+  ['--name', '1 to 100 characters', ['', '   ', 'a\nb', 'a\u202eb', 'x'.repeat(101)]],
+  ['--expires', '90d', ['', '0s', '90', 'd', '1.5h', '1w', '90days', `${DAYS_100_YEARS + 1}d`]],
   ['--overlap', '0s', ['', '24']],
 ] as const) {
   const option = getOption(flag);
@@ -177,21 +153,18 @@ for (const [flag, value, expected] of [
 }
 
 test('options › a flag beside a variable › wins, though the variable is wrong', () => {
-  assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: '82' }), 81);
   assert.equal(parse(getOption('--port'), ['--port', '81'], { PETSTORE_PORT: 'x' }), 81);
 });
 
-/** The words of the program, and of each command that does something. */
-function listCommands(program: Command): string[][] {
-  const list = (command: Command, words: string[]): string[][] =>
-    command.commands.length === 0
-      ? [words]
-      : command
-          .createHelp()
-          .visibleCommands(command)
-          .filter((child) => child.name() !== 'help')
-          .flatMap((child) => list(child, [...words, child.name()]));
-  return [['petstore'], ...list(program, ['petstore'])];
+/** The words of each command that does something. */
+function listCommands(command: Command, words: readonly string[]): (readonly string[])[] {
+  const shown = command.createHelp().visibleCommands(command);
+  return shown
+    .filter((child) => child.name() !== 'help')
+    .flatMap((child) => {
+      const all = [...words, child.name()];
+      return child.commands.length === 0 ? [all] : listCommands(child, all);
+    });
 }
 
 /** Command lines that are wrong use, each with what is told. */
@@ -208,8 +181,6 @@ PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
   required option '--name <text>' not specified
 PETSTORE_STATUS=sold pets add --name Rex --category-id 3
   unknown variable PETSTORE_STATUS: give --status to a command that takes it
-keys revoke
-  missing required argument 'id'
 keys create
   required option '--name <name>' not specified
 PETSTORE_RATE_LIMIT_BURST=5 serve
@@ -222,28 +193,14 @@ PETSTORE_TO=mysql://u:s3cr3t@h copy --from sqlite:a
   option '--to <address>', or PETSTORE_TO: the database must be sqlite:FILE, sqlite::memory: or postgres://USER:PASSWORD@HOST/NAME
 PETSTORE_DATABASE=sqlite:shop.db\r keys list
   the value of PETSTORE_DATABASE has the invisible character U+000d, such as of a Windows line end: remove it
-PETSTORE_TRUST_PROXY=10.0.0.5\r serve
-  the value of PETSTORE_TRUST_PROXY has the invisible character U+000d, such as of a Windows line end: remove it
-PETSTORE_DATABASE=sqlite:shop\u200b.db keys list
-  the value of PETSTORE_DATABASE has the invisible character U+200b, such as of a Windows line end: remove it
 PETSTORE_DATABASE='sqlite:shop.db' keys list
   the value of PETSTORE_DATABASE begins with a quote, which docker --env-file keeps: remove it
-keys list --database postgres://rex:p@p@h/x
-  option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME
-keys list --database postgres://rex:p@h:99999/x
-  option '--database <address>', or PETSTORE_DATABASE: the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to 65535, and % escapes for special characters in USER, PASSWORD and NAME
-PETSTORE_DATABASE=postgres://h/x?sslmode=no-verify serve
-  option '--database <address>', or PETSTORE_DATABASE: sslmode must be one of disable, prefer, require, verify-ca, verify-full
-serve --database postgres://h/x?sslmode=verify-ca
-  option '--database <address>', or PETSTORE_DATABASE: sslmode=verify-ca needs an sslrootcert
 keys create --name ci --database sqlite://rel.db
   option '--database <address>', or PETSTORE_DATABASE: sqlite://rel.db may mean two files: write sqlite:rel.db or sqlite:/rel.db
 adopt
   unknown command 'adopt'
 server
   unknown command 'server' (Did you mean serve?)
-key list
-  unknown command 'key' (Did you mean keys?)
 start --port 8081
   unknown command 'start' (Did you mean serve?)
 pets delete 7 --json
@@ -258,16 +215,12 @@ keys create --name ci --database sqlite::memory:
   option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
 pets import pets.csv --database sqlite::memory:
   option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
-copy --from sqlite::memory: --to sqlite:b
-  option '--from <address>', or PETSTORE_FROM: sqlite::memory: keeps nothing: name a file
 copy --from sqlite:a --to sqlite::memory:
   option '--to <address>', or PETSTORE_TO: sqlite::memory: keeps nothing: name a file
 serve --colour
   unknown option '--colour'
 pets update 7
   nothing to change: give one of --name, --category-id, --status, --no-status
-keys list 3
-  too many arguments for 'list'. Expected 0 arguments but got 1.
 `;
 
 describe('petstore', { concurrency: 2 }, () => {
@@ -284,11 +237,11 @@ describe('petstore', { concurrency: 2 }, () => {
     ...WRONG.trim()
       .split(/\n(?=\S)/)
       .map((row) => row.split('\n  ')),
-    ...['first', '0', '1.5', '07', '9007199254740992'].map((id) => [
+    ...['first', '0', '07', '9007199254740992'].map((id) => [
       `keys revoke ${id}`,
       `Invalid key id '${id}': expected a number such as 7.`,
     ]),
-    ...['-0', '07', '+7', '7.0', '1e2', '9223372036854775808', 'x'].map((id) => [
+    ...['-0', '07', '9223372036854775808', 'x'].map((id) => [
       `pets list --after=${id}`,
       `Invalid pet id '${id}': expected a number such as 7.`,
     ]),
@@ -307,18 +260,13 @@ describe('petstore', { concurrency: 2 }, () => {
     });
   }
 
-  for (const words of listCommands(createProgram())) {
+  for (const words of [['petstore'], ...listCommands(createProgram(), ['petstore'])]) {
     test(`petstore › ${words.join(' ')} --help › shows an example`, async () => {
       const { status, stdout, stderr } = await runCommand([...words.slice(1), '--help'], { cwd });
       assert.deepEqual({ status, stderr }, { status: 0, stderr: '' });
       assert.ok(stdout.includes(`\nExamples:\n  ${words.join(' ')}`), stdout);
     });
   }
-
-  test('petstore › petstore pets export --help › says how a spreadsheet keeps all values', async () => {
-    const { stdout } = await runCommand(['pets', 'export', '--help'], { cwd });
-    assert.match(stdout, /With --excel, ' is before each name/);
-  });
 
   test('petstore › called wrongly › has made no file', async () => {
     assert.deepEqual(await readdir(cwd), []);

@@ -59,24 +59,17 @@ describe('pets export', () => {
 
   const pets: Pet[] = [
     { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
-    { id: 2n, name: ' Tom', categoryId: 1n },
-    { id: 3n, name: 'Tom ', categoryId: 1n },
     { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
   ];
+  const rows = [
+    '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}',
+    '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}',
+  ];
   const texts = {
-    ndjson: [
-      '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}\n',
-      '{"id":2,"name":" Tom","categoryId":1}\n{"id":3,"name":"Tom ","categoryId":1}\n',
-      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n',
-    ].join(''),
-    json: [
-      '[\n{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807},\n',
-      '{"id":2,"name":" Tom","categoryId":1},\n{"id":3,"name":"Tom ","categoryId":1},\n',
-      '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}\n]\n',
-    ].join(''),
+    ndjson: `${rows.join('\n')}\n`,
+    json: `[\n${rows.join(',\n')}\n]\n`,
     csv: [
       'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n',
-      '2," Tom",1,\n3,"Tom ",1,\n',
       '9223372036854775807," \r",-9223372036854775808,sold\n',
     ].join(''),
   };
@@ -87,12 +80,6 @@ describe('pets export', () => {
       assert.equal(await readFile(file, 'utf8'), text);
     });
   }
-
-  test('pets export › a format that is named › is written, whatever the ending', async () => {
-    const file = join(folder, 'named.json');
-    await writePets({ file, format: 'csv' }, iterate(pets));
-    assert.equal(await readFile(file, 'utf8'), texts.csv);
-  });
 
   test('pets export › that fails › leaves the old file and nothing else', async () => {
     const inner = createProcessFolder();
