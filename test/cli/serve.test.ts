@@ -35,16 +35,11 @@ describe('serve', { concurrency: 2 }, () => {
     const document = JSON.parse(await (await fetch(`${service.url}/openapi.json`)).text());
     assert.equal(document.servers[0].url, baseUrl);
     const authorization = `Bearer ${service.key}`;
-    for (const [origin, allowed] of [
-      ['https://shop.test', 'https://shop.test'],
-      ['https://other.test', null],
-    ] as const) {
-      const sent = { authorization, origin };
-      const { status, headers } = await fetch(`${service.url}/v1/pets/1`, { headers: sent });
-      assert.equal(status, 410);
-      assert.equal(headers.get('access-control-allow-origin'), allowed);
-      assert.equal(headers.get('ratelimit-policy'), '"default";q=100;w=1;petstore-burst=2000');
-    }
+    const sent = { authorization, origin: 'https://shop.test' };
+    const { status, headers: got } = await fetch(`${service.url}/v1/pets/1`, { headers: sent });
+    assert.equal(status, 410);
+    assert.equal(got.get('access-control-allow-origin'), 'https://shop.test');
+    assert.equal(got.get('ratelimit-policy'), '"default";q=100;w=1;petstore-burst=2000');
     const headers = { authorization, prefer: 'status=503' };
     assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 503);
     // A store in memory.
@@ -115,7 +110,6 @@ describe('serve', { concurrency: 2 }, () => {
     ['--port 0 --admin-port BUSY --workers 2', ADMIN],
     ['--host 192.0.2.1', `this machine does not have the address 192.0.2.1: ${LOCAL}`, KUBERNETES],
     ['--port 0 --host petstore.invalid', `nobody knows the host petstore.invalid: ${LOCAL}`],
-    [`--database sqlite:${cwd}`, `the database ${cwd} is a folder: name a file in it`],
     [
       '--database sqlite::memory: --host 0.0.0.0 --port 80',
       'this user may not listen on port 80, which is below 1024: npm start -- --port 8080 (or PETSTORE_PORT=8080)',
@@ -150,9 +144,5 @@ describe('serve', { concurrency: 2 }, () => {
       '100 sample pets are added',
       'no sample pets are added: the store has pets, or had some',
     ]);
-    const headers = { authorization: `Bearer ${first.key}${second.key}` };
-    const answer = await fetch(`${first.url}/v1/pets?limit=100`, { headers });
-    assert.equal(((await answer.json()) as unknown[]).length, 100);
-    assert.equal(answer.headers.get('link'), null);
   });
 });
