@@ -33,21 +33,16 @@ const createKey = (environment: Environment) =>
 
 for (const engine of PERSISTENT) {
   const kind = engine.name;
-  for (const [own, other] of [
-    ['staging', 'production'],
-    ['production', 'staging'],
-  ] as const) {
-    test(`the environment of a store on ${kind} › of ${own}, also when its key is revoked › is not opened as ${other}`, async () => {
-      await using place = await openPlace(engine, [own]);
-      const message = toRefusal(place.address, own, other);
-      for (const isRevoked of [false, true]) {
-        if (isRevoked) await place.store.keys.revoke(1, 1);
-        const opening = openStore(place.address, { environment: other });
-        await assert.rejects(opening, { code: 'bad_request', message });
-        await using _opened = await openStore(place.address, { environment: own });
-      }
-    });
-  }
+  test(`the environment of a store on ${kind} › of staging, also when its key is revoked › is not opened as production`, async () => {
+    await using place = await openPlace(engine, ['staging']);
+    const message = toRefusal(place.address, 'staging', 'production');
+    for (const isRevoked of [false, true]) {
+      if (isRevoked) await place.store.keys.revoke(1, 1);
+      const opening = openStore(place.address, { environment: 'production' });
+      await assert.rejects(opening, { code: 'bad_request', message });
+      await using _opened = await openStore(place.address, { environment: 'staging' });
+    }
+  });
 
   test(`the environment of a store on ${kind} › with keys of both › is opened as each, with a warning`, async () => {
     await using place = await openPlace(engine, ENVIRONMENTS);

@@ -46,11 +46,8 @@ export const FAILURE_SCENARIOS: Scenarios = {
       [400, '{"code":"bad_request"}'],
       [403, '{"message":"Forbidden"}'],
       [200, '{}'],
-      [200, '[7]'],
       [200, '[null]'],
-      [200, '[{"name":"Rex","categoryId":3}]'],
       [200, '[{"id":1'],
-      [200, '[{"id":1.5}]'],
       [200, `[{"id":${'9'.repeat(99)}}]`],
       // A search for the end of each of these strings would take minutes.
       [200, `["${'\\"'.repeat(1_000_000)}`],
@@ -77,10 +74,8 @@ export const FAILURE_SCENARIOS: Scenarios = {
   },
 
   'client › its signal while it waits for an answer › throws the reason': async (place) => {
-    const { petstore, count } = openAnswered(
-      { ...place, baseUrl: place.silentUrl },
-      (_count, ...args) => fetch(...args),
-    );
+    const silent = { ...place, baseUrl: place.silentUrl };
+    const { petstore, count } = openAnswered(silent, (_count, ...args) => fetch(...args));
     const controller = new AbortController();
     setTimeout(() => controller.abort(), 100);
     await fails(() => petstore.listPage({ signal: controller.signal }), { name: 'AbortError' });
