@@ -30,11 +30,6 @@ interface Content {
 const TABLE_NAMES = ['pets', 'api_keys', 'idempotency_keys'] as const;
 const EMPTY: Content = { pets: [], api_keys: [], idempotency_keys: [], lastIds: [0n, 0n] };
 
-interface TestEngine extends AsyncDisposable {
-  readonly database: Engine;
-  run(sql: string): Promise<void>;
-}
-
 /** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
 const MEANWHILE_MS = 50;
 
@@ -84,7 +79,7 @@ for (const engine of ENGINES) {
   });
 }
 
-async function open(engine: EngineName): Promise<TestEngine> {
+async function open(engine: EngineName) {
   const place = engine === 'postgresql' ? await createTestDatabase() : undefined;
   const database =
     place === undefined
@@ -92,7 +87,7 @@ async function open(engine: EngineName): Promise<TestEngine> {
       : await openPostgres(place.address, { create: true, ...PATIENT });
   return {
     database,
-    async run(sql) {
+    async run(sql: string) {
       await database.write({ sql, values: [] });
     },
     async [Symbol.asyncDispose]() {
@@ -118,7 +113,10 @@ async function read(database: Engine): Promise<Content> {
 }
 
 /** Replaces the content of a database. */
-async function write({ database, run }: TestEngine, content: Content): Promise<void> {
+async function write(
+  { database, run }: Awaited<ReturnType<typeof open>>,
+  content: Content,
+): Promise<void> {
   for (const table of TABLE_NAMES) await run(`delete from ${table}`);
   await database.transact('exclusive', async ({ insert, writeLastId }) => {
     for (const table of TABLE_NAMES)

@@ -152,7 +152,6 @@ describe('opening', { concurrency: 2 }, () => {
     ['that another program has only numbered', createBy('pragma user_version = 1'), FOREIGN],
     ['that another program has only marked', createBy('pragma application_id = 7'), FOREIGN],
     ['that is a text', () => write('buy food for Rex\n'.repeat(1_000)), NO_DATABASE],
-    ['that is two bytes', () => write('SQ'), NO_DATABASE],
     ['with random bytes in its middle', () => createDatabase().then(damage), DAMAGED],
     [
       'of a petstore that lost its tables',
