@@ -16,13 +16,6 @@ import { listen } from '../support/socket.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
-test('parseHosts › an sslcert that cannot be read › is refused', () => {
-  assert.throws(() => parseHosts('postgres://h/pets?sslcert=/etc'), {
-    ...{ name: 'PetstoreError', code: 'bad_request' },
-    message: 'sslcert, sslkey and sslrootcert must be files that can be read',
-  });
-});
-
 const login = { user: 'rex', password: 'p', port: 5432 };
 
 for (const [address, ...expected] of [
