@@ -49,7 +49,7 @@ export function program(name: string): string {
 }
 
 /** The option of Node with which package.json, and the examples in deploy/, start the service. */
-const NODE_OPTION = '--max-semi-space-size=16';
+const NODE_OPTION = '--max-semi-space-size=8';
 
 /** The service with its default options; its log is written and discarded. */
 export function startPetstore({ address, key }: Dataset): Promise<Server> {

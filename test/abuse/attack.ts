@@ -37,7 +37,7 @@ interface Target extends RunningService {
 
 /** Starts the program on a new database, and three clients that wait for each answer, in threads of their own. */
 async function startTarget(args: readonly string[], database: string): Promise<Target> {
-  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=16` };
+  const env = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB} --max-semi-space-size=8` };
   const cwd = createProcessFolder();
   const service = await startService(['--database', database, ...args], { cwd, env });
   // A minute of attacks has more lines than a string can hold.

@@ -11,6 +11,8 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
   for (const operation of OPERATIONS) {
     const { method, path, deprecation, body, success } = operation;
     const parameters = Object.entries(operation.parameters);
+    const ofQuery = parameters.filter(([, { place }]) => place === 'query');
+    const queryNames = ofQuery.map(([name]) => name);
     scope.route({
       method,
       url: path.replace(/\{(\w+)\}/g, ':$1'),
@@ -28,6 +30,7 @@ export function addOperations(scope: FastifyInstance, context: OperationContext)
       }),
       handler(request, reply) {
         const input = readInput(parameters, request);
+        if (queryNames.length > 0) refuseUnknown(request.query as Values, queryNames);
         reply.code(success.status).type('application/json');
         return operation.handle(context, input, reply);
       },
@@ -76,8 +79,6 @@ function readInput(
     }
     input[name] = parse(value);
   }
-  const known = parameters.filter(([, { place }]) => place === 'query').map(([name]) => name);
-  if (known.length > 0) refuseUnknown(request.query as Values, known);
   return input;
 }
 
