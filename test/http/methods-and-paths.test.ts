@@ -80,7 +80,10 @@ for (const path of [
   });
 }
 
-for (const path of ['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/%zz', '/livez/']) {
+for (const path of [
+  ...['/nothing', '/V1/pets', '//v1/pets', '/pets', '/metrics', '/%zz', '/livez/', '/console//'],
+  ...['/console/main.ts', '/console/../src/pet.ts', '/console/__proto__', '/docs/js/scalar.js'],
+]) {
   test(`GET ${path} › is not there › answers 404 also without a key`, async () => {
     assertError(await send(port, { path }), 'not_found', /^there is nothing at this path/);
   });

@@ -144,26 +144,6 @@ test('parser › a body that breaks off › is logged as a refusal of its operat
   );
 });
 
-test('keep-alive › requests that are refused › leave the connection to the next one', async () => {
-  const requests = [
-    post('Content-Length: 1\r\n', '{'),
-    post('Content-Type: text/plain\r\nContent-Length: 1\r\n', '{'),
-    `GET /v1/pets?limit=0 HTTP/1.1\r\n${HOST}${AUTHORIZATION}\r\n`,
-    `POST /v1/pets HTTP/1.1\r\n${HOST}Content-Length: ${REX.length}\r\n\r\n${REX}`,
-    `PUT /v1/pets HTTP/1.1\r\n${HOST}${AUTHORIZATION}Content-Length: ${REX.length}\r\n\r\n${REX}`,
-    `GET /v1/nothing HTTP/1.1\r\n${HOST}${AUTHORIZATION}\r\n`,
-    sized(`${CLOSE}Content-Length: ${REX.length}\r\n`),
-  ];
-  using connection = openConnection(port);
-  const statuses: number[] = [];
-  for (const request of requests) {
-    const next = once(connection.socket, 'data');
-    connection.socket.write(request);
-    statuses.push(parseAnswer(String((await next)[0])).status);
-  }
-  assert.deepEqual(statuses, [400, 415, 400, 401, 405, 404, 201]);
-});
-
 for (const [what, leave] of [
   ['goes away', (socket: Socket) => socket.destroy()],
   ['resets', (socket: Socket) => socket.resetAndDestroy()],

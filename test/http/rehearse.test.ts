@@ -34,9 +34,7 @@ const FIELDS: Partial<Record<Code, Readonly<Record<string, string>>>> = {
   method_not_allowed: { allow: 'GET, HEAD, POST, OPTIONS' },
   request_timeout: { connection: 'close' },
   payload_too_large: { connection: 'close' },
-  rate_limited: { 'retry-after': '1' },
   headers_too_large: { connection: 'close' },
-  unavailable: { 'retry-after': '1' },
 };
 
 describe('rehearse', { concurrency: true }, () => {
