@@ -14,7 +14,7 @@ import { createLog } from '../../src/service/open-log.ts';
 import { startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson } from '../support/request.ts';
-import { exchange, listen, openConnection, parseAnswer } from '../support/socket.ts';
+import { exchange, listen, openConnection, parseAnswer, writeForEver } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const service = await startTestApp({ rehearse: true });
@@ -113,11 +113,7 @@ for (const what of ['garbage', 'requests'] as const) {
       connection.socket.write(head);
       await until(() => accepting.bytesRead === head.length);
       const part = Buffer.from(what === 'garbage' ? '\x01'.repeat(65_536) : LIST.repeat(500));
-      const writeMore = () => {
-        while (!connection.socket.destroyed && connection.socket.write(part));
-      };
-      connection.socket.on('drain', writeMore);
-      writeMore();
+      writeForEver(connection.socket, part);
       await once(accepting, 'close');
       assert.ok(accepting.bytesRead < READ_BYTES_MAX, `${accepting.bytesRead} bytes`);
     });

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestApp } from '../support/app.ts';
-import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
+import { exchange, openConnection, parseAnswer, writeForEver } from '../support/socket.ts';
 
 const service = await startTestApp();
 after(() => service[Symbol.asyncDispose]());
@@ -32,15 +32,6 @@ const READ_BYTES_MAX = LINGER_BYTES_MAX + 1024 + 3 * 64 * 1024;
 const accepted = new Map<number | undefined, Socket>();
 service.app.server.on('connection', (socket) => accepted.set(socket.remotePort, socket));
 
-/** Writes the part for as long as the server takes it. */
-function writeWithoutEnd(socket: Socket, part: Buffer): void {
-  const writeMore = () => {
-    while (!socket.destroyed && socket.write(part));
-  };
-  socket.on('drain', writeMore);
-  writeMore();
-}
-
 /** Sends the head and then parts, also after the answer. */
 async function sendWithoutEnd(head: string, part: Buffer) {
   const start = performance.now();
@@ -49,7 +40,7 @@ async function sendWithoutEnd(head: string, part: Buffer) {
   await once(socket, 'connect');
   const { localPort } = socket;
   socket.write(head);
-  writeWithoutEnd(socket, part);
+  writeForEver(socket, part);
   // The end of the connection may be a reset.
   await connection.readToEnd().catch(() => undefined);
   const { bytesRead: readBytes = 0 } = accepted.get(localPort) ?? {};

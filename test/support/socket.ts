@@ -49,6 +49,15 @@ export function openConnection(
   };
 }
 
+/** Writes the part for as long as the server takes it. */
+export function writeForEver(socket: Socket, part: string | Buffer): void {
+  const writeMore = () => {
+    while (!socket.destroyed && socket.write(part));
+  };
+  socket.on('drain', writeMore);
+  writeMore();
+}
+
 /** What the server sends until it closes the connection. */
 export async function exchange(
   port: number,
