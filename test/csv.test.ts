@@ -74,24 +74,15 @@ for (const [value, rule] of [
 }
 
 for (const [what, text, expected] of [
-  [
-    'semicolons, and quotes in quotes',
-    '"name";"categoryId"\n"a ""b"";\r\n c";1\n\n',
-    named('a "b";\r\n c'),
-  ],
+  ['quotes in quotes', '"name";"categoryId"\n"a ""b"";\r\n c";1\n\n', named('a "b";\r\n c')],
   ['tabs, and no last end of line', 'categoryId\tname\tstatus\n1\tTom\tsold', [TOM]],
   ['semicolons, and commas in its cells', 'id;name;categoryId\n1,5;Rex;1\n', [REX]],
   [
-    'carriage returns in cells',
-    'name,categoryId\n"a\rb",1\r\n"c\r",1\na\rb,1\n',
-    [...named('a\rb', 'c\r'), `line 6: ${cells(2, 1)}`, ...named('b')],
+    'ends of lines in cells',
+    'name,categoryId\n"a\r\nb",1\r\n"c\n\r",1\na\rb,1\n',
+    [...named('a\r\nb', 'c\n\r'), `line 7: ${cells(2, 1)}`, ...named('b')],
   ],
   ['carriage returns as line ends', 'name,categoryId,status\rRex,1,\r\rTom,1,sold\r', [REX, TOM]],
-  [
-    'wrong rows behind a cell of many lines',
-    'name,categoryId\n"a\n\nb",1\nTom\n',
-    [...named('a\n\nb'), `line 5: ${cells(2, 1)}`],
-  ],
   ['the labels of the console', 'Id,Name,Category ID,Status\n7,Tom,1,sold\n', [TOM]],
   ['names of a database', 'id|name|category_id|status\n7|Tom|1|sold\n', [TOM]],
   ['blanks around names and values', ' name, categoryId , status\nTom, 1 , sold\n', [TOM]],
@@ -101,18 +92,10 @@ for (const [what, text, expected] of [
   ['empty rows of a spreadsheet', ';;\nname;categoryId;\n;;\nRex;1;\n; ;\n', [REX]],
   ['a mistyped column', 'Name;categoryId;Stauts\nRex;1;sold\n', [MISTYPED]],
   ['no header', 'Rex;1\n', [HEADER]],
-  [
-    'doubles of pandas',
-    'name,categoryId\nRex,1.0\nRex,-9007199254740991.0\n',
-    [REX, { ...REX, categoryId: -9007199254740991n }],
-  ],
+  ['a double of pandas', 'name,categoryId\nRex,1.0\n', [REX]],
   ["an int64 behind a spreadsheet's mark", "name,categoryId\nRex,'1\n", [REX]],
   ["a name behind ' in a column without the mark", "name,categoryId\n'1,1\n", named("'1")],
-  [
-    'names in a column with the mark',
-    "'name,categoryId\n'=1,1\n''t,1\n't,1\nt,1\n",
-    named('=1', "'t", 't', 't'),
-  ],
+  ['names in a marked column', "'name,categoryId\n'=1,1\n''t,1\nt,1\n", named('=1', "'t", 't')],
   ['a column given twice', 'name,categoryId,Name\n', ['line 1: the column "name" is given twice']],
   [
     'columns without a name',
