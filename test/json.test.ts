@@ -117,6 +117,13 @@ test('parseJson › 1,000 elements of an array and one more › is taken, is ref
   });
 });
 
+test('parseJson › 16 levels of objects and one more › is taken, is refused', () => {
+  const write = (levels: number) => `${'{"a":'.repeat(levels)}"[{"${'}'.repeat(levels)}`;
+  assert.deepEqual(parseJson(write(16)), JSON.parse(write(16)));
+  const refusal = { code: 'bad_request', message: 'the JSON must have at most 16 levels' };
+  for (const levels of [17, 60_000]) assert.throws(() => parseJson(write(levels)), refusal);
+});
+
 test('parseJson › 256 KiB of one repeated unit › take little CPU time', async () => {
   const structure = ['"', '\\"', '\\', '[', '{', '[]', '{}', ']', ',', ':', ' ', '\t'];
   const units = [...structure, '0', '-0', 'a', 'a:', '"":', '"a":1,', '"",', '" ', '1 '];
