@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { ENVIRONMENTS, type Environment } from '../../src/api-key.ts';
+import { ENVIRONMENTS } from '../../src/api-key.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Engine, Row } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
@@ -30,6 +30,8 @@ interface Content {
 const TABLE_NAMES = ['pets', 'api_keys', 'idempotency_keys'] as const;
 const EMPTY: Content = { pets: [], api_keys: [], idempotency_keys: [], lastIds: [0n, 0n] };
 
+const KEY: Row = [7n, 'ci', 'staging', 0n, 1n, null, null, null, null, Buffer.alloc(32)];
+
 /** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
 const MEANWHILE_MS = 50;
 
@@ -39,11 +41,6 @@ const ALTER = [
     $$ begin if new.id = 1500 then new.status := 'null'; end if; return new; end $$`,
   'create trigger meddle before insert on pets for each row execute function meddle()',
 ];
-
-function createKeyRow(id: bigint, environment: Environment): Row {
-  const times = [1n, null, null, null, null];
-  return [id, 'ci', environment, 0n, ...times, Buffer.alloc(32, Number(id))];
-}
 
 const LIST_COLUMNS: Readonly<Record<EngineName, string>> = {
   sqlite: `select tables.name, columns.name from sqlite_schema as tables, pragma_table_info(tables.name) as columns
@@ -217,7 +214,7 @@ for (const from of ENGINES) {
     await createPetStore(source.database).merge(repeat(3));
     for (const there of [
       { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
-      { ...EMPTY, api_keys: [createKeyRow(7n, 'staging')], lastIds: [0n, 9n] },
+      { ...EMPTY, api_keys: [KEY], lastIds: [0n, 9n] },
       { ...EMPTY, idempotency_keys: [[7n, 'again', 1n, 7n, null]] },
     ] satisfies Content[]) {
       await write(target, there);

@@ -1,7 +1,7 @@
 /** What becomes of the connections to PostgreSQL, and of the calls: which are kept, ended or given up, and when. */
 
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -83,198 +83,135 @@ const LEFT = `select 1 from pg_stat_activity
   union all select 1 from pg_locks join pg_database on oid = database
     where locktype = 'advisory' and datname = current_database()`;
 
-describe('connections', () => {
-  /** The driver warns once, of statements that are sent while another one is under way. */
-  const warnings: Error[] = [];
-  const keep = (warning: Error) => warnings.push(warning);
-  before(() => {
-    process.on('warning', keep);
-  });
-  after(() => {
-    process.off('warning', keep);
-    assert.deepEqual(warnings, []);
+/** The driver warns once, of statements that are sent while another one is under way. */
+const warnings: Error[] = [];
+process.on('warning', (warning) => warnings.push(warning));
+after(() => assert.deepEqual(warnings, []));
+
+test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
+  await using watched = await openWatched('?target_session_attrs=read-write');
+  const { store, proxy, database } = watched;
+  await database.query(failBy(`raise sqlstate '25006'`, 'trigger fail before', ''));
+  await assert.rejects(store.pets.add(REX), UNAVAILABLE);
+  await until(() => proxy.open === 1, GIVEN_UP_MS_MAX);
+  await database.query(MEND);
+  assert.equal((await store.pets.add(REX)).name, 'Rex');
+});
+
+describe('connections of sessions', { skip: NO_SESSIONS }, () => {
+  test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', async (t) => {
+    await using database = await createEmptyDatabase();
+    const latin1 = new URL(database.address);
+    latin1.pathname += '_latin1';
+    const name = latin1.pathname.slice(1);
+    await database.query(
+      `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
+    );
+    t.after(() => database.query(`drop database ${name} with (force)`));
+    await assert.rejects(openStore(latin1.href, { create: true }), {
+      ...UNAVAILABLE,
+      message: 'the database has the encoding LATIN1: it must be UTF8',
+    });
+    const { rows } = await queryOnce(
+      latin1.href,
+      `select * from pg_tables where schemaname = 'public'`,
+    );
+    assert.deepEqual(rows, []);
   });
 
-  describe('connections, at once', { concurrency: true }, () => {
-    test('connections › to a server that takes no more writes › are replaced, when the store must write', async () => {
+  for (const [what, fail, mend] of FAILURES) {
+    test(`connections › whose changes ${what}, more often than there are connections › are given back`, async () => {
       await using watched = await openWatched('?target_session_attrs=read-write');
       const { store, proxy, database } = watched;
-      await database.query(
-        `create function refuse() returns trigger language plpgsql as
-          $$ begin raise sqlstate '25006'; end $$;
-        create trigger refuse before insert on pets execute function refuse()`,
-      );
-      await assert.rejects(store.pets.add(REX), UNAVAILABLE);
-      await until(() => proxy.open === 1, GIVEN_UP_MS_MAX);
-      await database.query('drop trigger refuse on pets');
-      assert.equal((await store.pets.add(REX)).name, 'Rex');
-    });
-
-    test('connections › to a database whose encoding is not UTF8 › are refused, and leave it empty', {
-      skip: NO_SESSIONS,
-    }, async (t) => {
-      await using database = await createEmptyDatabase();
-      const latin1 = new URL(database.address);
-      latin1.pathname += '_latin1';
-      const name = latin1.pathname.slice(1);
-      await database.query(
-        `create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`,
-      );
-      t.after(() => database.query(`drop database ${name} with (force)`));
-      await assert.rejects(openStore(latin1.href, { create: true }), {
-        ...UNAVAILABLE,
-        message: 'the database has the encoding LATIN1: it must be UTF8',
-      });
-      const { rows } = await queryOnce(
-        latin1.href,
-        `select * from pg_tables where schemaname = 'public'`,
-      );
-      assert.deepEqual(rows, []);
-    });
-  });
-
-  describe('connections of sessions', { skip: NO_SESSIONS }, () => {
-    for (const [what, fail, mend] of FAILURES) {
-      test(`connections › whose changes ${what}, more often than there are connections › are given back`, async () => {
-        await using watched = await openWatched('?target_session_attrs=read-write');
-        const { store, proxy, database } = watched;
-        const { pets } = store;
-        const [rex] = [await pets.add(REX), await pets.add(REX)];
-        await database.query(fail);
-        await endSessions(database.address);
-        // The driver warns of the eleventh listener of an event.
-        for (let count = 0; count < 12; count += 1) {
-          await Promise.all([
-            assert.rejects(pets.add(REX), UNAVAILABLE),
-            assert.rejects(pets.addOnce(REX, { keyId: 1, key: 'nightly' }), UNAVAILABLE),
-            assert.rejects(pets.update(rex, { ...REX, name: 'Tom' }), UNAVAILABLE),
-            assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
-          ]);
-        }
-        await database.query(mend);
-        await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
-        assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
-        assert.equal((await pets.merge(repeat(1))).added, 1);
-        assert.equal((await pets.list({ limit: 1 })).next, 1n);
-        assert.equal(store.countConnections?.().used, 0);
-        await until(() => proxy.open === 2);
-      });
-    }
-
-    // By themselves: the server ends a statement only 0.1 s before its call gives the connection up.
-    test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', async () => {
-      await using watched = await openWatched('', LIMITED);
-      const { store, proxy, database } = watched;
-      await Promise.all([store.check(), store.check()]);
-      assert.equal(proxy.open, 3);
-      const { opened } = proxy;
-      {
-        await using _other = await holdInSession(database, 'lock table pets');
-        await assert.rejects(store.check(), UNAVAILABLE);
-      }
-      for (let count = 0; count < 3; count += 1) await store.check();
-      assert.equal(proxy.opened, opened);
-      await store.close();
-      await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
-    });
-
-    test('connections › that wait for a lock with more calls than there are connections › stay as many', async () => {
-      await using watched = await openWatched('', LIMITED);
-      const { store, proxy, database } = watched;
-      const { opened } = proxy;
-      {
-        const lock = 'lock table pets, api_keys in access exclusive mode';
-        await using _other = await holdInSession(database, lock);
+      const { pets } = store;
+      const [rex] = [await pets.add(REX), await pets.add(REX)];
+      await database.query(fail);
+      await endSessions(database.address);
+      // The driver warns of the eleventh listener of an event.
+      for (let count = 0; count < 12; count += 1) {
         await Promise.all([
-          assert.rejects(store.pets.find(1n), UNAVAILABLE),
-          assert.rejects(store.pets.listAsJson({ limit: 1 }), UNAVAILABLE),
-          assert.rejects(store.keys.list(), UNAVAILABLE),
-          assert.rejects(store.pets.add(REX), UNAVAILABLE),
-          assert.rejects(store.keys.touch(1, 1), UNAVAILABLE),
+          assert.rejects(pets.add(REX), UNAVAILABLE),
+          assert.rejects(pets.addOnce(REX, { keyId: 1, key: 'nightly' }), UNAVAILABLE),
+          assert.rejects(pets.update(rex, { ...REX, name: 'Tom' }), UNAVAILABLE),
+          assert.rejects(pets.merge(repeat(1)), UNAVAILABLE),
         ]);
-        // Nothing goes on in the server.
-        await until(async () => (await database.query(WORKING)).length === 0, GIVEN_UP_MS_MAX);
       }
-      assert.deepEqual(await store.keys.list(), []);
-      assert.deepEqual(await store.pets.list({ limit: 1 }), { pets: [] });
-      assert.equal(proxy.opened, opened);
-    });
-
-    test('connections › that fall silent › fail one call, and no call after it', async () => {
-      // Two of its connections are for reads.
-      await using watched = await openWatched('', { ...LIMITED, databaseConnections: 5 });
-      const { store, proxy } = watched;
-      const { pets, keys } = store;
-      await Promise.all([pets.find(1n), keys.list()]);
-      await until(() => proxy.open === 3);
-      const { opened } = proxy;
-      proxy.silence();
-      await assert.rejects(pets.find(1n), UNAVAILABLE);
-      assert.equal(await pets.find(1n), undefined);
-      assert.equal(proxy.opened, opened + 1);
-      // Both of the silent connections were given up.
-      proxy.speak();
-      await until(() => proxy.open === 2, GIVEN_UP_MS_MAX);
-    });
-
-    test('connections › that fall silent while the store is closed › end only their call', async () => {
-      await using watched = await openWatched('', LIMITED);
-      const { store, proxy } = watched;
-      proxy.silence();
-      const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
-      // The call has its connection.
-      await setTimeout(100);
-      await within(Promise.all([reading, store.close()]), CLOSE_MS_MAX);
-    });
-  });
-
-  // Reads, writes and checks have at least one each.
-  for (const [count, most] of [
-    [1, 3],
-    [3, 3],
-    [4, 4],
-  ] as const) {
-    test(`connections › as many calls as there can be, with ${count} connections › open ${most}`, async () => {
-      await using watched = await openWatched('', { ...PATIENT, databaseConnections: count });
-      const { store, proxy } = watched;
-      const calls = Array.from({ length: 9 }, (_, at) => [
-        store.keys.list(),
-        store.keys.touch(at, 1),
-      ]);
-      await Promise.all([...calls.flat(), store.check()]);
-      await until(() => proxy.open <= most, GIVEN_UP_MS_MAX);
-      assert.equal(proxy.open, most);
+      await database.query(mend);
+      await until(async () => (await database.query(LEFT)).length === 0, GIVEN_UP_MS_MAX);
+      assert.equal((await pets.update(rex, { ...REX, name: 'Tom' })).name, 'Tom');
+      assert.equal((await pets.merge(repeat(1))).added, 1);
+      assert.equal((await pets.list({ limit: 1 })).next, 1n);
+      assert.equal(store.countConnections?.().used, 0);
+      await until(() => proxy.open === 2);
     });
   }
 
-  test('connections › that nobody uses for a minute › are closed', async (t) => {
-    await using watched = await openWatched();
-    const { proxy } = watched;
-    t.mock.timers.enable({ apis: ['setTimeout'] });
-    const store = await openStore(proxy.address, { create: false, ...PATIENT });
-    try {
-      await readAndWrite(store);
-      t.mock.timers.tick(IDLE_MS_MAX - 1);
-      // A round trip: by its end the proxy would have seen the end of the other connection.
-      await watched.database.query('select 1');
-      assert.equal(proxy.open, 4);
-      t.mock.timers.tick(1);
-      t.mock.timers.reset();
-      await until(() => proxy.open === 2);
-    } finally {
-      await store.close();
+  // By themselves: the server ends a statement only 0.1 s before its call gives the connection up.
+  test('connections › of checks › are one of their own, given back after a failure too, and closed with the store', async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy, database } = watched;
+    await Promise.all([store.check(), store.check()]);
+    assert.equal(proxy.open, 3);
+    const { opened } = proxy;
+    {
+      await using _other = await holdInSession(database, 'lock table pets');
+      await assert.rejects(store.check(), UNAVAILABLE);
     }
+    for (let count = 0; count < 3; count += 1) await store.check();
+    assert.equal(proxy.opened, opened);
+    await store.close();
+    await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
   });
-});
 
-/** Longer than a call of a store with LIMITED may take. */
-const LONG_MS = 1_000;
-async function assertWorks(pets: PetStore): Promise<void> {
-  const added = await pets.add(REX);
-  assert.deepEqual(await pets.find(added.id), added);
-}
+  test('connections › that wait for a lock with more calls than there are connections › stay as many', async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy, database } = watched;
+    const { opened } = proxy;
+    {
+      const lock = 'lock table pets, api_keys in access exclusive mode';
+      await using _other = await holdInSession(database, lock);
+      await Promise.all([
+        assert.rejects(store.pets.find(1n), UNAVAILABLE),
+        assert.rejects(store.pets.listAsJson({ limit: 1 }), UNAVAILABLE),
+        assert.rejects(store.keys.list(), UNAVAILABLE),
+        assert.rejects(store.pets.add(REX), UNAVAILABLE),
+        assert.rejects(store.keys.touch(1, 1), UNAVAILABLE),
+      ]);
+      // Nothing goes on in the server.
+      await until(async () => (await database.query(WORKING)).length === 0, GIVEN_UP_MS_MAX);
+    }
+    assert.deepEqual(await store.keys.list(), []);
+    assert.deepEqual(await store.pets.list({ limit: 1 }), { pets: [] });
+    assert.equal(proxy.opened, opened);
+  });
 
-describe('limits of time', { skip: NO_SESSIONS }, () => {
+  test('connections › that fall silent › fail one call, and no call after it', async () => {
+    // Two of its connections are for reads.
+    await using watched = await openWatched('', { ...LIMITED, databaseConnections: 5 });
+    const { store, proxy } = watched;
+    const { pets, keys } = store;
+    await Promise.all([pets.find(1n), keys.list()]);
+    await until(() => proxy.open === 3);
+    const { opened } = proxy;
+    proxy.silence();
+    await assert.rejects(pets.find(1n), UNAVAILABLE);
+    assert.equal(await pets.find(1n), undefined);
+    assert.equal(proxy.opened, opened + 1);
+    // Both of the silent connections were given up.
+    proxy.speak();
+    await until(() => proxy.open === 2, GIVEN_UP_MS_MAX);
+  });
+
+  test('connections › that fall silent while the store is closed › end only their call', async () => {
+    await using watched = await openWatched('', LIMITED);
+    const { store, proxy } = watched;
+    proxy.silence();
+    const reading = assert.rejects(store.pets.find(1n), UNAVAILABLE);
+    // The call has its connection.
+    await setTimeout(100);
+    await within(Promise.all([reading, store.close()]), CLOSE_MS_MAX);
+  });
+
   test('limits of time › more creates than connections, all blocked › leave reads as they were', async () => {
     await using database = await createEmptyDatabase();
     const { pets, keys } = await database.open({ databaseConnections: 2 });
@@ -298,6 +235,51 @@ describe('limits of time', { skip: NO_SESSIONS }, () => {
     await assertWorks(pets);
   });
 });
+
+// Reads, writes and checks have at least one each.
+for (const [count, most] of [
+  [1, 3],
+  [3, 3],
+  [4, 4],
+] as const) {
+  test(`connections › as many calls as there can be, with ${count} connections › open ${most}`, async () => {
+    await using watched = await openWatched('', { ...PATIENT, databaseConnections: count });
+    const { store, proxy } = watched;
+    const calls = Array.from({ length: 9 }, (_, at) => [
+      store.keys.list(),
+      store.keys.touch(at, 1),
+    ]);
+    await Promise.all([...calls.flat(), store.check()]);
+    await until(() => proxy.open <= most, GIVEN_UP_MS_MAX);
+    assert.equal(proxy.open, most);
+  });
+}
+
+test('connections › that nobody uses for a minute › are closed', async (t) => {
+  await using watched = await openWatched();
+  const { proxy } = watched;
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const store = await openStore(proxy.address, { create: false, ...PATIENT });
+  try {
+    await readAndWrite(store);
+    t.mock.timers.tick(IDLE_MS_MAX - 1);
+    // A round trip: by its end the proxy would have seen the end of the other connection.
+    await watched.database.query('select 1');
+    assert.equal(proxy.open, 4);
+    t.mock.timers.tick(1);
+    t.mock.timers.reset();
+    await until(() => proxy.open === 2);
+  } finally {
+    await store.close();
+  }
+});
+
+/** Longer than a call of a store with LIMITED may take. */
+const LONG_MS = 1_000;
+async function assertWorks(pets: PetStore): Promise<void> {
+  const added = await pets.add(REX);
+  assert.deepEqual(await pets.find(added.id), added);
+}
 
 /** SQL that makes the insert of any number of pets take longer than a call of a store may. */
 const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as
