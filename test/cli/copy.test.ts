@@ -31,9 +31,7 @@ describe('copy', () => {
     );
     await store.keys.add(createNewKey());
   });
-  after(async () => {
-    await database[Symbol.asyncDispose]();
-  });
+  after(() => database[Symbol.asyncDispose]());
 
   const run = async (args: readonly string[], env = {}): Promise<Finished> => {
     const finished = await runCommand(args, { cwd, env });
@@ -42,11 +40,8 @@ describe('copy', () => {
     return finished;
   };
 
-  const exported = async (address: string): Promise<string> => {
-    const { status, stdout } = await run(['pets', 'export', '--database', address]);
-    assert.equal(status, 0);
-    return stdout;
-  };
+  const exported = async (address: string): Promise<string> =>
+    (await run(['pets', 'export', '--database', address])).stdout;
 
   test('copy › to PostgreSQL by flags and back by variables › is the same store', async () => {
     const copy = ['copy', '--from', 'sqlite:first.db', '--to', postgres];

@@ -36,44 +36,32 @@ describe('pets import', () => {
 
   const HEAD = 'id,name,categoryId,status\n';
   const BY_ID = ['--by-id'];
-  const UPDATE = ['--update'];
-  const DRY = '--dry-run';
 
-  const NOT_KEPT = 'the ids in the file were not kept: --by-id keeps them';
-  for (const [what, text, ...lines] of [
-    [
-      'some rows',
-      `${HEAD},Rex,2,\nx,Tom,1,\n,Mia,1,\n`,
-      'imported 3 pets',
-      'new ids 2 to 4',
-      NOT_KEPT,
-    ],
-    ['no row', `${HEAD},Rex,2,\n`, 'imported 1 pet', 'new id 2'],
-  ] as const) {
-    test(`pets import › ids in ${what} › are not kept, which is told`, async () => {
-      const { store } = await importText('name,categoryId\nRex,1\n');
-      const { status, lines: told } = await importText(text, { to: store });
-      assert.deepEqual([status, ...told.slice(0, -1)], [0, ...lines]);
-    });
-  }
+  test('pets import › ids in some rows › are not kept, which is told', async () => {
+    const { store } = await importText('name,categoryId\nRex,1\n');
+    const text = `${HEAD},Rex,2,\nx,Tom,1,\n,Mia,1,\n`;
+    const { status, lines } = await importText(text, { to: store });
+    const told = 'the ids in the file were not kept: --by-id keeps them';
+    assert.deepEqual(
+      [status, ...lines.slice(0, -1)],
+      [0, 'imported 3 pets', 'new ids 2 to 4', told],
+    );
+  });
 
-  test('pets import › the same file again › is told before its pets are added, and can be undone', async () => {
+  test('pets import › the same file again › is told before its pets are added', async () => {
     const rows = Array.from({ length: 15 }, (_, index) => `Rex ${index},1\n`);
     const text = `name,categoryId\n${rows.join('')}`;
     const { store } = await importText('name,categoryId\nMia,1\n');
     await importText(text, { to: store });
-    const before = await list(store);
     const again = await importText(`${text}Tom,2\n`, { to: store });
     assert.deepEqual(again.lines.slice(0, -1), [
       'the first rows of the file are in the store already, from the id 2 on',
       'imported 16 pets',
       'new ids 17 to 32',
     ]);
-    const { store: none, lines } = await importText(text, { flags: [DRY] });
+    const { store: none, lines } = await importText(text, { flags: ['--dry-run'] });
     assert.equal(lines[0], 'would be: imported 15 pets; nothing was changed');
     assert.ok(!(await readdir(cwd)).includes(none));
-    await runCommand(['pets', 'remove', '17-32', '--database', `sqlite:${store}`], { cwd });
-    assert.equal(await list(store), before);
   });
 
   test('pets import --by-id › a file in any order › adds, leaves and corrects pets', async () => {
@@ -87,17 +75,14 @@ describe('pets import', () => {
     assert.deepEqual(refused.lines, [
       'petstore: pet 9 differs: the store has {"id":9,"name":"Rex","categoryId":1,"status":"sold"}, the file {"id":9,"name":"Rex","categoryId":2}; nothing was imported',
     ]);
-    const old = await list(store);
-    const planned = await importText(changed, { flags: [...UPDATE, DRY], to: store });
+    const planned = await importText(changed, { flags: ['--update', '--dry-run'], to: store });
     const counts = '1 added, 1 corrected, 1 unchanged';
     assert.equal(planned.lines[0], `would be: ${counts}; nothing was changed`);
-    assert.equal(await list(store), old);
-    const updated = await importText(changed, { flags: UPDATE, to: store });
+    const updated = await importText(changed, { flags: ['--update'], to: store });
     assert.deepEqual([updated.status, updated.lines[0]], [0, counts]);
     assert.equal(await list(store), `${HEAD}2,Tom,1,\n3,Mia,4,\n8,Tom,1,\n9,Rex,2,\n10,Zoë,5,\n`);
   });
 
-  const TOM = '"name":"Tom","categoryId":1';
   const RULE = 'must be a whole number from 1 to 9223372036854775806';
   for (const [what, format, text, place] of [
     [
@@ -106,12 +91,11 @@ describe('pets import', () => {
       `${HEAD}\n0,Tom,1,gone\n`,
       `line 3: id 0 ${RULE}; status "gone" must be one of available, pending, sold`,
     ],
-    ['an id in quotes', 'ndjson', `{"id":"7",${TOM}}`, `line 1: id "7" ${RULE}`],
     [
       'the greatest int64',
       'json',
-      `[{"id":1,${TOM}},{"id":9223372036854775807,${TOM}}]`,
-      `pet 2: id 9223372036854775807 ${RULE}`,
+      '[{"id":9223372036854775807,"name":"Tom","categoryId":1}]',
+      `pet 1: id 9223372036854775807 ${RULE}`,
     ],
     ['no pet', 'json', '[]', 'the file has no pets'],
   ] as const) {

@@ -28,9 +28,7 @@ describe('pets', () => {
   before(async () => {
     store = await openStore(database, { create: true });
   });
-  after(async () => {
-    await store.close();
-  });
+  after(() => store.close());
 
   const run = (...args: readonly string[]) =>
     runCommand([...args, '--database', database], { cwd: folder });
@@ -81,10 +79,6 @@ describe('pets generate', { concurrency: 2 }, () => {
     '{"id":2,"name":"Goldie","categoryId":4,"status":"pending"}',
     '{"id":3,"name":"Bruno","categoryId":1,"status":"sold"}',
     '{"id":4,"name":"Kiwi","categoryId":3}',
-    '{"id":5,"name":"Speedy","categoryId":5,"status":"available"}',
-    '{"id":6,"name":"Oscar","categoryId":2,"status":"available"}',
-    '{"id":7,"name":"Nemo","categoryId":4,"status":"pending"}',
-    '{"id":8,"name":"Zoë","categoryId":1,"status":"sold"}',
   ];
 
   test('pets generate › without options › writes 100 pets as NDJSON, always the same ones', async () => {
@@ -132,13 +126,12 @@ describe('progress', () => {
       }
       say('imported 1,500 pets');
     });
-    const [start, ...lines] = stderr.text.split('\r\x1b[K');
-    assert.equal(start, '');
-    assert.deepEqual(lines.slice(0, -1), [
+    assert.deepEqual(stderr.text.split('\r\x1b[K'), [
+      '',
       '660 pets so far',
       '1,260 pets so far, 43 % of the file',
+      'imported 1,500 pets\n',
     ]);
-    assert.equal(lines.at(-1), 'imported 1,500 pets\n');
   });
 
   test('progress › that fails on a terminal › leaves no line, and says that nothing was done', async (t) => {
@@ -146,10 +139,8 @@ describe('progress', () => {
     const failing = withProgress('imported', async () => {
       throw new PetstoreError('bad_request', 'line 2 is wrong');
     });
-    await assert.rejects(failing, {
-      ...{ name: 'PetstoreError', code: 'bad_request' },
-      message: 'line 2 is wrong; nothing was imported',
-    });
+    const message = 'line 2 is wrong; nothing was imported';
+    await assert.rejects(failing, { code: 'bad_request', message });
     assert.ok(stderr.text.endsWith('\r\x1b[K'));
   });
 

@@ -21,7 +21,7 @@ async function createPetFolder(newPets: readonly NewPet[]) {
   const open = () => openStore(`sqlite:${cwd}/petstore.db`, { create: true });
   {
     await using store = await open();
-    for (const newPet of newPets) await store.pets.add(newPet);
+    await store.pets.merge(ReadableStream.from(newPets));
   }
   /** Runs `pets …` to its end; the line that names the store is left out. */
   const pets = async (line: string, ...more: readonly string[]) => {
