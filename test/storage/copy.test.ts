@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ENVIRONMENTS } from '../../src/api-key.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
-import type { Engine, Row } from '../../src/storage/engine.ts';
+import type { Engine, Row, SqlValue } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
@@ -123,65 +123,35 @@ async function write(
   });
 }
 
-/** Rows with gaps between their ids, and a last id that may be of a deleted row. */
-function rowsOf<Value extends Row>(
-  values: fc.Arbitrary<Value>,
-): fc.Arbitrary<{ rows: Row[]; lastId: bigint }> {
-  const gap = fc.bigInt(1n, 2n ** 40n);
-  return fc
-    .record({ given: fc.array(fc.tuple(gap, values), { maxLength: 30 }), after: fc.bigInt(0n, 9n) })
-    .map(({ given, after }) => {
-      let lastId = 0n;
-      const rows = given.map(([step, value]) => {
-        lastId += step;
-        return [lastId, ...value];
-      });
-      return { rows, lastId: lastId + after };
-    });
-}
+/** Rows with gaps between their ids. */
+const sampleRows = (...columns: readonly fc.Arbitrary<SqlValue>[]): Row[] =>
+  fc.sample(fc.tuple(...columns), 200).map((row, index) => [BigInt(3 * index + 1), ...row]);
 
 const time = fc.option(fc.bigInt(0n, 2n ** 53n - 1n), { nil: null });
 const digest = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes));
-const key = fc.tuple(
-  ...[name, fc.constantFrom(...ENVIRONMENTS), fc.constantFrom(0n, 1n), int64],
-  ...[time, time, time, time, digest],
-);
-const content: fc.Arbitrary<Content> = fc
-  .record({
-    pets: rowsOf(fc.tuple(name, int64, fc.option(status, { nil: null }))),
-    keys: rowsOf(key),
-    requests: rowsOf(fc.tuple(name, int64, fc.option(name))),
-  })
-  .map(({ pets, keys, requests }) => ({
-    pets: pets.rows,
-    api_keys: keys.rows,
-    // The names of one API key are unique.
-    idempotency_keys: requests.rows.map(
-      ([id = null, name = null, at = null, addedAs = null], index) => [
-        ...[BigInt(index), name, at, id, addedAs],
-      ],
-    ),
-    lastIds: [pets.lastId, keys.lastId],
-  }));
+const flags = [fc.constantFrom(...ENVIRONMENTS), fc.constantFrom(0n, 1n)];
 
 test('copyDatabase › any store from SQLite to PostgreSQL and back › is the same', async () => {
   await using first = await open('sqlite');
   await using middle = await open('postgresql');
   await using last = await open('sqlite');
-  await fc.assert(
-    fc.asyncProperty(content, async (given) => {
-      await write(first, given);
-      await write(middle, EMPTY);
-      await write(last, EMPTY);
-      const there = await copyDatabase(first.database, middle.database);
-      const back = await copyDatabase(middle.database, last.database);
-      assert.deepEqual(await read(middle.database), given);
-      assert.deepEqual(await read(last.database), given);
-      assert.deepEqual(back, there);
-      assert.equal(there, given.api_keys.length);
-    }),
-    { numRuns: 25 },
-  );
+  const given: Content = {
+    pets: sampleRows(name, int64, fc.option(status, { nil: null })),
+    api_keys: sampleRows(name, ...flags, int64, time, time, time, time, digest),
+    // Pets, and the names of one API key, are unique.
+    idempotency_keys: sampleRows(name, int64, fc.option(name)).map(
+      ([id = 0n, name = '', at = 0n, addedAs = null]) => [id, name, at, id, addedAs],
+    ),
+    lastIds: [1_000n, 2_000n],
+  };
+  await write(first, given);
+  for (const [from, to] of [
+    [first, middle],
+    [middle, last],
+  ] as const) {
+    assert.equal(await copyDatabase(from.database, to.database), given.api_keys.length);
+    assert.deepEqual(await read(to.database), given);
+  }
 });
 
 for (const from of ENGINES) {

@@ -22,7 +22,7 @@ import type { KeyStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import { disposable } from '../support/disposable.ts';
 import { listen } from '../support/socket.ts';
-import { alter, createDatabase, createFile, PAGE_BYTES } from '../support/sqlite.ts';
+import { alter, createDatabase, createFile, PAGE_BYTES, unavailable } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll, within } from '../support/until.ts';
 import { combineFilters, REX } from './contract/data.ts';
@@ -36,10 +36,6 @@ function openNew(file = ':memory:') {
 
 function addAll(engine: Engine, ...names: readonly string[]) {
   return createPetStore(engine).merge(ReadableStream.from(names.map((name) => ({ ...REX, name }))));
-}
-
-function unavailable(file: string, message: string) {
-  return { name: 'PetstoreError', code: 'unavailable', message: `the database ${file} ${message}` };
 }
 
 test('engine.write › a file that cannot grow, or be written › says so', async () => {

@@ -22,7 +22,14 @@ import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
 import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
-import { alter, createDatabase, createFile, damage, PAGE_BYTES } from '../support/sqlite.ts';
+import {
+  alter,
+  createDatabase,
+  createFile,
+  damage,
+  PAGE_BYTES,
+  unavailable,
+} from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
@@ -105,10 +112,7 @@ for (const [what, damageSome] of [
     // The commit makes the store read the pages again.
     alter(file, "insert into pets (name, category_id) values ('Tom', 1); pragma wal_checkpoint");
     await damageSome(file);
-    await assert.rejects(store.backup(`${file}.backup`), {
-      ...{ name: 'PetstoreError', code: 'unavailable' },
-      message: `the database ${file} ${DAMAGED}`,
-    });
+    await assert.rejects(store.backup(`${file}.backup`), unavailable(file, DAMAGED));
     const names = await readdir(dirname(file));
     assert.deepEqual(
       names.filter((name) => name.includes('backup')),
@@ -166,29 +170,23 @@ describe('opening', { concurrency: 2 }, () => {
       const file = await create();
       const bytes = await readFile(file);
       for (const mayCreate of [true, false]) {
-        await assert.rejects(openStore(`sqlite:${file}`, { create: mayCreate }), {
-          ...{ name: 'PetstoreError', code: 'unavailable' },
-          message: `the database ${file} ${reason}`,
-        });
+        await assert.rejects(
+          openStore(`sqlite:${file}`, { create: mayCreate }),
+          unavailable(file, reason),
+        );
       }
       await assertLeft(file, bytes);
     });
   }
 
-  test('openStore › a folder, or no file and none to be made › is refused', async () => {
+  test('openStore › a folder › is refused', async () => {
     const folder = createProcessFolder();
-    const refusal = { name: 'PetstoreError', code: 'unavailable' };
-    await assert.rejects(openStore(`sqlite:${folder}`, { create: true }), {
-      ...refusal,
-      message: `the database ${folder} is a folder: name a file in it`,
-    });
-    const file = join(folder, 'store.db');
-    await assert.rejects(openStore(`sqlite:${file}`, { create: false }), {
-      ...refusal,
-      message: `there is no database ${file}`,
-    });
+    const refusal = unavailable(folder, 'is a folder: name a file in it');
+    await assert.rejects(openStore(`sqlite:${folder}`, { create: true }), refusal);
     assert.deepEqual(await readdir(folder), []);
-    // One in memory has no file that could be missing.
+  });
+
+  test('openStore › in memory, and not to be made › is there', async () => {
     await (await openStore('sqlite::memory:', { create: false })).close();
   });
 

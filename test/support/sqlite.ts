@@ -39,3 +39,8 @@ export async function damage(file: string, from = 8 * PAGE_BYTES): Promise<strin
   await handle.write(randomBytes(4 * PAGE_BYTES), 0, 4 * PAGE_BYTES, from);
   return file;
 }
+
+/** What a call rejects with when that is so of the database in the file. */
+export function unavailable(file: string, what: string) {
+  return { name: 'PetstoreError', code: 'unavailable', message: `the database ${file} ${what}` };
+}
