@@ -62,35 +62,26 @@ describePages('console, add many', start, (test, stage) => {
 
   test('console, add many › files with something wrong › are refused whole, with the lines', async (page, opened) => {
     await page.getByRole('button', { name: 'Add from a file' }).click();
-    const long = createCsv('x', 25).replaceAll(/,\d+/g, ',1.5');
-    for (const [content, ...messages] of [
-      [
-        'name,categoryId,status\nRex,1,\n,2,\n"Mia\nX",3,gone\n',
-        'Nothing was added: 2 rows are wrong',
-        'line 3: name "" must be a string',
-        'line 4: status "gone" must be one of',
-      ],
-      [long, 'line 21: categoryId "1.5" must be', 'and 5 more'],
-      ['[]', 'the file has no pets'],
+    const wrong = page.locator('#file-form [role=alert]');
+    for (const [content, message] of [
+      ['name,categoryId,status\n"Mia\nX",3,gone\n', /line 2: status "gone" must be one of/],
+      ['[]', /the file has no pets/],
       [
         Buffer.from('name,categoryId\nM\xfcsli,1\n', 'latin1'),
-        'the file is not UTF-8: save it as "CSV UTF-8"',
+        /is not UTF-8: save it as "CSV UTF-8"/,
       ],
       [
         '[{"name":"Rex","categoryId":1},{"name":""},{"name":"Mia","categoryId":1e30}]',
-        /^Nothing was added: 2 rows are wrong\spet 2: name "" must .+\spet 3: categoryId 1e30 must [\w -]+$/,
+        /^Nothing was added: 2 rows are wrong\npet 2: name "" must .+\npet 3: categoryId 1e30 must .+$/,
       ],
-      [' '.repeat(4 * 1024 * 1024), 'line 1: longer than 65536 characters'],
-      [' '.repeat(4 * 1024 * 1024 + 1), 'has more than 4 MiB: use petstore pets import.'],
+      [' '.repeat(4 * 1024 * 1024), /line 1: longer than 65536 characters/],
+      [' '.repeat(4 * 1024 * 1024 + 1), /has more than 4 MiB: use petstore pets import./],
+      [createCsv('x', 25).replaceAll(/,\d+/g, ',1.5'), /(\nline \d+: .+){20}\nand 5 more$/],
     ] as const) {
       await chooseFile(page, content);
-      for (const message of messages) await page.getByText(message).waitFor();
+      await until(async () => message.test(await wrong.innerText()));
       assert.equal(await page.locator('#found').isVisible(), false);
     }
-    await chooseFile(page, long);
-    await page.getByText('and 5 more').waitFor();
-    const lines = await page.locator('#file-form [role=alert]').innerText();
-    assert.equal(lines.split('\n').length, 22);
     await page.getByText('names its columns: name, categoryId, status (optional).').waitFor();
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);
@@ -98,34 +89,32 @@ describePages('console, add many', start, (test, stage) => {
 
   test('console, add many › a file that is dropped, and then chosen again › is added once, exactly', async (page) => {
     const file = join(folder, 'pets.csv');
-    const csv = `\uFEFFname;categoryId;status\r\n"Drop ""1"", 1";${INT64_MAX};sold\r\nDrop 2;-${INT64_MAX};\r\nDrop 2;-${INT64_MAX};\r\n`;
-    writeFileSync(file, csv);
+    const rex = `"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"`;
+    const mia = `"name":"Drop 2","categoryId":-${INT64_MAX}`;
+    writeFileSync(
+      file,
+      `\uFEFFname;categoryId;status\r\n"Drop ""1"", 1";${INT64_MAX};sold\r\n${`Drop 2;-${INT64_MAX};\r\n`.repeat(2)}`,
+    );
+    const count = async (members: string) =>
+      (await listPets(stage.service)).filter((pet) => pet.includes(members)).length;
     await dropFile(page, file);
-    const first = `{"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"}`;
-    await page.getByText(`pets.csv has 3 pets. The first one: ${first}`).waitFor();
+    await page.getByText(`pets.csv has 3 pets. The first one: {${rex}}`).waitFor();
     await addAll(page);
     await page.getByText('3 of 3 added.').waitFor();
-    const added = await listPets(stage.service);
-    const second = `"name":"Drop 2","categoryId":-${INT64_MAX}`;
-    for (const [members, count] of [
-      [`"name":"Drop \\"1\\", 1","categoryId":${INT64_MAX},"status":"sold"`, 1],
-      [second, 2],
-    ] as const) {
-      assert.equal(added.filter((pet) => pet.includes(members)).length, count, members);
-    }
+    assert.deepEqual([await count(rex), await count(mia)], [1, 2]);
     await page.reload();
     await page.getByRole('button', { name: 'Add from a file' }).click();
     await page.getByLabel('CSV or JSON file').setInputFiles(file);
     await page.getByText('The store already has the first 3 pets of this file.').waitFor();
     await addAll(page);
     await page.getByText('0 of 3 added; already there: 3.').waitFor();
-    assert.deepEqual(await listPets(stage.service), added);
+    assert.deepEqual([await count(rex), await count(mia)], [1, 2]);
     // Another file, though its rows are the same.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\n`);
     await page.getByText('The store already has the first pet of this file.').waitFor();
     await addAll(page);
     await page.getByText('1 of 1 added.').waitFor();
-    assert.equal((await listPets(stage.service)).filter((pet) => pet.includes(second)).length, 3);
+    assert.equal(await count(mia), 3);
     // Only a part of its first pets is known.
     await chooseFile(page, `name,categoryId\nDrop 2,-${INT64_MAX}\nDrop 3,1\n`);
     await page.getByRole('button', { name: 'Add 2 pets' }).waitFor();
@@ -133,24 +122,21 @@ describePages('console, add many', start, (test, stage) => {
   });
 
   test('console, add many › a JSON file › is added exactly', async (page, opened) => {
-    const json = `\uFEFF[\n{"id":7,"name":"Json","categoryId":${INT64_MAX},"status":"sold"}\n]\n`;
-    await addFile(page, json);
+    const pet = `"name":"Json","categoryId":${INT64_MAX},"status":"sold"`;
+    await addFile(page, `\uFEFF[\n{"id":7,${pet}}\n]\n`);
     await page.getByText('1 of 1 added.').waitFor();
     await page.locator('#pets', { hasText: 'Json' }).waitFor();
-    const added = (await listPets(stage.service)).filter((pet) => pet.includes('"name":"Json"'));
+    const added = (await listPets(stage.service)).filter((json) => json.includes(pet));
     assert.equal(added.length, 1);
-    assert.match(added[0] ?? '', new RegExp(`"categoryId":${INT64_MAX},"status":"sold"`));
-    await page.getByLabel('CSV or JSON file').setInputFiles({
-      ...{ name: 'pets.JSON', mimeType: '', buffer: Buffer.from('name,categoryId\nRex,1\n') },
-    });
+    const csv = toFile('name,categoryId\nRex,1\n');
+    await page.getByLabel('CSV or JSON file').setInputFiles({ ...csv, name: 'pets.JSON' });
     await page.getByText('not valid JSON').waitFor();
     assert.deepEqual(opened.refusals, []);
   });
 
   test('console, add many › the example file › is taken as it is', async (page) => {
     await page.getByRole('button', { name: 'Add from a file' }).click();
-    const example = await readDownload(page, 'Download an example file');
-    await chooseFile(page, example);
+    await chooseFile(page, await readDownload(page, 'Download an example file'));
     await page.getByText('pets.csv has 20 pets').waitFor();
   });
 
@@ -181,34 +167,19 @@ describePages('console, add many', start, (test, stage) => {
 
   test('console, add many › 503 and lost answers › sends each pet until it is added, once', async (page) => {
     const tries = new Map<string, number>();
-    await chooseFile(page, createCsv('Lost', 12));
-    await page.getByRole('button', { name: 'Add 12 pets' }).waitFor();
     await page.route('**/v1/pets', async (route: Route) => {
       const body = route.request().postData() ?? '';
       const count = (tries.get(body) ?? 0) + 1;
       tries.set(body, count);
-      if (count <= 6) await route.fulfill({ status: 503, json: UNAVAILABLE });
-      else if (count === 7) {
-        await route.fetch();
-        await route.abort();
-      } else await route.continue();
+      if (count <= 6) return route.fulfill({ status: 503, json: UNAVAILABLE });
+      if (count > 7) return route.continue();
+      await route.fetch();
+      await route.abort();
     });
     await shortenTimers(page);
-    await page.evaluate(`{
-      window.progress = [];
-      const note = (changes) => progress.push(...changes.map(({ target }) => target.textContent));
-      new MutationObserver(note).observe(document.getElementById('progress-text'), { childList: true });
-    }`);
-    await addAll(page);
+    await addFile(page, createCsv('Lost', 12));
+    await page.getByText('0 of 12, answered 503').waitFor();
     await page.getByText('12 of 12 added.').waitFor();
-    const progress = await page.evaluate<string[]>('window.progress');
-    // After 2 s it also tells what is left.
-    for (const text of [/^0 of 12$/, /^0 of 12, answered 503$/, /^12 of 12/]) {
-      assert.ok(
-        progress.some((each) => text.test(each)),
-        String(text),
-      );
-    }
     assert.deepEqual(await listNames('Lost'), expectNames('Lost', 12));
     // A browser tells of the choice of the same file again only when none is chosen.
     assert.equal(await page.getByLabel('CSV or JSON file').inputValue(), '');
@@ -216,7 +187,7 @@ describePages('console, add many', start, (test, stage) => {
 
   for (const how of ['Stop', 'a reload'] as const) {
     test(`console, add many › ended by ${how} and then chosen again › adds the rest`, async (page) => {
-      const prefix = how === 'Stop' ? 'Stopped' : 'Reloaded';
+      const prefix = `Ended by ${how}`;
       const held: Route[] = [];
       await page.route('**/v1/pets', async (route: Route) => {
         if (isFirst(route, 5)) await route.continue();
@@ -231,7 +202,6 @@ describePages('console, add many', start, (test, stage) => {
       if (how === 'Stop') {
         await page.getByRole('button', { name: 'Stop' }).click();
         await page.getByText('Stopped: 5 of 30 added. Add the same file again to go on.').waitFor();
-        assert.ok(held.length <= AT_A_TIME);
         assert.equal(await isWarning(page), false);
       } else {
         const asked = page.waitForEvent('dialog');
@@ -269,13 +239,15 @@ describePages('console, add many', start, (test, stage) => {
     await addFile(page, createCsv('Slow', 100));
     await until(async () => (await countHeld()) === AT_A_TIME);
     await page.evaluate('window.now += 60_000');
-    await answer(10);
-    await page.getByText('10 of 100, 9 minutes left').waitFor();
-    await until(async () => (await countHeld()) === AT_A_TIME);
-    await answer(AT_A_TIME);
-    await until(async () => (await countHeld()) === AT_A_TIME);
-    await answer(AT_A_TIME);
-    await page.getByText('42 of 100, 1 minute left').waitFor();
+    for (const [count, told] of [
+      [10, '10 of 100, 9 minutes left'],
+      [AT_A_TIME, '26 of 100, 3 minutes left'],
+      [AT_A_TIME, '42 of 100, 1 minute left'],
+    ] as const) {
+      await answer(count);
+      await page.getByText(told).waitFor();
+      await until(async () => (await countHeld()) === AT_A_TIME);
+    }
     await page.getByRole('button', { name: 'Stop' }).click();
   });
 
@@ -325,11 +297,8 @@ describePages('console, add many', start, (test, stage) => {
       }
     });
     await addAll(page);
-    await page
-      .locator('#key-error', {
-        hasText: /^key is not accepted: .+\n\d of 80 added/,
-      })
-      .waitFor();
+    const told = /^key is not accepted: .+\n\d of 80 added/;
+    await page.locator('#key-error', { hasText: told }).waitFor();
     assert.equal(await page.evaluate('sessionStorage.length'), 0);
     assert.equal(await page.locator('#work, #forget').filter({ visible: true }).count(), 0);
     assert.equal(await page.getByRole('dialog').count(), 0);

@@ -27,7 +27,6 @@ import { until } from '../support/until.ts';
 const PETS = 225;
 /** From the first pet on; every fifth is pending. */
 const STATUSES = ['pending', 'sold', 'sold', 'sold', 'available'] as const;
-const INT64_MAX = '9223372036854775807';
 
 async function startWith(count: number): Promise<RunningService> {
   const started = await startService([], { cwd: createProcessFolder() });
@@ -39,6 +38,23 @@ async function startWith(count: number): Promise<RunningService> {
 
 const start = () => startWith(PETS);
 const startEmpty = () => startWith(0);
+async function startWide(): Promise<RunningService> {
+  const started = await startWith(60);
+  const rest = `"categoryId":-9223372036854775807,"status":"available"`;
+  await addPet(started, `{"name":"${'M'.repeat(255)}",${rest}}`);
+  return started;
+}
+/** The lines that each number and label takes, its side and its digits, in the header and the last row. */
+const READ_CELLS = `Array.from(document.querySelectorAll('tr:last-child :is(.int64, .label)'), (cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const lines = new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 9)));
+  const { textAlign, fontVariantNumeric } = getComputedStyle(cell);
+  return [lines.size, textAlign, fontVariantNumeric].join(' ');
+})`;
+const READ_COLORS =
+  'Array.from(document.querySelectorAll(".label"), (label) => getComputedStyle(label).backgroundColor)';
+
 const range = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
 
 describePages('console, list', start, (test, stage) => {
@@ -96,18 +112,11 @@ describePages('console, list', start, (test, stage) => {
       asked.map((url) => new URL(url).searchParams.has('cursor')),
       [false, true, true],
     );
-    // The cursor of the list before leads to a page of its own.
-    await chooseStatus(page, 'all');
-    assert.deepEqual(await readColumn(page, '50 pets, and more', 1), range(50));
-    await chooseStatus(page, 'sold');
-    await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
-    assert.deepEqual(await readColumn(page, '50 pets, and more', 1), sold.slice(0, 50));
   });
 
   for (const [hash, shown, pet] of [
     ['limit=7&page=2&cursor=x', '50 pets, and more', undefined],
     ['status=gone', '50 pets, and more', undefined],
-    ['status=available', '45 pets', undefined],
     ['status=available&pet=2', '45 pets', 'Pet 2'],
     ['pet=x', '50 pets, and more', undefined],
   ] as const) {
@@ -173,14 +182,6 @@ describePages('console, list', start, (test, stage) => {
     // The row that was open has the focus again.
     await link.press('Enter');
     await page.getByText('"id": 7').waitFor();
-    const json = await page.locator('#pet-json').textContent();
-    assert.deepEqual(JSON.parse(json ?? ''), {
-      ...{ id: 7, name: 'Pet 7', categoryId: 1, status: 'sold' },
-    });
-    const [line = '', answer = ''] = await readRequest(page, '#pet');
-    const { url } = stage.service;
-    assert.equal(line, `curl '${url}/v1/pets/7' -H "Authorization: Bearer $KEY"`);
-    assert.match(answer, /^200 in \d+ ms, X-Request-Id [\w-]{36}$/);
     // The service may have retired the operation: the list knows the pet.
     await page.keyboard.press('Escape');
     await page.waitForURL(/#$/);
@@ -279,7 +280,6 @@ describePages('console, list', start, (test, stage) => {
     const listed = await readColumn(page, '50 pets, and more', 1);
     for (const [id, message] of [
       ['', /^id must be a whole number/],
-      ['1.5', /^id must be a whole number/],
       [`${2n ** 63n}`, /^id must be a whole number up to 9223372036854775807$/],
     ] as const) {
       await lookUp(page, id);
@@ -316,54 +316,21 @@ describePages('console, list', start, (test, stage) => {
 
   for (const width of [390, 1280]) {
     const view = { viewport: { width, height: 800 } };
-    test(`console, list › at ${width} px › shows the actions, the header, and the request without scrolling`, {
-      view,
+    test(`console, list › a wide pet at ${width} px › widens no page, breaks no number, and moves no action out of view`, {
+      ...{ start: startWide, view },
     }, async (page) => {
       await scrollDown(page);
-      await page.getByText('100 pets, and more').waitFor();
+      await page.getByText('61 pets', { exact: true }).waitFor();
+      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
       for (const selector of ['#open-add', 'thead th:first-child', '.foot code', '.foot span']) {
         const { y, height } = (await page.locator(selector).boundingBox()) ?? { y: -1, height: 0 };
         assert.ok(y >= 0 && y + height <= view.viewport.height, selector);
       }
-      const labels = await page.evaluate<string[]>(
-        'Array.from(document.querySelectorAll("td [data-value]"), (label) => label.textContent + getComputedStyle(label).backgroundColor)',
-      );
-      assert.equal(new Set(labels).size, 3);
-      assert.equal(new Set(labels.map((label) => label.replace(/^\w+rgb/, ''))).size, 3);
-      for (const cell of ['#pets th', '#pets td:nth-child(3)', 'thead th:nth-child(3)']) {
-        const style = await page.evaluate(
-          `(({ textAlign, fontVariantNumeric }) => [textAlign, fontVariantNumeric])(getComputedStyle(document.querySelector('${cell}')))`,
-        );
-        assert.deepEqual(style, ['right', 'tabular-nums'], cell);
-      }
+      const number = '1 right tabular-nums';
+      const cells = [number, number, number, number, '1 left normal'];
+      assert.deepEqual(await page.evaluate(READ_CELLS), cells);
+      assert.equal(new Set(await page.evaluate<string[]>(READ_COLORS)).size, 3);
     });
-
-    test(
-      `console, list › a long name and a long category at ${width} px › do not widen the page, and a number keeps its line`,
-      {
-        start: startEmpty,
-        view,
-      },
-      async (page, { service }) => {
-        await addPet(service, { name: 'M'.repeat(255), categoryId: 1 });
-        const body = `{"name":"Rex","categoryId":-${INT64_MAX},"status":"available"}`;
-        await page.evaluate(
-          `fetch('../v1/pets', { method: 'POST', body: '${body}', headers: { authorization: 'Bearer ' + sessionStorage.getItem('petstore-api-key'), 'content-type': 'application/json' } })`,
-        );
-        await page.reload();
-        await page.getByText('2 pets', { exact: true }).waitFor();
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
-        for (const text of [`-${INT64_MAX}`, 'available']) {
-          const lines = await page.evaluate(`{
-          const cell = [...document.querySelectorAll('td')].find((each) => each.textContent === '${text}');
-          const range = document.createRange();
-          range.selectNodeContents(cell);
-          new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 9))).size;
-        }`);
-          assert.equal(lines, 1, text);
-        }
-      },
-    );
   }
 });
 
