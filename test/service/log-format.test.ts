@@ -1,12 +1,15 @@
-/** The lines of the log: JSON for programs, text for a person. */
+/** The lines of the log: JSON for programs, text for a person, and none is lost at the end. */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
 import { createTextLines, type LogFormat } from '../../src/service/log-format.ts';
 import { createLog } from '../../src/service/open-log.ts';
 
 process.env.FORCE_COLOR = '0';
+
+const LOG = new URL('../../src/service/open-log.ts', import.meta.url).href;
 
 const DONE: RequestLine = {
   client: '127.0.0.1',
@@ -23,6 +26,7 @@ const REFUSED: RequestLine = {
   keyId: null,
   refusal: { code: 'bad_request', reason: 'unexpected "\n\x1b[31m' },
 };
+const { method, route, ms, ...UNPARSED } = REFUSED;
 const FAILED: RequestLine = {
   ...DONE,
   status: 500,
@@ -37,6 +41,7 @@ function write(level: 'info' | 'warn' | 'error' | 'silent', format?: LogFormat):
   const log = createLog(level, (line) => lines.push(line), format);
   log.request(DONE);
   log.request(REFUSED);
+  log.request(UNPARSED);
   log.request(FAILED);
   log.info('stopping');
   log.warn('not written', { err: LOADED, keyId: 7 });
@@ -52,17 +57,12 @@ test('JSON lines › of requests and events › have these members, one object a
     assert.equal(new Date(time).toISOString(), time);
     assert.equal(pid, process.pid);
   }
-  const [done, refused, failed, info, warn, error] = parsed.map(({ time, pid, ...rest }) => rest);
-  const { ms, ...same } = DONE;
-  assert.deepEqual(done, { level: 'info', ...same, ms: 0.312 });
-  assert.deepEqual(refused, {
-    level: 'info',
-    ...same,
-    ms: 0.312,
-    status: 400,
-    keyId: null,
-    ...REFUSED.refusal,
-  });
+  const members = parsed.map(({ time, pid, ...rest }) => rest);
+  const [done, refused, unparsed, failed, info, warn, error] = members;
+  assert.deepEqual(done, { ...DONE, level: 'info', ms: 0.312 });
+  const { refusal } = REFUSED;
+  assert.deepEqual(refused, { ...done, status: 400, keyId: null, ...refusal });
+  assert.deepEqual(Object.keys(unparsed).slice(0, 3), ['level', 'client', 'status']);
   assert.equal(failed.level, 'error');
   assert.equal(failed.err.message, 'broken');
   assert.match(failed.err.stack, /^Error: broken\n[\s\S]*\ncaused by Error: disk\n/);
@@ -76,28 +76,24 @@ test('JSON lines › of requests and events › have these members, one object a
 });
 
 test('log › at each level › has the lines of this level and above', () => {
-  const levels = ['info', 'warn', 'error', 'silent'] as const;
-  assert.deepEqual(
-    levels.map((level) => write(level).length),
-    [6, 3, 2, 0],
-  );
+  const counts = (['info', 'warn', 'error', 'silent'] as const).map((level) => write(level).length);
+  assert.deepEqual(counts, [7, 3, 2, 0]);
 });
 
 test('text lines › without colours › are what a person reads, and act on no terminal', () => {
-  const [done, refused, failed, info, warn, error] = write('info', createTextLines());
-  assert.match(done ?? '', /^\d\d:\d\d:\d\d GET \/v1\/pets 200 0\.3 ms key 1\n$/);
-  assert.match(
-    refused ?? '',
-    /^\d\d:\d\d:\d\d GET \/v1\/pets 400 0\.3 ms from 127\.0\.0\.1: bad_request unexpected " {2}\[31m\n$/,
-  );
-  assert.match(
-    failed ?? '',
+  const lines = write('info', createTextLines());
+  for (const [index, pattern] of [
+    /^\d\d:\d\d:\d\d GET \/v1\/pets 200 0\.3 ms key 1\n$/,
+    /^\S+ GET \/v1\/pets 400 0\.3 ms from 127\.0\.0\.1: bad_request unexpected " {2}\[31m\n$/,
+    /^\S+ - - 400 from 127\.0\.0\.1: bad_request /,
     /^\S+ GET \/v1\/pets 500 0\.3 ms key 1 from 127\.0\.0\.1: internal_error\nError: broken\n/,
-  );
-  assert.match(info ?? '', /^\S+ info stopping\n$/);
-  assert.match(warn ?? '', /^\S+ warn not written, keyId 7\nTypeError: no\n/);
-  assert.match(error ?? '', /^\S+ error worker "1" ended\n/);
-  assert.ok(!write('info', createTextLines()).join('').includes('\x1b'));
+    /^\S+ info stopping\n$/,
+    /^\S+ warn not written, keyId 7\nTypeError: no\n/,
+    /^\S+ error worker "1" ended\n/,
+  ].entries()) {
+    assert.match(lines[index] ?? '', pattern);
+  }
+  assert.ok(!lines.join('').includes('\x1b'));
 });
 
 test('text lines › with characters that a terminal acts on › show a space in the place of each, and keep the lines of a stack', () => {
@@ -107,11 +103,8 @@ test('text lines › with characters that a terminal acts on › show a space in
     const err = Object.assign(new Error('-'), { stack: `Error: ${sent}\n\tat c` });
     const lines: string[] = [];
     const log = createLog('info', (line) => lines.push(line), createTextLines());
-    log.request({
-      ...FAILED,
-      client: sent,
-      refusal: { code: 'internal_error', reason: sent, err },
-    });
+    const refusal = { code: 'internal_error', reason: sent, err } as const;
+    log.request({ ...FAILED, client: sent, refusal });
     log.warn(`a\n${sent}`, { signal: sent, err });
     assert.match(lines[0] ?? '', /^\S+ GET .* from a b: internal_error a b\nError: a b\n at c\n$/);
     assert.match(lines[1] ?? '', /^\S+ warn a a b, signal a b\nError: a b\n at c\n$/);
@@ -120,15 +113,15 @@ test('text lines › with characters that a terminal acts on › show a space in
 
 test('text lines › with colours › colour the status', (t) => {
   t.mock.property(process, 'env', { FORCE_COLOR: '1' });
-  const [done = '', refused = '', failed = ''] = write('info', createTextLines());
-  assert.ok(done.includes('\x1b[32m200\x1b[39m'));
-  assert.ok(refused.includes('\x1b[33m400\x1b[39m'));
-  assert.ok(failed.includes('\x1b[31m500\x1b[39m'));
+  const text = write('info', createTextLines()).join('');
+  for (const color of ['32m200', '33m400', '31m500'])
+    assert.ok(text.includes(`\x1b[${color}\x1b[39m`));
 });
 
-test('text lines › of what the parser refused › need no method, route or time', () => {
-  const lines: string[] = [];
-  const { method, route, ms, ...rest } = REFUSED;
-  createLog('info', (line) => lines.push(line), createTextLines()).request(rest);
-  assert.match(lines[0] ?? '', /^\S+ - - 400 from 127\.0\.0\.1: bad_request /);
+test('log › of a process that ends at once › has its last line', () => {
+  const program = `import { openLog } from '${LOG}'; openLog('info').log.info('last'); process.exit(3);`;
+  const args = ['--input-type=module', '--eval', program];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  assert.equal(status, 3, stderr);
+  assert.equal(JSON.parse(stderr).msg, 'last');
 });

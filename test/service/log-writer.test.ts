@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LogWriter } from '../../src/service/log-writer.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -18,137 +18,116 @@ const describeDropped = (count: number) => `${count} dropped\n`;
 const LONG = 1_001;
 /** The long lines that the buffer has room for; some room is left for a short line. */
 const KEPT = Math.floor((8 * 1024 * 1024) / LONG);
-const MANY_LINES = Array.from({ length: MANY }, (_, number) => line(number)).join('');
 
-describe('LogWriter', () => {
-  const folder = createProcessFolder();
-  let count = 0;
+const folder = createProcessFolder();
+let count = 0;
 
-  /** A writer to a new file, which is closed after the test. */
-  function openFile(t: TestContext, name: string): { path: string; writer: LogWriter } {
-    const path = join(folder, name);
-    const fd = openSync(path, 'w');
-    t.after(() => closeSync(fd));
-    return { path, writer: new LogWriter(fd, describeDropped) };
-  }
-
-  /** A writer to a pipe that holds 64 KiB and lets nobody wait; both ends are closed after the test. */
-  function openPipe(t: TestContext) {
-    count += 1;
-    const path = join(folder, `pipe-${count}`);
-    execFileSync('mkfifo', [path]);
-    let reader: number | undefined = openSync(path, O_RDONLY | O_NONBLOCK);
-    const fd = openSync(path, O_WRONLY | O_NONBLOCK);
-    const writer = new LogWriter(fd, describeDropped);
-    const closeReader = () => {
-      if (reader !== undefined) closeSync(reader);
-      reader = undefined;
-    };
-    t.after(async () => {
-      // A writer whose pipe is full tries again until there is no reader.
-      closeReader();
-      await writer.flush();
-      closeSync(fd);
-    });
-    return { reader, writer, closeReader };
-  }
-
-  /** What is in the pipe now. */
-  function readPipe(reader: number): Buffer {
-    const bytes = Buffer.alloc(128 * 1024);
-    try {
-      return bytes.subarray(0, readSync(reader, bytes));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      return Buffer.alloc(0);
-    }
-  }
-
-  /** What is in the pipe until the writer is flushed. */
-  async function readAll(reader: number, writer: LogWriter): Promise<string> {
-    const parts: Buffer[] = [];
-    let isFlushed = false;
-    void writer.flush().then(() => {
-      isFlushed = true;
-    });
-    while (!isFlushed) {
-      await sleep(1);
-      for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
-    }
-    parts.push(readPipe(reader));
-    return Buffer.concat(parts).toString();
-  }
-
-  test('write › many lines to a file › are there whole and in order once flushed', async (t) => {
-    const { path, writer } = openFile(t, 'lines');
-    for (let number = 0; number < MANY; number += 1) {
-      writer.write(line(number));
-      if (number % 1_000 === 0) await sleep(1);
-    }
-    await Promise.all([writer.flush(), writer.flush()]);
-    assert.equal(readFileSync(path, 'utf8'), MANY_LINES);
-  });
-
-  test('write › a line, and one after a flush › is there soon by itself', async (t) => {
-    const { path, writer } = openFile(t, 'line');
-    const isWritten = (text: string) => until(() => readFileSync(path, 'utf8') === text);
-    writer.write(line(1));
-    assert.equal(readFileSync(path, 'utf8'), '');
-    await isWritten(line(1));
-    writer.write(line(2));
-    await writer.flush();
-    writer.write(line(3));
-    await isWritten(line(1) + line(2) + line(3));
-  });
-
-  test('write › a full pipe that is read later › gets all lines in order', async (t) => {
-    const { reader, writer } = openPipe(t);
-    for (let number = 0; number < MANY; number += 1) writer.write(line(number));
-    assert.equal(await readAll(reader, writer), MANY_LINES);
-  });
-
-  test('write › nobody reads › keeps 8 MiB, drops the newest lines and counts them', async (t) => {
-    const { reader, writer } = openPipe(t);
-    const long = (number: number) => `${String(number).padStart(LONG - 1)}\n`;
-    const sent = 20_000;
-    // More than the pipe takes: a write is under way, and stays so.
-    const early = 200;
-    for (let number = 0; number < early; number += 1) writer.write(long(number));
-    await sleep(1);
-    for (let number = early; number < sent; number += 1) writer.write(long(number));
-    // A line behind a dropped line is dropped too, even if there is room for it.
-    writer.write('late\n');
-    const lines = (await readAll(reader, writer)).trimEnd().split('\n');
-    // The last line counts those that are missing.
-    const [, dropped] = /^(\d+) dropped$/.exec(lines.pop() ?? '') ?? [];
-    assert.equal(lines.length + Number(dropped), sent + 1);
-    const numbers = lines.map(Number);
-    // The write that is under way is not counted. The line behind the early ones may begin it.
-    assert.ok(numbers.length >= KEPT && numbers.length <= KEPT + early + 1, String(numbers.length));
-    assert.deepEqual(
-      numbers,
-      Array.from(numbers, (_, place) => place),
-    );
-    writer.write(line(1));
-    await writer.flush();
-    assert.equal(readPipe(reader).toString(), line(1));
-    assert.equal(writer.dropped, Number(dropped));
-    // Lines are dropped, counted and taken again as often as it happens.
-    for (const times of [1, 2]) {
-      writer.write('x'.repeat(8 * 1024 * 1024 + 1));
-      await writer.flush();
-      assert.equal(readPipe(reader).toString(), describeDropped(1));
-      assert.equal(writer.dropped, Number(dropped) + times);
-    }
-  });
-
-  test('write › the reader is gone › is no failure', async (t) => {
-    const { writer, closeReader } = openPipe(t);
+/** A writer to a pipe that holds 64 KiB and lets nobody wait; both ends are closed after the test. */
+function openPipe(t: TestContext) {
+  count += 1;
+  const path = join(folder, `pipe-${count}`);
+  execFileSync('mkfifo', [path]);
+  let reader: number | undefined = openSync(path, O_RDONLY | O_NONBLOCK);
+  const fd = openSync(path, O_WRONLY | O_NONBLOCK);
+  const writer = new LogWriter(fd, describeDropped);
+  const closeReader = () => {
+    if (reader !== undefined) closeSync(reader);
+    reader = undefined;
+  };
+  t.after(async () => {
+    // A writer whose pipe is full tries again until there is no reader.
     closeReader();
-    for (let number = 0; number < MANY; number += 1) writer.write(line(number));
     await writer.flush();
-    writer.write(line(2));
-    writer.flushSync();
-    assert.equal(writer.dropped, 0);
+    closeSync(fd);
   });
+  return { reader, writer, closeReader };
+}
+
+/** What is in the pipe now. */
+function readPipe(reader: number): Buffer {
+  const bytes = Buffer.alloc(128 * 1024);
+  try {
+    return bytes.subarray(0, readSync(reader, bytes));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    return Buffer.alloc(0);
+  }
+}
+
+/** What is in the pipe until the writer is flushed. */
+async function readAll(reader: number, writer: LogWriter): Promise<string> {
+  const parts: Buffer[] = [];
+  let isFlushed = false;
+  void writer.flush().then(() => {
+    isFlushed = true;
+  });
+  while (!isFlushed) {
+    await sleep(1);
+    for (let part = readPipe(reader); part.length > 0; part = readPipe(reader)) parts.push(part);
+  }
+  parts.push(readPipe(reader));
+  return Buffer.concat(parts).toString();
+}
+
+test('LogWriter › a line, and one after a flush › is there soon by itself', async (t) => {
+  const path = join(folder, 'line');
+  const fd = openSync(path, 'w');
+  t.after(() => closeSync(fd));
+  const writer = new LogWriter(fd, describeDropped);
+  const isWritten = (text: string) => until(() => readFileSync(path, 'utf8') === text);
+  writer.write(line(1));
+  assert.equal(readFileSync(path, 'utf8'), '');
+  await isWritten(line(1));
+  writer.write(line(2));
+  await writer.flush();
+  writer.write(line(3));
+  await isWritten(line(1) + line(2) + line(3));
+});
+
+test('LogWriter › a full pipe that is read later › gets all lines in order', async (t) => {
+  const { reader, writer } = openPipe(t);
+  const lines = Array.from({ length: MANY }, (_, number) => line(number));
+  for (const each of lines) writer.write(each);
+  assert.equal(await readAll(reader, writer), lines.join(''));
+});
+
+test('LogWriter › nobody reads › keeps 8 MiB, drops the newest lines and counts them', async (t) => {
+  const { reader, writer } = openPipe(t);
+  const long = (number: number) => `${String(number).padStart(LONG - 1)}\n`;
+  const sent = 20_000;
+  // More than the pipe takes: a write is under way, and stays so.
+  const early = 200;
+  for (let number = 0; number < early; number += 1) writer.write(long(number));
+  await sleep(1);
+  for (let number = early; number < sent; number += 1) writer.write(long(number));
+  // A line behind a dropped line is dropped too, even if there is room for it.
+  writer.write('late\n');
+  const lines = (await readAll(reader, writer)).trimEnd().split('\n');
+  // The last line counts those that are missing.
+  const [, dropped] = /^(\d+) dropped$/.exec(lines.pop() ?? '') ?? [];
+  assert.equal(lines.length + Number(dropped), sent + 1);
+  // The write that is under way is not counted. The line behind the early ones may begin it.
+  assert.ok(lines.length >= KEPT && lines.length <= KEPT + early + 1, String(lines.length));
+  assert.deepEqual(lines.map(Number), [...lines.keys()]);
+  writer.write(line(1));
+  await writer.flush();
+  assert.equal(readPipe(reader).toString(), line(1));
+  assert.equal(writer.dropped, Number(dropped));
+  // Lines are dropped, counted and taken again as often as it happens.
+  for (const times of [1, 2]) {
+    writer.write('x'.repeat(8 * 1024 * 1024 + 1));
+    await writer.flush();
+    assert.equal(readPipe(reader).toString(), describeDropped(1));
+    assert.equal(writer.dropped, Number(dropped) + times);
+  }
+});
+
+test('LogWriter › the reader is gone › is no failure', async (t) => {
+  const { writer, closeReader } = openPipe(t);
+  closeReader();
+  for (let number = 0; number < MANY; number += 1) writer.write(line(number));
+  await writer.flush();
+  writer.write(line(2));
+  writer.flushSync();
+  assert.equal(writer.dropped, 0);
 });

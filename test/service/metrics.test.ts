@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import manifest from '../../package.json' with { type: 'json' };
+import type { ErrorCode } from '../../src/error.ts';
 import type { RequestLine } from '../../src/log.ts';
 import { RequestCounts } from '../../src/service/counts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
@@ -67,62 +68,60 @@ test('metrics › what is read at a scrape › is its value, however often, and 
   }
 });
 
+const REQUESTS = 'petstore_http_request_duration_seconds';
+const GET = 'method="GET",route="/v1/pets",status="200"';
+const refuse = (code: ErrorCode) => ({ ...LINE, refusal: { code, reason: 'why' } });
+const { method: _, route: __, ms: ___, ...UNPARSED } = refuse('bad_request');
+
+for (const [what, lines, expected] of [
+  [
+    'refusals › have a reason where there are few',
+    [refuse('unauthorized'), refuse('unavailable'), refuse('not_found')],
+    [
+      'petstore_http_refusals_total{code="unauthorized",reason="why"} 1',
+      'petstore_http_refusals_total{code="unavailable",reason="why"} 1',
+      'petstore_http_refusals_total{code="not_found",reason=""} 1',
+    ],
+  ],
+  [
+    'requests of several times › are counted up to each bound, and summed in seconds',
+    [500, 1_000, 2_500, 3_000].map((ms) => ({ ...LINE, ms })),
+    [
+      `${REQUESTS}_bucket{le="0.25",${GET}} 0`,
+      `${REQUESTS}_bucket{le="0.5",${GET}} 1`,
+      `${REQUESTS}_bucket{le="2.5",${GET}} 3`,
+      `${REQUESTS}_bucket{le="+Inf",${GET}} 4`,
+      `${REQUESTS}_sum{${GET}} 7`,
+    ],
+  ],
+  [
+    'methods that are not served › count as one',
+    ['PROPFIND', 'MKCOL', 'PURGE'].map((method) => ({ ...LINE, method })),
+    [`${REQUESTS}_count{${GET.replace('GET', 'other')}} 3`],
+  ],
+  [
+    'more keys than have a label each › count together, and known keys go on',
+    [...Array(700).keys(), 499].map((keyId) => ({ ...LINE, keyId })),
+    [
+      'petstore_key_requests_total{key_id="499"} 2',
+      'petstore_key_requests_total{key_id="others"} 200',
+    ],
+  ],
+] as const) {
+  test(`metrics › ${what}`, async () => {
+    const metrics = create();
+    for (const line of lines) metrics.count(line);
+    const text = await metrics.read();
+    for (const line of expected) assert.ok(text.includes(`\n${line}\n`), line);
+  });
+}
+
 test('metrics › a request that the parser refused › is a refusal without a time', async () => {
   const metrics = create();
-  const { method: _, route: __, ms: ___, ...line } = LINE;
-  const refusal = { code: 'bad_request', reason: 'not HTTP' } as const;
-  metrics.count({ ...line, status: 400, keyId: null, refusal });
+  metrics.count({ ...UNPARSED, keyId: null });
   const text = await metrics.read();
   assert.ok(text.includes('\npetstore_http_refusals_total{code="bad_request",reason=""} 1\n'));
   assert.doesNotMatch(text, /duration_seconds_count\{|key_requests_total\{/);
   // A store on SQLite has no connections.
   assert.doesNotMatch(text, /^petstore_database_/m);
-});
-
-test('metrics › refusals with a reason › have it where there are few', async () => {
-  const metrics = create();
-  for (const code of ['unauthorized', 'unavailable', 'not_found'] as const) {
-    metrics.count({ ...LINE, refusal: { code, reason: 'why' } });
-  }
-  const text = await metrics.read();
-  for (const labels of [
-    'code="unauthorized",reason="why"',
-    'code="unavailable",reason="why"',
-    'code="not_found",reason=""',
-  ]) {
-    assert.ok(text.includes(`\npetstore_http_refusals_total{${labels}} 1\n`), labels);
-  }
-});
-
-test('metrics › requests of several times › are counted up to each bound, and summed in seconds', async () => {
-  const metrics = create();
-  for (const ms of [500, 1_000, 2_500, 3_000]) metrics.count({ ...LINE, ms });
-  const text = await metrics.read();
-  const labels = 'method="GET",route="/v1/pets",status="200"';
-  for (const [le, count] of [
-    ['0.25', 0],
-    ['0.5', 1],
-    ['1', 2],
-    ['2.5', 3],
-    ['+Inf', 4],
-  ]) {
-    assert.ok(text.includes(`_seconds_bucket{le="${le}",${labels}} ${count}\n`), `${le}`);
-  }
-  assert.ok(text.includes(`_seconds_sum{${labels}} 7\n`));
-});
-
-test('metrics › methods that are not served › count as one', async () => {
-  const metrics = create();
-  for (const method of ['PROPFIND', 'MKCOL', 'PURGE']) metrics.count({ ...LINE, method });
-  const text = await metrics.read();
-  assert.ok(text.includes('_count{method="other",route="/v1/pets",status="200"} 3'));
-});
-
-test('metrics › more keys than have a label each › count together, and known keys go on', async () => {
-  const metrics = create();
-  for (let keyId = 1; keyId <= 700; keyId += 1) metrics.count({ ...LINE, keyId });
-  metrics.count({ ...LINE, keyId: 500 });
-  const text = await metrics.read();
-  assert.ok(text.includes('petstore_key_requests_total{key_id="500"} 2'));
-  assert.ok(text.includes('petstore_key_requests_total{key_id="others"} 200'));
 });

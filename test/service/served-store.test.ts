@@ -1,4 +1,4 @@
-/** When a start makes a key, and when it says how to make one. */
+/** The store of a service: when a start makes a key or says how to, and what the log says while no request comes. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,13 +6,18 @@ import { digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
-import { ensureFirstKey } from '../../src/service/served-store.ts';
+import { ensureFirstKey, watchStore } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 
-const SILENT = createLog('silent', () => undefined);
 const database = 'sqlite::memory:';
 const options = { environment: 'staging', database } as ServeOptions;
+
+/** A log, and the messages of its warnings so far. */
+function openWarnings() {
+  const warnings: string[] = [];
+  return { warnings, log: createLog('warn', (line) => warnings.push(JSON.parse(line).msg)) };
+}
 
 test('ensureFirstKey › a key has expired, the other is revoked › says how to make one, and makes none', async (t) => {
   await using store = await openStore(database, { create: true });
@@ -20,30 +25,25 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   await store.keys.add(createNewKey());
   await store.keys.revoke(2, 1);
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
-  const lines: string[] = [];
-  const log = createLog('warn', (line) => lines.push(JSON.parse(line).msg));
+  const { warnings, log } = openWarnings();
   assert.equal(await ensureFirstKey(options, store, log), undefined);
   const command = "petstore keys create --name NAME --database 'sqlite::memory:'";
-  assert.deepEqual(lines, [`no staging key is active; to make one: ${command}`]);
+  assert.deepEqual(warnings, [`no staging key is active; to make one: ${command}`]);
   assert.equal((await store.keys.list()).length, 2);
 });
 
 test('ensureFirstKey › of two processes at once › prints and leaves one key', async () => {
   await using store = await openStore(database, { create: true });
-  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, store, SILENT)));
-  const [secret = '', ...others] = printed.filter((text) => text !== undefined);
+  const { log } = openWarnings();
+  const printed = await Promise.all([1, 2].map(() => ensureFirstKey(options, store, log)));
+  const [text = '', ...others] = printed.filter((key) => key !== undefined);
   assert.deepEqual(others, []);
-  const [text = ''] = /petstore_stag_\w+/.exec(secret) ?? [];
-  const key = await store.keys.find(digestApiKey(text));
-  const states = (await store.keys.list()).map(({ id, revokedAt }) => [
-    id,
-    revokedAt !== undefined,
-  ]);
-  assert.deepEqual(states, [
-    [1, false],
-    [2, true],
-  ]);
-  assert.equal(key?.id, 1);
+  assert.equal((await store.keys.find(digestApiKey(text)))?.id, 1);
+  const active = (await store.keys.list()).filter(({ revokedAt }) => revokedAt === undefined);
+  assert.deepEqual(
+    active.map(({ id }) => id),
+    [1],
+  );
 });
 
 test('ensureFirstKey › a store that cannot tell of other processes › prints the key', async () => {
@@ -55,6 +55,20 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
     return store.keys.list();
   };
   const keys = { ...store.keys, list };
-  const printed = await ensureFirstKey(options, { ...store, keys }, SILENT);
-  assert.match(printed ?? '', /petstore_stag_/);
+  const printed = await ensureFirstKey(options, { ...store, keys }, openWarnings().log);
+  assert.match(printed ?? '', /^petstore_stag_/);
+});
+
+test('watchStore › the database is away twice › says each time once that it is away, and that it is back', async () => {
+  const answers = ['away', 'away', 'here', 'here', 'away', 'here', 'here', 'stop'];
+  const store = {
+    countConnections: () => ({ used: 0, idle: 0, waiting: 0, broken: 0 }),
+    async check() {
+      if (answers.shift() === 'away') throw new PetstoreError('unavailable', 'it is away');
+    },
+  };
+  const { warnings, log } = openWarnings();
+  await watchStore(store, log, () => answers.length === 0, 1);
+  const outage = ['it is away; requests are 503 until it is back', 'the database is back'];
+  assert.deepEqual(warnings, [...outage, ...outage]);
 });
