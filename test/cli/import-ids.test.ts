@@ -1,4 +1,4 @@
-/** `petstore pets import` and `export` of a file: what becomes of its ids, columns and values. */
+/** `petstore pets import` and `export` of a file: what becomes of its ids, columns, values and wrong rows. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -102,6 +102,27 @@ describe('pets import', () => {
     test(`pets import --by-id › ${what} › is refused`, async () => {
       const { status, lines } = await importText(text, { format, flags: BY_ID });
       assert.deepEqual([status, ...lines], [1, `petstore: ${place}; nothing was imported`]);
+    });
+  }
+
+  const wrong = (count: number) => 'Rex,1\nRex,one\n'.repeat(count);
+  /** What is told of the first 20 of them. */
+  const WRONG_ROWS = Array.from(
+    { length: 20 },
+    (_, index) => new RegExp(`^line ${2 * index + 3}: categoryId "one" must be `),
+  );
+  for (const [what, text, ...told] of [
+    ['a wrong row', `${'Rex,1\n'.repeat(5_000)} ,2\n`, /^petstore: line 5002: name " " must be .+/],
+    ['20 wrong rows', wrong(20), ...WRONG_ROWS, /^petstore: 20 rows are wrong/],
+    ['25 wrong rows', wrong(25), ...WRONG_ROWS, /^and 5 more$/, /^petstore: 25 rows are wrong/],
+    ['2 wrong rows before one that hides the next', `${wrong(2)}"`, /^petstore: line 6: a cell /],
+  ] as const) {
+    test(`pets import › a file with ${what} › imports nothing, and names up to 20 wrong rows`, async () => {
+      const { status, lines, store } = await importText(`name,categoryId\n${text}`);
+      assert.deepEqual([status, lines.length], [1, told.length]);
+      for (const [index, line] of told.entries()) assert.match(lines[index] ?? '', line);
+      assert.match(lines.at(-1) ?? '', /; nothing was imported$/);
+      assert.ok(!(await readdir(cwd)).some((name) => name.startsWith(store)));
     });
   }
 

@@ -134,8 +134,6 @@ PETSTORE_PORT=x serve --port 65536
   option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.
 PETSTORE_PORT=65536 serve --environment production --seed 3
   option '--port <port>' value '65536' from env 'PETSTORE_PORT' is invalid. It must be a whole number from 0 to 65535.
-PETSTORE_LOG_LEVEL=loud serve
-  option '--log-level <level>' value 'loud' from env 'PETSTORE_LOG_LEVEL' is invalid. Allowed choices are fatal, error, warn, info, debug, trace, silent.
 PETSTORE_ENVIROMENT=production keys list
   unknown variable PETSTORE_ENVIROMENT: did you mean PETSTORE_ENVIRONMENT?
 PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
@@ -176,8 +174,6 @@ pets import pets.csv --database sqlite::memory:
   option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
 copy --from sqlite:a --to sqlite::memory:
   option '--to <address>', or PETSTORE_TO: sqlite::memory: keeps nothing: name a file
-serve --colour
-  unknown option '--colour'
 pets update 7
   nothing to change: give one of --name, --category-id, --status, --no-status
 `;

@@ -5,11 +5,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
-import { int64, name, status } from '../arbitraries.ts';
 import { readGood, refuses } from '../support/pet-file.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
@@ -19,39 +17,24 @@ async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-/** Names that a row of CSV could be cut at, of which the arbitrary names have few. */
-const csvName = fc
-  .string({ unit: fc.constantFrom(...'",\n\r \u2028\u2029\ufeff\\a'), minLength: 1, maxLength: 20 })
-  .filter((text) => /["',\\a]/.test(text));
-
-const pet: fc.Arbitrary<Pet> = fc.record(
-  { id: int64, name: fc.oneof(name, csvName), categoryId: int64, status },
-  { requiredKeys: ['id', 'name', 'categoryId'], noNullPrototype: true },
-);
-
 /** More than are written at once. */
 const MANY: readonly Pet[] = Array.from({ length: 5_000 }, (_, index) => ({
   id: BigInt(index),
-  name: `${'🐈"é\n'.repeat(index % 40)}x`,
+  name: `${'🐈"é\n\r\u2028\\,'.repeat(index % 20)}x`,
   categoryId: 2n ** 62n + BigInt(index),
 }));
 
 describe('pets export', () => {
   for (const ending of ['ndjson', 'json', 'csv'] as const) {
-    test(`pets export › any pets to ${ending} › read back equal`, async (t) => {
-      // Not through files: each would wait for the disk.
-      let between: PassThrough;
+    test(`pets export › many pets to ${ending} › read back equal`, async (t) => {
+      // Not through a file: it would wait for the disk.
+      const between = new PassThrough();
       for (const name of ['stdout', 'stdin'] as const) t.mock.getter(process, name, () => between);
-      const goRound = async (pets: readonly Pet[]) => {
-        between = new PassThrough();
-        const read = Array.fromAsync(readGood('-', ending));
-        await writePets({ format: ending }, iterate(pets));
-        between.end();
-        const expected = pets.map(({ id: _, ...newPet }) => newPet);
-        assert.deepEqual(await read, expected);
-      };
-      await goRound(MANY);
-      await fc.assert(fc.asyncProperty(fc.array(pet, { minLength: 1 }), goRound));
+      const read = Array.fromAsync(readGood('-', ending));
+      await writePets({ format: ending }, iterate(MANY));
+      between.end();
+      const expected = MANY.map(({ id: _, ...newPet }) => newPet);
+      assert.deepEqual(await read, expected);
     });
   }
 

@@ -76,10 +76,11 @@ describe('pets', { concurrency: 2 }, () => {
   });
 
   test('pets get › a name that a terminal would act on › is shown without these characters, in JSON as it is', async () => {
-    const name = '\u001b[31m\u009b\u202eRex\u2028"';
+    const name = '\u001b[31m\u009b\u202e小白\u2028"';
     const folder = await createPetFolder([{ ...REX, name }]);
-    const row = '1   \ufffd[31m\ufffd\ufffdRex\ufffd"  3            -\n';
-    await folder.prints('get 1', `ID  NAME          CATEGORY ID  STATUS\n${row}`);
+    // Han takes two columns of a terminal.
+    const row = '1   \ufffd[31m\ufffd\ufffd小白\ufffd"  3            -\n';
+    await folder.prints('get 1', `ID  NAME           CATEGORY ID  STATUS\n${row}`);
     const { stdout } = await folder.pets('get --json 1');
     assert.deepEqual(JSON.parse(stdout), { id: 1, name, categoryId: 3 });
   });
