@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { digestApiKey } from '../../src/api-key.ts';
 import { TokenBuckets } from '../../src/http/token-buckets.ts';
-import { startTestApp } from '../support/app.ts';
+import { addKey, startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
@@ -13,9 +14,13 @@ const MAX = 3;
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 
 const real = await startTestApp();
+const slow = await addKey(real.store, { environment: 'staging' });
+const slowId = (await real.store.keys.find(digestApiKey(slow)))?.id;
+const rateLimiter = new TokenBuckets(1_000);
+rateLimiter.take = (keyId) => (keyId === slowId ? -1 : 1);
 let answerLists = () => {};
 const service = await startTestApp({
-  maxConnections: MAX,
+  ...{ maxConnections: MAX, rateLimiter },
   store: {
     ...real.store,
     pets: {
@@ -34,6 +39,7 @@ after(async () => {
   await real[Symbol.asyncDispose]();
 });
 const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\n\r\n`;
+const SLOW = LIST.replace(real.key, slow);
 
 let open: RawConnection[] = [];
 
@@ -75,6 +81,7 @@ describe('connections', () => {
   for (const [what, sent, closed] of [
     ['others begin', [LIST, LIVEZ + HALF, LIVEZ], [false, true, false, false]],
     ['heads never end', [LIST, HALF, HALF], [false, true, false, false]],
+    ['refusals of the rate limit pause', [LIST, SLOW, SLOW], [false, true, false, false]],
     ['bodies never end', [CREATE, CREATE, CREATE], [true, false, false, false]],
   ] as const) {
     test(`connections › one more while ${what} › closes the oldest of those, none at work`, async () => {
@@ -88,23 +95,8 @@ describe('connections', () => {
     });
   }
 
-  test('connections › one more while refusals of the rate limit pause › closes the oldest of those', async () => {
-    const rateLimiter = new TokenBuckets(1, 0);
-    await using limited = await startTestApp({ maxConnections: 2, rateLimiter });
-    const head = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${limited.key}\r\n\r\n`;
-    const paused = [openRaw(limited.port), openRaw(limited.port)];
-    for (const { socket } of paused) socket.write(head);
-    await until(() => limited.app.readConnections().requestsAtWork === 2);
-    using added = openRaw(limited.port);
-    added.socket.write('GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-    assert.match(await added.readToEnd(), /^HTTP\/1\.1 200 OK/);
-    await paused[0]?.readToEnd();
-    paused[1]?.socket.destroy();
-  });
-
   test('connections › several more in a second › are one line in the log', async (t) => {
-    const { promise: check, resolve: answerCheck } = Promise.withResolvers<void>();
-    const store = { ...real.store, check: () => check };
+    const store = { ...real.store, check: () => new Promise<void>(() => {}) };
     await using bounded = await startTestApp({ maxConnections: 1, store });
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
@@ -118,24 +110,18 @@ describe('connections', () => {
 
     const first = openNext();
     await once(first.socket, 'connect');
-    const second = openNext();
+    using second = openNext();
     assert.equal(await first.readToEnd(), '');
     const received = once(bounded.app.server, 'request');
     second.socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
     await received;
-    const counts = { connections: 1, requestsAtWork: 1, waitingRequests: 0 };
-    assert.deepEqual(bounded.app.readConnections(), counts);
     assert.equal(await openNext().readToEnd(), '');
-    answerCheck();
-    await once(second.socket, 'data');
-    await until(() => bounded.app.readConnections().requestsAtWork === 0);
-    const last = openNext();
-    assert.match(await second.readToEnd(), /^HTTP\/1\.1 200 OK/);
     assertLogged(1);
     clock += 1_000;
-    using _ = openNext();
-    assert.equal(await last.readToEnd(), '');
+    assert.equal(await openNext().readToEnd(), '');
     assertLogged(2);
+    const counts = { connections: 1, requestsAtWork: 1, waitingRequests: 0 };
+    assert.deepEqual(bounded.app.readConnections(), counts);
   });
 
   test('connections › one more while nobody reads the answers › closes one of those', async () => {

@@ -18,8 +18,6 @@ const PET = '{"name":"Mia","categoryId":7}';
 
 for (const [status, sent] of [
   [204, { method: 'OPTIONS', path: '/v1/pets', headers: authorization }],
-  [200, { method: 'HEAD', path: '/v1/pets', headers: authorization }],
-  [200, { path: '/' }],
   [200, { path: '/docs/' }],
 ] as const satisfies readonly [number, Sent][]) {
   test(`headers › ${'method' in sent ? sent.method : 'GET'} ${sent.path}, which has no JSON body › has the constant ones`, async () => {
@@ -67,14 +65,16 @@ for (const headers of [{}, ...UNSAFE.map((id) => ({ 'x-request-id': id }))]) {
   });
 }
 
+const EXPOSED =
+  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, X-Request-Id';
+
 /** All that answers have, as their RFCs write them. */
 const NAMES = [
+  ...EXPOSED.split(', '),
   ...['Access-Control-Allow-Headers', 'Access-Control-Allow-Methods'],
   ...['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers', 'Access-Control-Max-Age'],
   ...['Allow', 'Cache-Control', 'Connection', 'Content-Length', 'Content-Security-Policy'],
-  ...['Content-Type', 'Date', 'Deprecation', 'Idempotency-Replayed', 'Link', 'Location'],
-  ...['Preference-Applied', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Sunset', 'Vary'],
-  ...['WWW-Authenticate', 'X-Content-Type-Options', 'X-Request-Id'],
+  ...['Content-Type', 'Date', 'Vary', 'X-Content-Type-Options'],
 ];
 
 test('headers › their names › are sent in canonical case', async () => {
@@ -106,9 +106,6 @@ test('headers › their names › are sent in canonical case', async () => {
   }
   assert.deepEqual([...found].sort(), NAMES.sort());
 });
-
-const EXPOSED =
-  'Link, Location, Idempotency-Replayed, Deprecation, Sunset, WWW-Authenticate, Retry-After, RateLimit, RateLimit-Policy, Preference-Applied, X-Request-Id';
 
 const preflight = (path: string, origin: string, method = 'POST'): Sent => ({
   method: 'OPTIONS',
