@@ -201,7 +201,7 @@ describePages('console', start, (test, stage) => {
   });
 
   test('console › behind a proxy that serves it under a path › lists and adds there', {
-    start: () => startProxied(false),
+    start: startProxied,
   }, async (page) => {
     await addInPage(page, 'Rex');
     await page.reload();

@@ -13,12 +13,8 @@ export interface ServiceTarget {
 
 const PATH = '/petstore';
 
-/**
- * Starts a service behind a proxy that removes the path.
- *
- * @param isTold whether `--base-url` tells the service its path.
- */
-export async function startProxied(isTold: boolean): Promise<ServiceTarget & AsyncDisposable> {
+/** Starts a service behind a proxy that removes the path. Nothing tells the service its path. */
+export async function startProxied(): Promise<ServiceTarget & AsyncDisposable> {
   let port = 0;
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '' } = incoming;
@@ -34,7 +30,7 @@ export async function startProxied(isTold: boolean): Promise<ServiceTarget & Asy
   stack.defer(() => proxy.closeAllConnections());
   const url = `http://127.0.0.1:${await listen(proxy)}${PATH}`;
   const cwd = createProcessFolder();
-  const behind = stack.use(await startService(isTold ? ['--base-url', `${url}/v1`] : [], { cwd }));
+  const behind = stack.use(await startService([], { cwd }));
   port = behind.port;
   const started = stack.move();
   return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };
