@@ -1,9 +1,10 @@
-/** `POST /v1/pets`: which bodies are accepted, in which media types and sizes, and the answers. */
+/** `POST /v1/pets`: which bodies are accepted, in which media types and sizes, and once for each `Idempotency-Key`. */
 
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { after, test } from 'node:test';
-import { startTestApp } from '../support/app.ts';
+import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 
@@ -138,9 +139,65 @@ test('POST /v1/pets › chunks that are empty › answers 400: the body is requi
   assertError(await post('', CHUNKED), 'bad_request', /^the body is required: a JSON object$/);
 });
 
-test('POST /v1/pets › with a base URL › gives the outside Location', async () => {
-  await using outside = await startTestApp({ baseUrl: 'https://pets.example/v1/store/v1' });
-  const sent = { method: 'POST', path: '/v1/pets', headers: outside.authorization, body: REX };
-  const { headers } = await send(outside.port, sent);
-  assert.equal(headers.location, 'https://pets.example/v1/store/v1/pets/1');
+const HEADER = /^Idempotency-Key must be given once, 1 to 255 visible ASCII characters$/;
+
+function postOnce(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
+  return post(body, { 'idempotency-key': key, ...headers });
+}
+
+/** Asserts that both are the 201 of one pet, the first as it was added, the other as a replay. */
+function assertReplay(answer: Answer, first: Answer): void {
+  assertJson(answer, 201);
+  assert.equal(answer.headers['idempotency-replayed'], 'true');
+  assert.equal(first.headers['idempotency-replayed'], undefined);
+  assert.equal(answer.body, first.body);
+  assert.equal(answer.headers.location, first.headers.location);
+}
+
+test('Idempotency-Key › the same pet again, also written otherwise › has the same answer and adds none', async () => {
+  const key = randomUUID();
+  const first = await postOnce(key);
+  await assertCreated(first, REX.slice(1, -1));
+  assertReplay(await postOnce(key), first);
+  assertReplay(await postOnce(key, '{"categoryId":30e-1, "n\\u0061me":"Rex","tag":null}'), first);
+  const { id } = JSON.parse(first.body);
+  assert.equal(JSON.parse((await postOnce(randomUUID())).body).id, id + 1);
+});
+
+test('Idempotency-Key › another pet › answers 422 and keeps the first', async () => {
+  const key = randomUUID();
+  const first = await postOnce(key);
+  const answer = await postOnce(key, '{"name":"Mia","categoryId":3}');
+  assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
+  assert.equal(answer.headers.location, undefined);
+  assertReplay(await postOnce(key), first);
+});
+
+test('Idempotency-Key › of another API key › is independent', async () => {
+  const other = `Bearer ${await addKey(service.store, { environment: 'staging' })}`;
+  const key = randomUUID();
+  const first = await postOnce(key);
+  const second = await postOnce(key, '{"name":"Mia","categoryId":3}', { authorization: other });
+  assertJson(second, 201);
+  assertReplay(await postOnce(key), first);
+});
+
+for (const key of ['!', '~', '"8e03978e-40d5"', 'a,b']) {
+  test(`Idempotency-Key › ${key} › is taken`, async () => {
+    const first = await postOnce(key);
+    assertReplay(await postOnce(key), first);
+  });
+}
+
+for (const fields of ['', ' \t ', 'a b', 'a\tb', 'caf\u00e9', ['a', 'b'], ['a', 'a']]) {
+  test(`Idempotency-Key › of ${JSON.stringify(fields)} › answers 400, names it and adds none`, async () => {
+    const { id } = JSON.parse((await postOnce(randomUUID())).body);
+    assertError(await post(REX, { 'idempotency-key': fields }), 'bad_request', HEADER);
+    assert.equal(JSON.parse((await postOnce(randomUUID())).body).id, id + 1);
+  });
+}
+
+test('Idempotency-Key › on other operations › is not looked at', async () => {
+  const headers = { ...authorization, 'idempotency-key': 'a b' };
+  assertJson(await send(port, { path: '/v1/pets', headers }), 200);
 });

@@ -77,13 +77,15 @@ test('GET /v1/pets/{petId} › an id that no double holds › is exact in the bo
   assert.match(created.body, /^\{"id":9007199254740996,/);
 });
 
-test('GET /v1/pets/{petId} › with a base URL › links to the outside documentation', async () => {
-  await using app = await startTestApp({ baseUrl: 'https://pets.example/store/v1' });
+test('/v1/pets › with a base URL › names the outside Location and documentation', async () => {
+  await using app = await startTestApp({ baseUrl: 'https://pets.example/v1/store/v1' });
+  const body = '{"name":"Mia","categoryId":1}';
+  const sent = { method: 'POST', path: '/v1/pets', headers: app.authorization, body };
+  const created = await send(app.port, sent);
+  assert.equal(created.headers.location, 'https://pets.example/v1/store/v1/pets/1');
+  const docs = 'https://pets.example/v1/store/docs';
   const { headers } = await get('1', app);
-  assert.equal(
-    headers.link,
-    '<https://pets.example/store/docs>; rel="deprecation"; type="text/html"',
-  );
+  assert.equal(headers.link, `<${docs}>; rel="deprecation"; type="text/html"`);
 });
 
 test('GET /v1/pets/{petId} › once it is retired › answers 410, and leaves the list, the key and the 405', async () => {
