@@ -107,8 +107,6 @@ describe('backup --keep', () => {
     await mkdir(target);
     for (const file of files) await writeFile(join(target, file), 'Rex');
     return {
-      store,
-      target,
       list: async () => (await readdir(target)).sort(),
       told: () => stderr.text.replaceAll(`${target}/`, ''),
       backUp: (keep: number, day: number) =>

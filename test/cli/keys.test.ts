@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { runCommand } from '../support/command.ts';
-import { assertRefused, runProgram } from '../support/program.ts';
+import { assertRefused, runProgram, startProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
@@ -176,6 +176,15 @@ describe('keys', { concurrency: 2 }, () => {
     const stderr = `There is no key yet: make a key with keys create --name NAME.\nStore: ${address}\n`;
     const finished = await runCommand(['keys', 'list'], { cwd });
     assert.deepEqual(finished, { status: 0, signal: null, stdout: '', stderr });
+  });
+
+  test('keys list › the reader of its output gone › ends without an error', async () => {
+    const { path: cwd } = await createKeyFolder();
+    await using program = startProgram(['keys', 'list'], { cwd });
+    program.process.stdout?.destroy();
+    const { status, stderr } = await program.finished;
+    assert.equal(status, 0);
+    assert.match(stderr, /^Store: .*\n$/);
   });
 
   for (const line of [
