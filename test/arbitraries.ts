@@ -82,11 +82,6 @@ export const invalidNewPet = fc.oneof(
   fc.record({ json: int64.map((id) => `{"categoryId":${id}}`), field: fc.constant('name') }),
 );
 
-/** The JSON text of a pet, with all digits of its int64. */
-export function toJson(pet: NewPet): string {
-  return writeMembers(membersOf(pet));
-}
-
 function invalidMember(field: keyof NewPet, json: fc.Arbitrary<string>) {
   return fc
     .tuple(newPet, json)

@@ -7,7 +7,6 @@ import { createApiKeyText } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { assertError, type Code, type Sent, STATUS_OF, send } from '../support/request.ts';
-import type { Answer } from '../support/socket.ts';
 
 const service = await startTestApp({ trustProxy: ['127.0.0.1'] });
 after(() => service[Symbol.asyncDispose]());
@@ -16,18 +15,13 @@ const { authorization } = service;
 let clients = 0;
 
 /** The answer, and the lines that this request left in the log. */
-async function sendAndRead(
-  sent: Sent,
-  { port, log }: TestApp = service,
-): Promise<{ answer: Answer; lines: Record<string, unknown>[]; client: string }> {
+async function sendAndRead(sent: Sent, { port, log }: TestApp = service) {
   const start = log.length;
   // Refusals of one client in one second would not all be logged.
   clients += 1;
   const client = `10.0.0.${clients}`;
-  const answer = await send(port, {
-    ...sent,
-    headers: { 'x-forwarded-for': client, ...sent.headers },
-  });
+  const headers = { 'x-forwarded-for': client, ...sent.headers };
+  const answer = await send(port, { ...sent, headers });
   // The line is written just after the answer.
   while (!log.slice(start).some(({ status }) => status !== undefined)) await setTimeout(1);
   return { answer, lines: log.slice(start), client };
