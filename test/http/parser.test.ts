@@ -107,6 +107,7 @@ for (const [what, text] of [
   ['HTTP/1.0 without Host', get('', 'HTTP/1.0')],
   ['a Host with an empty port', get(`Host: x:\r\n${CLOSE}`)],
   ['an IPv6 Host', get(`Host: [::1]:8080\r\n${CLOSE}`)],
+  ['an absolute target', get(HOST + CLOSE).replace('/v1', 'HTTPS://example.com:8443/v1')],
   ['empty lines in front', `\r\n\r\n${get(HOST + CLOSE)}`],
   ['a Content-Length on GET', `${get(`${HOST}${CLOSE}Content-Length: 2\r\n`)}{}`],
 ] as const) {
