@@ -145,6 +145,13 @@ test('CSV › columns that no pet has, ignored › lose only their cells', async
   assert.deepEqual(rows.map(parse), [REX]);
 });
 
+test('CSV › a name that a spreadsheet would split or trim › is written in quotes', () => {
+  const { row } = createCsvFormat(false, ',');
+  for (const name of ['a,b', 'a;b', 'a|b', 'a\tb', 'a\nb', 'a\rb', ' a', 'a ']) {
+    assert.equal(row({ id: 1n, name, categoryId: 3n }), `1,"${name}",3,\n`);
+  }
+});
+
 test('CSV › for a spreadsheet › marks integers from 12 characters on, and refuses names that are lost', () => {
   const { row } = createCsvFormat(true, ';');
   const pet = { id: 12_345_678_901n, name: 't', categoryId: -12_345_678_901n };
