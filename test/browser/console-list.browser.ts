@@ -249,14 +249,11 @@ describePages('console, list', start, (test, stage) => {
     await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
     await shortenTimers(page);
     await page.evaluate(`{
-      window.taken = new Set();
+      window.made = [];
+      window.freed = [];
       const { createObjectURL } = URL;
-      URL.createObjectURL = (blob) => {
-        const url = createObjectURL(blob);
-        taken.add(url);
-        return url;
-      };
-      URL.revokeObjectURL = (url) => taken.delete(url);
+      URL.createObjectURL = (blob) => made[made.push(createObjectURL(blob)) - 1];
+      URL.revokeObjectURL = (url) => freed.push(url);
     }`);
     for (const count of [1, 2]) {
       await refuse(page, /limit=100&cursor=/, 'unavailable', 'try again later');
@@ -271,8 +268,8 @@ describePages('console, list', start, (test, stage) => {
       );
       await page.getByText('135 pets read').waitFor();
       assert.equal(downloads.length, count);
-      assert.equal(await page.evaluate('taken.size'), 1);
-      await until(() => page.evaluate<boolean>('taken.size === 0'));
+      await until(() => page.evaluate<boolean>(`freed.length === ${count}`));
+      assert.deepEqual(await page.evaluate('freed'), await page.evaluate('made'));
     }
   });
 
