@@ -1,7 +1,7 @@
 /** The fair queue: how many requests are at work, which one is next, and which ones are refused. */
 
 import assert from 'node:assert/strict';
-import { after, afterEach, beforeEach, describe, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import {
@@ -18,7 +18,10 @@ import { type Answer, openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
 const real = await startTestApp({ rehearse: true });
-after(() => real[Symbol.asyncDispose]());
+after(async () => {
+  await service[Symbol.asyncDispose]();
+  await real[Symbol.asyncDispose]();
+});
 const { pets } = real.store;
 const mine = real.authorization;
 const CONNECTIONS = 2;
@@ -28,13 +31,23 @@ const BODY = '{"name":"Rex","categoryId":1}';
 const HEAD = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: ${mine.authorization}\r\nContent-Length: ${BODY.length}\r\n\r\n`;
 
 /** What the store was asked for and has not answered: the ids of pets, and the names of new ones. */
-let asked: { readonly what: bigint | string; readonly answer: () => void }[] = [];
-let service: TestApp;
-let port: number;
-
+const asked: { readonly what: bigint | string; readonly answer: () => void }[] = [];
 function wait(what: bigint | string): Promise<void> {
   return new Promise((answer) => asked.push({ what, answer }));
 }
+
+const service = await startTestApp({
+  store: {
+    ...real.store,
+    connectionsMax: CONNECTIONS,
+    pets: {
+      ...pets,
+      find: (id: bigint) => wait(id).then(() => pets.find(id)),
+      add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
+    },
+  },
+});
+const { port } = service;
 
 const get = (id: number, headers = mine) => send(port, { path: `/v1/pets/${id}`, headers });
 const create = (name: string) =>
@@ -181,67 +194,49 @@ test('fair queue › requests that wait for too long, also the second time › a
   }
 });
 
-describe('fair queue', () => {
-  beforeEach(async () => {
-    asked = [];
-    service = await startTestApp({
-      store: {
-        ...real.store,
-        connectionsMax: CONNECTIONS,
-        pets: {
-          ...pets,
-          find: (id: bigint) => wait(id).then(() => pets.find(id)),
-          add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
-        },
-      },
-    });
-    ({ port } = service);
-  });
-  afterEach(() => service[Symbol.asyncDispose]());
+test('fair queue › creates whose bodies do not come › take no place', async () => {
+  const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
+  for (const { socket } of slow) socket.write(HEAD);
+  await until(() => service.app.readConnections().requestsAtWork === slow.length);
+  const added = create('quick');
+  await until(() => asked.length === 1);
+  assert.equal(countWaiting(), 0);
+  await answerAll([added]);
+  for (const connection of slow) connection[Symbol.dispose]();
+});
 
-  test('fair queue › creates whose bodies do not come › take no place', async () => {
-    const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
-    for (const { socket } of slow) socket.write(HEAD);
-    await until(() => service.app.readConnections().requestsAtWork === slow.length);
-    const added = create('quick');
-    await until(() => asked.length === 1);
-    assert.equal(countWaiting(), 0);
-    await answerAll([added]);
-    for (const connection of slow) connection[Symbol.dispose]();
-  });
+test('fair queue › a request that waits for too long › is refused, and not executed', async () => {
+  const sent = await fill(READS_MAX, (index) => get(index));
+  const late = await get(9_000);
+  assertError(late, 'unavailable', /try again/);
+  assert.equal(service.log.at(-1)?.reason, TOO_LATE);
+  assert.equal(countWaiting(), 0);
+  assert.ok(asked.every(({ what }) => what !== 9_000n));
+  await answerAll(sent);
+});
 
-  test('fair queue › a request that waits for too long › is refused, and not executed', async () => {
-    const sent = await fill(READS_MAX, (index) => get(index));
-    const late = await get(9_000);
-    assertError(late, 'unavailable', /try again/);
-    assert.equal(service.log.at(-1)?.reason, TOO_LATE);
-    assert.equal(countWaiting(), 0);
-    assert.ok(asked.every(({ what }) => what !== 9_000n));
-    await answerAll(sent);
-  });
+test('fair queue › a client that resets while its create waits › has added nothing', async () => {
+  const sent = await fill(CREATES_AT_WORK_MAX, (index) => create(`pet ${index}`));
+  const gone = openConnection(port);
+  gone.socket.write(HEAD + BODY);
+  await until(() => countWaiting() === 1);
+  const { connections } = service.app.readConnections();
+  gone.socket.resetAndDestroy();
+  await until(() => service.app.readConnections().connections < connections);
+  const last = create('last');
+  await until(() => countWaiting() === 2);
+  asked.shift()?.answer();
+  await until(() => asked.at(-1)?.what === 'last');
+  assert.ok(asked.every(({ what }) => what !== 'Rex'));
+  await answerAll([...sent, last]);
+});
 
-  test('fair queue › a client that resets while its create waits › has added nothing', async () => {
-    const sent = await fill(CREATES_AT_WORK_MAX, (index) => create(`pet ${index}`));
-    const gone = openConnection(port);
-    gone.socket.write(HEAD + BODY);
-    await until(() => countWaiting() === 1);
-    gone.socket.resetAndDestroy();
-    await until(() => service.app.readConnections().connections === sent.length);
-    const last = create('last');
-    await until(() => countWaiting() === 2);
-    asked.shift()?.answer();
-    await until(() => asked.at(-1)?.what === 'last');
-    assert.ok(asked.every(({ what }) => what !== 'Rex'));
-    await answerAll([...sent, last]);
-  });
-
-  test('fair queue › a key that is revoked while its request waits › is refused', async () => {
-    const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
-    const sent = await fill(READS_MAX, (index) => get(index));
-    const waiting = get(9_000, { authorization: `Bearer ${key}` });
-    await until(() => countWaiting() === 1);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await answerAll([...sent, waiting]);
-    assertError(await waiting, 'unauthorized', /API key/);
-  });
+test('fair queue › a key that is revoked while its request waits › is refused', async () => {
+  const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
+  const sent = await fill(READS_MAX, (index) => get(index));
+  const waiting = get(9_000, { authorization: `Bearer ${key}` });
+  await until(() => countWaiting() === 1);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await answerAll([...sent, waiting]);
+  assertError(await waiting, 'unauthorized', /API key/);
 });
