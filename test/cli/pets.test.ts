@@ -151,6 +151,7 @@ describe('pets', { concurrency: 2 }, () => {
       [6n, 10n].map((id) => ({ id, ...REX })),
     );
     assert.deepEqual(await folder.pets('remove 6 7-9'), failed(1, 'there is no pet 7-9'));
+    assert.deepEqual(await folder.pets('remove 6 9-7'), failed(1, 'there is no pet 9-7'));
     assert.deepEqual(await folder.readAll(), left);
     await writeFile(join(folder.path, 'removed.ndjson'), stdout);
     await folder.pets('import removed.ndjson --by-id');
