@@ -14,9 +14,6 @@ const STAGING_KEY = /^petstore_stag_[0-9A-Za-z]{36}\n$/;
 const PRODUCTION_KEY = /^petstore_prod_[0-9A-Za-z]{36}\n$/;
 const DAY_MS = 86_400_000;
 
-const toRefusal = (id: number) =>
-  `key ${id} cannot be rotated: it must be an active key that was not rotated before`;
-
 function getLifetime({ created = '', expires = '' }: Record<string, string> = {}): number {
   return Date.parse(expires) - Date.parse(created);
 }
@@ -115,7 +112,6 @@ describe('keys', { concurrency: 2 }, () => {
       assert.deepEqual(finished, { status: 0, signal: null, stdout: '', stderr });
     }
     assert.equal((await folder.list())[0]?.state, 'revoked');
-    assertRefused(await folder.keys('rotate 1', 1), 1, toRefusal(1));
   });
 
   test('keys create › nowhere to print the key › fails, and names the key, which can be revoked', async () => {
@@ -149,7 +145,8 @@ describe('keys', { concurrency: 2 }, () => {
     await folder.keys('rotate 2 --overlap 0s');
     const states = (await folder.list()).map(({ state }) => state);
     assert.deepEqual(states, ['active', 'expired', 'active']);
-    assertRefused(await folder.keys('rotate 2', 1), 1, toRefusal(2));
+    const line = 'key 2 cannot be rotated: it must be an active key that was not rotated before';
+    assertRefused(await folder.keys('rotate 2', 1), 1, line);
   });
 
   test('keys rotate › a key that expires sooner than the overlap › lets it', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runBeside } from '../storage/contract/engines.ts';
@@ -71,55 +71,53 @@ test('petstore migrate › a table that is locked › waits, and says so', {
 });
 
 for (const kind of ['sqlite', 'postgresql']) {
-  describe(`an older schema on ${kind}`, () => {
-    test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {
-      await using older = await openOlder(kind);
-      const { address, name } = older;
-      await runCommand(`pets add ${PET} --database sqlite:new.db`.split(' '), older);
-      const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
-      for (const [command, outcome = ''] of [
-        ['backup backup.db'],
-        [`copy --from ${address} --to sqlite:to.db`, '; nothing was copied'],
-        [`copy --from sqlite:new.db --to ${address}`, '; nothing was copied'],
-        ['keys list'],
-        ['keys create --name ci'],
-        ['pets export'],
-        ['pets import - --format csv', '; nothing was imported'],
-      ] as const) {
-        const finished = await runCommand(command.split(' '), older);
-        assertRefused(finished, 1, line + outcome);
-      }
-      assert.equal(await older.readSchema(), OLDER_SCHEMA);
-    });
-
-    test(`petstore migrate on ${kind} › first --dry-run, then twice › says what it does`, async () => {
-      await using older = await openOlder(kind);
-      for (const [args, line, schema] of [
-        [['--dry-run'], `Would migrate ${STEPS}. Nothing is changed.`, OLDER_SCHEMA],
-        [[], `Migrated ${STEPS}.`, SCHEMA],
-        [[], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
-      ] as const) {
-        const { status, stdout, stderr } = await runCommand(['migrate', ...args], older);
-        const [said, where] = stderr.split('\n');
-        assert.deepEqual([status, stdout, said], [0, '', line]);
-        assert.match(where ?? '', /^Store: /);
-        assert.equal(await older.readSchema(), schema);
-      }
-      const { stdout } = await runCommand(['pets', 'get', '7', '--json'], older);
-      assert.equal(stdout, '{"id":7,"name":"Rex","categoryId":1,"status":"sold"}\n');
-    });
-
-    for (const schema of [1, OLDER_SCHEMA]) {
-      test(`an older schema on ${kind} › opened to migrate it, for the other environment, from schema ${schema} › is refused, and left`, async () => {
-        await using older = await openOlder(kind, schema);
-        await older.addKey();
-        const options = { olderSchema: 'migrate', environment: 'production' } as const;
-        const message = /^the store \S+ is of staging, not of production: .*$/;
-        await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
-        assert.equal(await older.readSchema(), schema);
-      });
+  test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {
+    await using older = await openOlder(kind);
+    const { address, name } = older;
+    await runCommand(`pets add ${PET} --database sqlite:new.db`.split(' '), older);
+    const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
+    for (const [command, outcome = ''] of [
+      ['backup backup.db'],
+      [`copy --from ${address} --to sqlite:to.db`, '; nothing was copied'],
+      [`copy --from sqlite:new.db --to ${address}`, '; nothing was copied'],
+      ['keys list'],
+      ['keys create --name ci'],
+      ['pets export'],
+      ['pets import - --format csv', '; nothing was imported'],
+    ] as const) {
+      const finished = await runCommand(command.split(' '), older);
+      assertRefused(finished, 1, line + outcome);
     }
+    assert.equal(await older.readSchema(), OLDER_SCHEMA);
   });
+
+  test(`petstore migrate on ${kind} › first --dry-run, then twice › says what it does`, async () => {
+    await using older = await openOlder(kind);
+    for (const [args, line, schema] of [
+      [['--dry-run'], `Would migrate ${STEPS}. Nothing is changed.`, OLDER_SCHEMA],
+      [[], `Migrated ${STEPS}.`, SCHEMA],
+      [[], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
+    ] as const) {
+      const { status, stdout, stderr } = await runCommand(['migrate', ...args], older);
+      const [said, where] = stderr.split('\n');
+      assert.deepEqual([status, stdout, said], [0, '', line]);
+      assert.match(where ?? '', /^Store: /);
+      assert.equal(await older.readSchema(), schema);
+    }
+    const { stdout } = await runCommand(['pets', 'get', '7', '--json'], older);
+    assert.equal(stdout, '{"id":7,"name":"Rex","categoryId":1,"status":"sold"}\n');
+  });
+
+  for (const schema of [1, OLDER_SCHEMA]) {
+    test(`an older schema on ${kind} › opened to migrate it, for the other environment, from schema ${schema} › is refused, and left`, async () => {
+      await using older = await openOlder(kind, schema);
+      await older.addKey();
+      const options = { olderSchema: 'migrate', environment: 'production' } as const;
+      const message = /^the store \S+ is of staging, not of production: .*$/;
+      await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
+      assert.equal(await older.readSchema(), schema);
+    });
+  }
 }
 
 test('serve › an older schema › refuses it for the other environment, else migrates it and says so once', async () => {

@@ -128,7 +128,7 @@ function listCommands(command: Command, words: readonly string[]): (readonly str
     });
 }
 
-/** Command lines that are wrong use, each with what is told. */
+/** Command lines that are wrong use, each with what is told. The variables of Kubernetes change nothing. */
 const WRONG = `
 PETSTORE_PORT=x serve --port 65536
   option '--port <port>' argument '65536' is invalid. It must be a whole number from 0 to 65535.
@@ -144,7 +144,7 @@ keys create
   required option '--name <name>' not specified
 PETSTORE_RATE_LIMIT_BURST=5 serve
   option '--rate-limit-burst <count>', or PETSTORE_RATE_LIMIT_BURST, needs --rate-limit
-serve --environment production --seed 3
+PETSTORE_PORT=tcp://10.0.0.1:80 PETSTORE_PORT_80_TCP_ADDR=10.0.0.1 PETSTORE_SERVICE_HOST=10.0.0.1 PETSTORE_SERVICE_PORT_HTTP=80 PETSTORE_CANARY_PORT=udp://10.0.0.2:80 PETSTORE_CANARY_SERVICE_PORT=80 serve --environment production --seed 3
   option '--seed', or PETSTORE_SEED, is only for staging
 PETSTORE_REHEARSE=true serve --environment production
   option '--rehearse', or PETSTORE_REHEARSE, is only for staging

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
@@ -24,104 +24,102 @@ const MANY: readonly Pet[] = Array.from({ length: 5_000 }, (_, index) => ({
   categoryId: 2n ** 62n + BigInt(index),
 }));
 
-describe('pets export', () => {
-  for (const ending of ['ndjson', 'json', 'csv'] as const) {
-    test(`pets export › many pets to ${ending} › read back equal`, async (t) => {
-      // Not through a file: it would wait for the disk.
-      const between = new PassThrough();
-      for (const name of ['stdout', 'stdin'] as const) t.mock.getter(process, name, () => between);
-      const read = Array.fromAsync(readGood('-', ending));
-      await writePets({ format: ending }, iterate(MANY));
-      between.end();
-      const expected = MANY.map(({ id: _, ...newPet }) => newPet);
-      assert.deepEqual(await read, expected);
-    });
-  }
+for (const ending of ['ndjson', 'json', 'csv'] as const) {
+  test(`pets export › many pets to ${ending} › read back equal`, async (t) => {
+    // Not through a file: it would wait for the disk.
+    const between = new PassThrough();
+    for (const name of ['stdout', 'stdin'] as const) t.mock.getter(process, name, () => between);
+    const read = Array.fromAsync(readGood('-', ending));
+    await writePets({ format: ending }, iterate(MANY));
+    between.end();
+    const expected = MANY.map(({ id: _, ...newPet }) => newPet);
+    assert.deepEqual(await read, expected);
+  });
+}
 
-  const pets: Pet[] = [
-    { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
-    { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
-  ];
-  const rows = [
-    '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}',
-    '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}',
-  ];
-  const texts = {
-    ndjson: `${rows.join('\n')}\n`,
-    json: `[\n${rows.join(',\n')}\n]\n`,
-    csv: 'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n9223372036854775807," \r",-9223372036854775808,sold\n',
-  };
-  for (const [ending, text] of Object.entries(texts)) {
-    test(`pets export › pets to ${ending} › are written to the letter`, async () => {
-      const file = join(folder, `letter.${ending}`);
-      await writePets({ file }, iterate(pets));
-      assert.equal(await readFile(file, 'utf8'), text);
-    });
-  }
-
-  test('pets export › that fails › leaves the old file and nothing else', async () => {
-    const inner = createProcessFolder();
-    const file = join(inner, 'pets.csv');
-    await writeFile(file, 'old');
-    async function* failing(): AsyncGenerator<Pet> {
-      for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
-      throw new Error('the database is gone');
-    }
-    await assert.rejects(writePets({ file }, failing()), /the database is gone/);
-    assert.deepEqual(await readdir(inner), ['pets.csv']);
-    assert.equal(await readFile(file, 'utf8'), 'old');
+const pets: Pet[] = [
+  { id: 1n, name: 'Rex "the\n\u2028dog", 1st', categoryId: INT64_MAX },
+  { id: INT64_MAX, name: ' \r', categoryId: INT64_MIN, status: 'sold' },
+];
+const rows = [
+  '{"id":1,"name":"Rex \\"the\\n\u2028dog\\", 1st","categoryId":9223372036854775807}',
+  '{"id":9223372036854775807,"name":" \\r","categoryId":-9223372036854775808,"status":"sold"}',
+];
+const texts = {
+  ndjson: `${rows.join('\n')}\n`,
+  json: `[\n${rows.join(',\n')}\n]\n`,
+  csv: 'id,name,categoryId,status\n1,"Rex ""the\n\u2028dog"", 1st",9223372036854775807,\n9223372036854775807," \r",-9223372036854775808,sold\n',
+};
+for (const [ending, text] of Object.entries(texts)) {
+  test(`pets export › pets to ${ending} › are written to the letter`, async () => {
+    const file = join(folder, `letter.${ending}`);
     await writePets({ file }, iterate(pets));
-    assert.equal(await readFile(file, 'utf8'), texts.csv);
+    assert.equal(await readFile(file, 'utf8'), text);
   });
+}
 
-  test('pets export › to a place where no file can be › says so in one line', async () => {
-    const missing = join(folder, 'no', 'pets.csv');
-    const message =
-      /pets\.csv cannot be written: ENOENT: no such file or directory, open '.*pets\.csv'$/;
-    await refuses(() => writePets({ file: missing }, iterate(pets)), message);
-  });
-
-  /** As many pets as are asked for, and how many that were. */
-  function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
-    let taken = 0;
-    async function* generate(): AsyncGenerator<Pet> {
-      for (; ; taken += 1) yield { id: BigInt(taken), name: 'Rex', categoryId: 1n };
-    }
-    return { pets: generate(), taken: () => taken };
+test('pets export › that fails › leaves the old file and nothing else', async () => {
+  const inner = createProcessFolder();
+  const file = join(inner, 'pets.csv');
+  await writeFile(file, 'old');
+  async function* failing(): AsyncGenerator<Pet> {
+    for (let id = 0n; id < 10_000n; id += 1n) yield { id, name: 'Rex', categoryId: 1n };
+    throw new Error('the database is gone');
   }
+  await assert.rejects(writePets({ file }, failing()), /the database is gone/);
+  assert.deepEqual(await readdir(inner), ['pets.csv']);
+  assert.equal(await readFile(file, 'utf8'), 'old');
+  await writePets({ file }, iterate(pets));
+  assert.equal(await readFile(file, 'utf8'), texts.csv);
+});
 
-  test('pets export › to a reader that has gone › ends quietly', async (t) => {
-    const { pets: source } = endless();
-    let writes = 0;
-    const reader = new Writable({
-      write(_chunk, _encoding, done) {
-        writes += 1;
-        done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-      },
-    });
-    t.mock.getter(process, 'stdout', () => reader);
-    await writePets({}, source);
-    assert.equal(writes, 3);
-  });
+test('pets export › to a place where no file can be › says so in one line', async () => {
+  const missing = join(folder, 'no', 'pets.csv');
+  const message =
+    /pets\.csv cannot be written: ENOENT: no such file or directory, open '.*pets\.csv'$/;
+  await refuses(() => writePets({ file: missing }, iterate(pets)), message);
+});
 
-  test('pets export › to one stream again and again › leaves no listener on it', async (t) => {
-    const stdout = new PassThrough().resume();
-    t.mock.getter(process, 'stdout', () => stdout);
-    const count = () => stdout.eventNames().map((name) => stdout.listenerCount(name));
-    const before = count();
-    for (let times = 0; times < 12; times += 1) await writePets({}, iterate(pets));
-    assert.deepEqual(count(), before);
-  });
+/** As many pets as are asked for, and how many that were. */
+function endless(): { pets: AsyncGenerator<Pet>; taken: () => number } {
+  let taken = 0;
+  async function* generate(): AsyncGenerator<Pet> {
+    for (; ; taken += 1) yield { id: BigInt(taken), name: 'Rex', categoryId: 1n };
+  }
+  return { pets: generate(), taken: () => taken };
+}
 
-  test('pets export › to a slow reader › takes no more pets than are read', async (t) => {
-    const { pets: source, taken } = endless();
-    const reader = new Writable({ write: () => {} });
-    t.mock.getter(process, 'stdout', () => reader);
-    void writePets({}, source);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    const before = taken();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.equal(taken(), before);
-    assert.ok(before < 10_000);
+test('pets export › to a reader that has gone › ends quietly', async (t) => {
+  const { pets: source } = endless();
+  let writes = 0;
+  const reader = new Writable({
+    write(_chunk, _encoding, done) {
+      writes += 1;
+      done(writes < 3 ? null : Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    },
   });
+  t.mock.getter(process, 'stdout', () => reader);
+  await writePets({}, source);
+  assert.equal(writes, 3);
+});
+
+test('pets export › to one stream again and again › leaves no listener on it', async (t) => {
+  const stdout = new PassThrough().resume();
+  t.mock.getter(process, 'stdout', () => stdout);
+  const count = () => stdout.eventNames().map((name) => stdout.listenerCount(name));
+  const before = count();
+  for (let times = 0; times < 12; times += 1) await writePets({}, iterate(pets));
+  assert.deepEqual(count(), before);
+});
+
+test('pets export › to a slow reader › takes no more pets than are read', async (t) => {
+  const { pets: source, taken } = endless();
+  const reader = new Writable({ write: () => {} });
+  t.mock.getter(process, 'stdout', () => reader);
+  void writePets({}, source);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const before = taken();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.equal(taken(), before);
+  assert.ok(before < 10_000);
 });

@@ -71,51 +71,49 @@ describe('pets generate', { concurrency: 2 }, () => {
   });
 });
 
-describe('progress', () => {
-  test('progress › on a terminal › rewrites its line ten times a second', async (t) => {
-    const stderr = keepStandardError(t, true);
-    let now = 0;
-    t.mock.method(performance, 'now', () => now);
-    await withProgress('imported', async (progress) => {
-      for (now = 0; now < 250; now += 10) {
-        if (now === 150) progress.part = 0.439;
-        progress.add(60);
-      }
-      say('imported 1,500 pets');
-    });
-    assert.deepEqual(stderr.text.split('\r\x1b[K'), [
-      '',
-      '660 pets so far',
-      '1,260 pets so far, 43 % of the file',
-      'imported 1,500 pets\n',
-    ]);
-  });
-
-  test('progress › that fails on a terminal › leaves no line, and says that nothing was done', async (t) => {
-    const stderr = keepStandardError(t, true);
-    const failing = withProgress('imported', async () => {
-      throw new PetstoreError('bad_request', 'line 2 is wrong');
-    });
-    const message = 'line 2 is wrong; nothing was imported';
-    await assert.rejects(failing, { code: 'bad_request', message });
-    assert.ok(stderr.text.endsWith('\r\x1b[K'));
-  });
-
-  test('progress › of work that ended, well or not › hears no signal', async () => {
-    const count = () => ['SIGHUP', 'SIGINT', 'SIGTERM'].map((name) => process.listenerCount(name));
-    const before = count();
-    for (let times = 0; times < 12; times += 1) {
-      await withProgress('imported', async () => undefined);
-      await assert.rejects(withProgress('imported', () => Promise.reject(new Error('wrong'))));
+test('progress › on a terminal › rewrites its line ten times a second', async (t) => {
+  const stderr = keepStandardError(t, true);
+  let now = 0;
+  t.mock.method(performance, 'now', () => now);
+  await withProgress('imported', async (progress) => {
+    for (now = 0; now < 250; now += 10) {
+      if (now === 150) progress.part = 0.439;
+      progress.add(60);
     }
-    assert.deepEqual(count(), before);
+    say('imported 1,500 pets');
   });
+  assert.deepEqual(stderr.text.split('\r\x1b[K'), [
+    '',
+    '660 pets so far',
+    '1,260 pets so far, 43 % of the file',
+    'imported 1,500 pets\n',
+  ]);
+});
 
-  test('progress › not on a terminal › says nothing', async (t) => {
-    const stderr = keepStandardError(t);
-    const progress = new Progress();
-    t.mock.method(performance, 'now', () => 1e9);
-    progress.add(1_500);
-    assert.equal(stderr.text, '');
+test('progress › that fails on a terminal › leaves no line, and says that nothing was done', async (t) => {
+  const stderr = keepStandardError(t, true);
+  const failing = withProgress('imported', async () => {
+    throw new PetstoreError('bad_request', 'line 2 is wrong');
   });
+  const message = 'line 2 is wrong; nothing was imported';
+  await assert.rejects(failing, { code: 'bad_request', message });
+  assert.ok(stderr.text.endsWith('\r\x1b[K'));
+});
+
+test('progress › of work that ended, well or not › hears no signal', async () => {
+  const count = () => ['SIGHUP', 'SIGINT', 'SIGTERM'].map((name) => process.listenerCount(name));
+  const before = count();
+  for (let times = 0; times < 12; times += 1) {
+    await withProgress('imported', async () => undefined);
+    await assert.rejects(withProgress('imported', () => Promise.reject(new Error('wrong'))));
+  }
+  assert.deepEqual(count(), before);
+});
+
+test('progress › not on a terminal › says nothing', async (t) => {
+  const stderr = keepStandardError(t);
+  const progress = new Progress();
+  t.mock.method(performance, 'now', () => 1e9);
+  progress.add(1_500);
+  assert.equal(stderr.text, '');
 });

@@ -91,25 +91,18 @@ describe('serve', { concurrency: 2 }, () => {
     );
   });
 
-  /** The variables that Kubernetes makes of a service must change nothing. */
-  const KUBERNETES = {
-    ...{ PETSTORE_PORT: 'tcp://10.0.0.1:80', PETSTORE_PORT_80_TCP: 'tcp://10.0.0.1:80' },
-    ...{ PETSTORE_PORT_80_TCP_ADDR: '10.0.0.1', PETSTORE_SERVICE_HOST: '10.0.0.1' },
-    ...{ PETSTORE_SERVICE_PORT_HTTP: '80', PETSTORE_CANARY_PORT: 'udp://10.0.0.2:80' },
-    PETSTORE_CANARY_SERVICE_PORT: '80',
-  };
   const PORT = 'port BUSY is in use: npm start -- --port NEXT (or PETSTORE_PORT=NEXT)';
   const ADMIN = 'port BUSY is in use: npm start -- --admin-port NEXT (or PETSTORE_ADMIN_PORT=NEXT)';
   const LOCAL = 'npm start -- --host 127.0.0.1 (or PETSTORE_HOST=127.0.0.1)';
   // In a network of its own: there no port below 1024 is free for everybody.
   const asNobody = ['unshare', '--net', 'setpriv', '--reuid=65534', '--clear-groups'];
-  for (const [args, line, more = {}] of [
+  for (const [args, line] of [
     ['--port BUSY', PORT],
     ['--port BUSY --workers 2', PORT],
     ['--port BUSY --database POSTGRESQL', PORT],
     ['--port 0 --admin-port BUSY', ADMIN],
     ['--port 0 --admin-port BUSY --workers 2', ADMIN],
-    ['--host 192.0.2.1', `this machine does not have the address 192.0.2.1: ${LOCAL}`, KUBERNETES],
+    ['--host 192.0.2.1', `this machine does not have the address 192.0.2.1: ${LOCAL}`],
     ['--port 0 --host petstore.invalid', `nobody knows the host petstore.invalid: ${LOCAL}`],
     [
       '--database sqlite::memory: --host 0.0.0.0 --port 80',
@@ -128,7 +121,7 @@ describe('serve', { concurrency: 2 }, () => {
           .replaceAll('NEXT', `${port + 1}`)
           .replace('POSTGRESQL', place?.address ?? '');
       const within = args.endsWith(' 80') ? asNobody : [];
-      const options = { cwd: createProcessFolder(), env: more, within };
+      const options = { cwd: createProcessFolder(), within };
       const all = `serve --log-level silent ${fill(args)}`.split(' ');
       // Workers, and another user, need a process.
       const run = within.length > 0 || args.includes('--workers') ? runProgram : runCommand;
