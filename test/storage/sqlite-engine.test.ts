@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { NewPet } from '../../src/pet.ts';
 import { createStatistics } from '../../src/statistics.ts';
 import type { Engine } from '../../src/storage/engine.ts';
@@ -90,10 +92,9 @@ test('statistics › pages with and without a commit between, of this process an
   await assertListed(1, 2);
   other.exec(ADD);
   await assertListed(2, 3);
-  await assertListed(2, 4);
   await store.pets.add(REX);
+  await assertListed(3, 4);
   await assertListed(3, 5);
-  await assertListed(3, 6);
   const { commits, committedWrites } = store.statistics;
   assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
 });
@@ -183,11 +184,7 @@ test('engine.transact › an exclusive one › keeps others out, and is undone w
 });
 
 test('copyStore › between two pages › a signal has its turn', async () => {
-  const [from, to] = [createFile(), createFile()];
-  {
-    await using source = await openNew(from);
-    await addAll(source, ...Array<string>(3_000).fill('Rex'));
-  }
+  const [from, to] = [await createDatabase(3_000), createFile()];
   let turns = 0;
   let pages = 0;
   const onPets = () => {
@@ -333,10 +330,15 @@ test('pets.merge › 50,000 pets with long names › needs memory for a few', as
   const NAME_BYTES = 4_096;
   const address = `sqlite:${createFile()}`;
   await using store = await openStore(address, { create: true });
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
   let most = 0;
   async function* measured(count: number): AsyncGenerator<NewPet> {
     for (let index = 0; index < count; index += 1) {
-      if (index % 100 === 0) most = Math.max(most, process.memoryUsage.rss());
+      if (index % 1_000 === 0) {
+        collectGarbage();
+        most = Math.max(most, process.memoryUsage.rss());
+      }
       // A text with bytes of its own; repeat() gives one that shares them.
       yield { ...REX, name: Buffer.alloc(NAME_BYTES, '.').toString('latin1') };
     }
@@ -346,6 +348,6 @@ test('pets.merge › 50,000 pets with long names › needs memory for a few', as
   assert.equal((await store.pets.merge(measured(PETS))).added, PETS);
   most = Math.max(most, process.memoryUsage.rss());
   const mib = (most - before) / 2 ** 20;
-  // A few pages and batches, and what the garbage collector has not freed yet; all of them take 350 MiB.
-  assert.ok(mib < 240, `${mib} MiB more`);
+  // A few pages and batches, and what V8 and the cache of SQLite keep; all of them take 270 MiB.
+  assert.ok(mib < 200, `${mib} MiB more`);
 });

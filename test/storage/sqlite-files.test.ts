@@ -15,7 +15,6 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { NewPet } from '../../src/pet.ts';
 import { APPLICATION_ID, SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
@@ -31,8 +30,8 @@ import {
   unavailable,
 } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { REX } from './contract/data.ts';
 
-const REX: NewPet = { name: 'Rex', categoryId: 1n, status: 'sold' };
 /** The schema of the next release. */
 const NEWER = SCHEMA + 1;
 
@@ -75,7 +74,6 @@ async function assertLeft(file: string, bytes: Buffer): Promise<void> {
 }
 
 const FOREIGN = 'belongs to another program';
-const NO_DATABASE = 'is not an SQLite database';
 const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
 const DAMAGED = 'is damaged: restore it from a backup';
@@ -155,7 +153,11 @@ describe('opening', { concurrency: 2 }, () => {
     ['of another program', createBy('create table pets (id integer primary key)'), FOREIGN],
     ['that another program has only numbered', createBy('pragma user_version = 1'), FOREIGN],
     ['that another program has only marked', createBy('pragma application_id = 7'), FOREIGN],
-    ['that is a text', () => write('buy food for Rex\n'.repeat(1_000)), NO_DATABASE],
+    [
+      'that is a text',
+      () => write('buy food for Rex\n'.repeat(1_000)),
+      'is not an SQLite database',
+    ],
     ['with random bytes in its middle', () => createDatabase().then(damage), DAMAGED],
     [
       'of a petstore that lost its tables',
@@ -301,9 +303,8 @@ test('a file of SQLite › a -wal that other processes write, back up and trunca
     ['keys', 'create', '--name', 'ci'],
     ['backup', `${path}.backup`],
   ]) {
-    const { status, stderr } = await runProgram([...args, '--database', `sqlite:${path}`], {
-      cwd: dirname(path),
-    });
+    const line = [...args, '--database', `sqlite:${path}`];
+    const { status, stderr } = await runProgram(line, { cwd: dirname(path) });
     assert.equal(status, 0, stderr);
     alter(path, 'pragma wal_checkpoint(truncate)');
     await store.check();
