@@ -174,6 +174,14 @@ pets import pets.csv --database sqlite::memory:
   option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
 copy --from sqlite:a --to sqlite::memory:
   option '--to <address>', or PETSTORE_TO: sqlite::memory: keeps nothing: name a file
+pets add --category-id 1 --name=
+  option '--name <text>': name "" must be a string of 1 to 255 characters, not blank, without U+0000 and unpaired surrogates
+pets add --name Rex --category-id 1.5
+  option '--category-id <int64>': categoryId "1.5" must be a whole number from -9223372036854775808 to 9223372036854775807
+pets update 7 --category-id 1e3
+  option '--category-id <int64>': categoryId "1e3" was rounded by a spreadsheet: format the column as a number without decimals, or as text
+pets update 7 --status Sold
+  option '--status <text>': status "Sold" must be one of available, pending, sold
 pets update 7
   nothing to change: give one of --name, --category-id, --status, --no-status
 `;
@@ -194,9 +202,9 @@ describe('petstore', { concurrency: 2 }, () => {
       `keys revoke ${id}`,
       `Invalid key id '${id}': expected a number such as 7.`,
     ]),
-    ...['-0', '07', '9223372036854775808', 'x'].map((id) => [
-      `pets list --after=${id}`,
-      `Invalid pet id '${id}': expected a number such as 7.`,
+    ...['list --after', 'get', 'remove', 'update --name Mia'].map((command) => [
+      `pets ${command} 07`,
+      "Invalid pet id '07': expected a number such as 7.",
     ]),
   ]) {
     test(`petstore › ${line} › exits with 2 and one line`, async () => {
