@@ -155,11 +155,13 @@ describe('pets', { concurrency: 2 }, () => {
     assert.equal((await folder.readAll()).length, 9);
   });
 
-  test('pets › an id that no pet has › exits with one line', async () => {
+  test('pets › an id that no pet has, or that is none › exits with one line', async () => {
     const folder = await createPetFolder([REX]);
     for (const command of ['get', 'update --name Mia', 'remove']) {
       assert.deepEqual(await folder.pets(command, '7'), failed('there is no pet 7'));
     }
+    const told = failed("Invalid pet id '07': expected a number such as 7.");
+    assert.deepEqual(await folder.pets('remove 07'), { ...told, status: 2 });
     assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
   });
 });
