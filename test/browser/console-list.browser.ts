@@ -114,19 +114,13 @@ describePages('console, list', start, (test, stage) => {
     );
   });
 
-  for (const [hash, shown, pet] of [
-    ['limit=7&page=2&cursor=x', '50 pets, and more', undefined],
-    ['status=gone', '50 pets, and more', undefined],
-    ['status=available&pet=2', '45 pets', 'Pet 2'],
-    ['pet=x', '50 pets, and more', undefined],
-  ] as const) {
-    test(`console, list › opened with #${hash} › shows ${shown}, and ${pet ?? 'no pet'}`, {
+  for (const hash of ['limit=7&page=2&cursor=x', 'status=gone', 'pet=x']) {
+    test(`console, list › opened with #${hash} › shows all pets, and none is open`, {
       path: `/console/#${hash}`,
     }, async (page) => {
       await enterKey(page, stage.service.key);
-      await page.getByText(shown, { exact: true }).waitFor();
-      if (pet !== undefined) await page.getByRole('heading', { name: pet }).waitFor();
-      assert.equal(await page.getByRole('dialog').count(), pet === undefined ? 0 : 1);
+      await page.getByText('50 pets, and more', { exact: true }).waitFor();
+      assert.equal(await page.getByRole('dialog').count(), 0);
     });
   }
 
