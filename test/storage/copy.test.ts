@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ENVIRONMENTS } from '../../src/api-key.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
@@ -14,6 +13,7 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { TABLES } from '../../src/storage/tables.ts';
 import { int64, name, status } from '../arbitraries.ts';
 import { createTestDatabase, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { createNewKey, repeat } from './contract/data.ts';
 
 const ENGINES = ['sqlite', 'postgresql'] as const;
@@ -32,8 +32,9 @@ const EMPTY: Content = { pets: [], api_keys: [], idempotency_keys: [], lastIds: 
 
 const KEY: Row = [7n, 'ci', 'staging', 0n, 1n, null, null, null, null, Buffer.alloc(32)];
 
-/** Time to add a pet while a copy is under way; one that waits for the copy, as it may have to, needs more. */
-const MEANWHILE_MS = 50;
+/** The sessions that wait for a lock. */
+const WAITING = `select pid from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`;
 
 /** SQL that makes PostgreSQL give pet 1500 another status. */
 const ALTER = [
@@ -224,15 +225,18 @@ test('copyDatabase › what is added meanwhile › is not copied, and has later 
   // So that there are connections for the copy and what is added.
   await Promise.all([added?.find(1n), copied?.find(1n), keys.list(), keys.list()]);
   const tom = { name: 'Tom', categoryId: 1n };
-  let adding: Promise<unknown[]> | undefined;
+  let inSource: Promise<unknown> | undefined;
+  let inTarget: Promise<unknown[]> | undefined;
   await copyDatabase(
     beforeLastIds(source.database, async () => {
-      adding ??= Promise.all([added?.add(tom), copied?.add(tom), keys.add(createNewKey())]);
-      await Promise.race([adding, setTimeout(MEANWHILE_MS)]);
+      inSource ??= added?.add(tom);
+      inTarget ??= Promise.all([copied?.add(tom), keys.add(createNewKey())]);
+      await inSource;
+      await until(async () => (await target.database.read(WAITING)).length === 2);
     }),
     target.database,
   );
-  const ids = (await adding)?.map((one) => Object(one).id);
+  const ids = [await inSource, ...((await inTarget) ?? [])].map((one) => Object(one).id);
   assert.deepEqual(ids, [10n, 11n, 5]);
   assert.deepEqual((await read(target.database)).pets, [rex, [11n, 'Tom', 1n, null]]);
 });
