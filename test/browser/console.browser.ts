@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import {
   addInPage,
   addPet,
@@ -27,17 +25,7 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const INT64_MAX = '9223372036854775807';
-/** 2 ** 53, up to which a double has every integer. */
-const LAST_ID = 9007199254740992n;
-
-/** A service whose next pet has an id that no double has. */
-async function start() {
-  const folder = createProcessFolder();
-  const service = await startService([], { cwd: folder });
-  using database = new DatabaseSync(join(folder, 'petstore.db'));
-  database.exec(`insert into sqlite_sequence values ('pets', ${LAST_ID})`);
-  return service;
-}
+const start = () => startService([], { cwd: createProcessFolder() });
 
 describePages('console', start, (test, stage) => {
   test('console › opened from the start page, with a key that is refused, or is none › tells it beside the field and keeps none', {
@@ -119,10 +107,12 @@ describePages('console', start, (test, stage) => {
   });
 
   test('console › a pet beyond 2^53 › is shown exactly, and not as HTML', async (page) => {
-    await addPet(stage.service, { name: '<b>Rex</b>', categoryId: 3 });
-    await lookUp(page, ` ${LAST_ID + 1n} `);
+    const id = '9007199254740993';
+    const body = `{"id":${id},"name":"<b>Rex</b>","categoryId":${INT64_MAX}}`;
+    await page.route(`**/v1/pets/${id}`, (route) => route.fulfill({ body }));
+    await lookUp(page, ` ${id} `);
     await page.getByRole('heading', { name: '<b>Rex</b>' }).waitFor();
-    const json = `{\n  "id": ${LAST_ID + 1n},\n  "name": "<b>Rex</b>",\n  "categoryId": 3\n}`;
+    const json = `{\n  "id": ${id},\n  "name": "<b>Rex</b>",\n  "categoryId": ${INT64_MAX}\n}`;
     assert.equal(await page.locator('#pet-json').textContent(), json);
   });
 
@@ -200,9 +190,8 @@ describePages('console', start, (test, stage) => {
   });
 });
 
-const startPlain = () => startService([], { cwd: createProcessFolder() });
-
-describePages('console, looks', startPlain, (test, stage) => {
+// A store of its own: axe cannot decide on what a long name moves out of view.
+describePages('console, looks', start, (test, stage) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [size, width] of Object.entries({ small: 320, phone: 390, desktop: 1280 })) {
       test(`console › in ${colorScheme} mode on a ${size} screen › fits, and axe finds nothing`, {
