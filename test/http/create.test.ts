@@ -87,13 +87,9 @@ for (const [body, message] of [
 }
 
 const TYPES = [
-  ...[
-    'application/json',
-    'Application/JSON',
-    'application/json;',
-    'application/json; charset=utf8',
-  ],
-  ...['application/json ; charset=utf-8', 'application/json; Charset="UTF-8"'],
+  ...['application/json', 'Application/JSON', 'application/json;'],
+  ...['application/json; charset=utf8', 'application/json; Charset="UTF-8"'],
+  'application/json ; charset=utf-8',
 ].map((type) => ({ 'content-type': type }));
 
 for (const headers of [{}, ...TYPES, { 'content-encoding': 'Identity' }]) {

@@ -12,7 +12,7 @@ import {
 } from '../../src/http/hooks/fair-queue.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
-import { addKey, startTestApp, type TestApp } from '../support/app.ts';
+import { addKey, startTestApp } from '../support/app.ts';
 import { assertError, send } from '../support/request.ts';
 import { type Answer, openConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
@@ -55,8 +55,7 @@ const create = (name: string) =>
     ...{ method: 'POST', path: '/v1/pets', headers: mine },
     body: JSON.stringify({ name, categoryId: 1 }),
   });
-const countWaitingOf = ({ app }: TestApp) => app.readConnections().waitingRequests;
-const countWaiting = () => countWaitingOf(service);
+const countWaiting = ({ app } = service) => app.readConnections().waitingRequests;
 
 /** Sends so many requests; resolves when all are at work. */
 async function fill(
@@ -167,7 +166,7 @@ for (const [what, method, prefer] of [
     app.server.once('request', ({ socket }) => socket.destroy());
     const enter = t.mock.method(app.queue, 'enter');
     await assert.rejects(send(itsPort, { method, path: '/v1/pets', headers }));
-    await until(() => countWaitingOf(real) === 0);
+    await until(() => countWaiting(real) === 0);
     const entered = enter.mock.calls.filter(({ arguments: [{ raw }] }) => raw !== undefined);
     assert.equal(entered.length, 1);
   });
