@@ -136,14 +136,6 @@ describePages('pages without a key', start, (testPage, stage) => {
       await until(async () => sent.test(await readAnswer(client)));
       await close(page);
     });
-
-    test('docs page › a pet is tried without a key › shows 401 and why', async () => {
-      const { page } = opened;
-      const { url } = stage.service;
-      const client = await openClient(page, { url, key: '' }, 'GET', 'List animals');
-      await sendForm(client, '401 Unauthorized');
-      assert.match(await readAnswer(client), /"code": "unauthorized"/);
-    });
   });
 
   for (const [where, startThere] of [
