@@ -25,12 +25,8 @@ const { port, key, store } = service;
 const expired = await addKey(store, { environment: 'staging', expiresAt: Date.now() });
 const production = await addKey(store, { environment: 'production' });
 const moved = createApiKeyText('staging');
-await store.keys.add({
-  digest: digestApiKey(moved),
-  name: 'moved',
-  environment: 'production',
-  createdAt: Date.now(),
-});
+const newKey = { name: 'moved', environment: 'production', createdAt: 1 } as const;
+await store.keys.add({ ...newKey, digest: digestApiKey(moved) });
 const revoked = await addKey(store, { environment: 'staging' });
 const findId = async (text: string) => (await store.keys.find(digestApiKey(text)))?.id ?? 0;
 await store.keys.revoke(await findId(revoked), Date.now());
