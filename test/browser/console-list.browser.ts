@@ -157,7 +157,7 @@ describePages('console, list', start, (test, stage) => {
     await page.waitForURL(/#status=available$/);
   });
 
-  test('console, list › a row › opens its pet by mouse and by key, with its JSON and its request', async (page) => {
+  test('console, list › a row › opens its pet by mouse and by key, with its JSON', async (page) => {
     const row = page.locator('tbody tr').nth(6);
     // A text that is selected can be copied.
     const box = await row.locator('td').first().boundingBox();
