@@ -11,10 +11,10 @@ const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
 
 /**
- * The server ends a statement so long before its call fails. So no statement goes on after a 503, and its connection
- * is kept. Only the wait for a synchronous standby has no limit.
+ * The server ends a statement after this part of the time of its call. So no statement goes on after a 503, and its
+ * connection is kept. Only the wait for a synchronous standby has no limit.
  */
-const ENDED_MS_BEFORE = 100;
+const STATEMENT_PART = 0.8;
 
 type PooledConnection = Connection & pg.PoolClient;
 
@@ -31,7 +31,7 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
       max,
       connectionTimeoutMillis: ms,
       query_timeout: ms,
-      statement_timeout: ms - ENDED_MS_BEFORE,
+      statement_timeout: Math.floor(ms * STATEMENT_PART),
       idleTimeoutMillis: POOL_IDLE_MS_MAX,
     });
   return {
