@@ -32,22 +32,25 @@ test('pets.merge › an iteration that fails › adds none and throws what it th
 test('pets.merge › read meanwhile › is seen whole or not at all', async (store, place) => {
   const reader = await place.openOther();
   const seen = new Set<number>();
+  const count = async () => {
+    seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+  };
   let isAdding = true;
   async function* slow(): AsyncGenerator<NewPet> {
-    for (let count = 0; count < 5; count += 1) {
+    for (let part = 0; part < 5; part += 1) {
       yield* repeat(1_000);
-      await new Promise(setImmediate);
+      await count();
     }
   }
   const adding = store.pets.merge(slow()).finally(() => {
     isAdding = false;
   });
   while (isAdding) {
-    seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+    await count();
     await new Promise(setImmediate);
   }
   await adding;
-  seen.add((await reader.pets.list({ limit: 10_000 })).pets.length);
+  await count();
   assert.deepEqual([...seen], [0, 5_000]);
 });
 
