@@ -116,7 +116,7 @@ test('createSocket › a host that is found, and one that is given up › leave 
   await using server = createServer();
   const port = await listen(server);
   const timers = countTimers();
-  const found = createSocket(60_000).connect(port, 'localhost');
+  const found = createSocket(60_000).connect(port, '127.0.0.1');
   await once(found, 'connectionAttempt');
   const givenUp = createSocket(60_000);
   assert.equal(countTimers(), timers + 1);
