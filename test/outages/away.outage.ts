@@ -17,6 +17,9 @@ import * as petstore from './petstore.ts';
 const CONNECTIONS_MAX = 24;
 const SUPERUSER_CONNECTIONS = 3;
 
+const RESTARTS = Number(process.env.TEST_RESTARTS ?? 4);
+const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
+
 /** The time until every session has read a changed setting. */
 const RELOAD_MS = 300;
 
@@ -180,3 +183,15 @@ for (const [name, each] of Object.entries(CASES)) {
   test(`outage › ${name} › is answered by 503 in time, and over soon`, (t) =>
     endure(t, replicas, { name, ...each }));
 }
+
+test(`restarts › ${RESTARTS} during creates › lose, double and renumber none`, async (t) => {
+  for (let count = 0; count < RESTARTS; count += 1) {
+    const outage = async () => {
+      // Another moment of the work each time.
+      await sleep((count * 37) % 100);
+      await cluster.stop(SIGNALS[count % SIGNALS.length]);
+      return () => cluster.start();
+    };
+    await endure(t, replicas, { name: `restart ${count}`, outage, awayMs: 0, clients: 3 });
+  }
+});
