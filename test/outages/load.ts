@@ -119,17 +119,9 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
   return {
     violations,
 
-    get slowestMs() {
-      return Math.round(Math.max(...answers.map(({ startedAt, endedAt }) => endedAt - startedAt)));
-    },
-
     countRefusals(...of: readonly Operation[]): number {
       return answers.filter(({ isRefusal, operation }) => isRefusal && of.includes(operation))
         .length;
-    },
-
-    get answers() {
-      return answers.length;
     },
 
     /** Asserts that all requests in this time went as expected, each operation at least once. */
