@@ -99,27 +99,16 @@ export async function create(service: Target, key: string, name: string): Promis
   return JSON.parse(text).id;
 }
 
-export interface ListPage {
-  readonly pets: readonly { readonly id: number; readonly name: string }[];
-  /** The path of the page behind it, when there is one. */
-  readonly next: string | undefined;
-}
-
-export async function readPage(service: Target, key: string, path: string) {
-  const answer = await get(service, key, path);
-  const text = await answer.text();
-  assert.equal(answer.status, 200, text);
-  return { pets: JSON.parse(text), next: findNext(answer) } as ListPage;
-}
-
 /** All pets, by the pages that the service serves. */
 export async function listAll(service: Target, key: string): Promise<[id: number, name: string][]> {
   const rows: [number, string][] = [];
   let path: string | undefined = '/v1/pets?limit=100';
   while (path !== undefined) {
-    const page: ListPage = await readPage(service, key, path);
-    rows.push(...page.pets.map(({ id, name }): [number, string] => [id, name]));
-    path = page.next;
+    const answer: Response = await get(service, key, path);
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    for (const { id, name } of JSON.parse(text)) rows.push([id, name]);
+    path = findNext(answer);
   }
   return rows;
 }
