@@ -40,9 +40,6 @@ describe('load balancer', () => {
   let env: { PETSTORE_DATABASE: string };
 
   before(async () => {
-    // First, since it reports what is missing on this machine.
-    const first = await getFreePort();
-    await (await startBalancer([first, first]))[Symbol.asyncDispose]();
     cluster = await startCluster();
     env = { PETSTORE_DATABASE: cluster.url() };
     const args = ['--trust-proxy', '127.0.0.1'];
