@@ -282,6 +282,7 @@ const countBytes = () => {
 
 for (const [status, what, fields, body] of [
   [401, 'an unknown key', OPEN + withKey(createApiKeyText('staging')), ''],
+  [401, 'an unknown key that is looked up meanwhile', OPEN + withKey(KEYS.held), ''],
   [400, 'no JSON', KEPT, ''],
   [415, 'another type', `${KEPT}Content-Type: text/plain\r\n`, ''],
   [500, 'a pet that breaks', KEPT, '{"name":"broken","categoryId":1}'],
@@ -293,7 +294,11 @@ for (const [status, what, fields, body] of [
     const before = countBytes();
     const connections = Array.from({ length: 100 }, () => openConnection(service.port));
     for (const { socket } of connections) socket.write(head + body.padEnd(BODY_BYTES));
-    await Promise.all(connections.map(({ socket }) => once(socket, 'data')));
+    const answered = connections.map(({ socket }) => once(socket, 'data'));
+    const sent = head.length + BODY_BYTES;
+    await until(() => sockets.slice(-100).every((each) => each.deref()?.bytesRead === sent));
+    for (const answer of held.splice(0)) answer();
+    await Promise.all(answered);
     for (const { received } of connections) assert.equal(parseAnswer(received).status, status);
     await assertSoon(() => countBytes() - before < 10 * BODY_BYTES, true);
     for (const connection of connections) connection[Symbol.dispose]();

@@ -129,6 +129,7 @@ for (const [what, value] of [
   ['empty', ''],
   ['made up from its pattern', 'Zx3kQ0aT-_b7LmN1'],
   ['shortened', cursor.slice(0, -1)],
+  ['of 10 characters', 'A'.repeat(10)],
   ['with a line feed behind', `${cursor}%0A`],
   ['of another checksum', createCursor(5n).slice(0, 11) + createCursor(6n).slice(11)],
   ['of 1.0.0 with stray bits in its last character', 'AAAAAAAAAAV'],

@@ -126,6 +126,19 @@ test('createGroupCommit › reads in a busy process › one group is under way',
   assert.equal(await next, 8);
 });
 
+test('createGroupCommit › the time of its commits › is counted in seconds', async () => {
+  const { write, commits, statistics } = create();
+  const startedAt = performance.now();
+  const writing = write(1);
+  await until(() => commits.length === 1);
+  await sleep(WORK_MS);
+  await commits[0]?.end();
+  await writing;
+  await until(() => statistics.commits === 1);
+  assert.ok(statistics.commitSeconds > 0);
+  assert.ok(statistics.commitSeconds < (performance.now() - startedAt) / 1_000);
+});
+
 test('createGroupCommit › thousands of groups that have ended › take no memory', async () => {
   const GROUPS = 4_000;
   setFlagsFromString('--expose-gc');

@@ -92,7 +92,9 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
     const warnings: string[] = [];
     const warn = (message: string) => warnings.push(message);
     const options = { create: true, startTimeout: 1, warn };
+    const startedAt = performance.now();
     await assert.rejects(openStore(`${LOGIN}127.0.0.1:1/pets`, options), UNAVAILABLE);
+    assert.ok(performance.now() - startedAt > 500);
     assert.match(warnings.join(), /^[^;]+; trying again for 1 s$/);
   });
 

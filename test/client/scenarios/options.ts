@@ -122,7 +122,8 @@ export const OPTION_SCENARIOS: Scenarios = {
       const busy = async () => new Response(BUSY, { status: 503 });
       const { petstore, count } = openAnswered(place, busy, { retries });
       await fails(() => petstore.listPage(call), { code: 'unavailable', status: 503 });
-      equal(count(), expected);
+      await fails(() => petstore.get(7n, call), { code: 'unavailable', status: 503 });
+      equal(count(), 2 * expected);
     }
     const signal = AbortSignal.timeout(10_000);
     for (const timeoutMs of [100, 0]) {
