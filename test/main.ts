@@ -38,7 +38,7 @@ const UNIT = [
 
 const SUITES: Readonly<Record<string, Suite>> = {
   // Some of its files wait.
-  all: { files: ['test/**/*.test.ts'], concurrency: 5, hasServer: true },
+  all: { files: ['test/**/*.test.ts'], concurrency: 8, hasServer: true },
   unit: { files: UNIT, concurrency: 3 },
   browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
   firefox: { files: ['test/browser/*.firefox.ts'] },
