@@ -1,8 +1,8 @@
 /** Files that only their owner may read and write, whatever the umask is: they hold pets and digests of keys. */
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, rmSync } from 'node:fs';
-import { link, open, rename } from 'node:fs/promises';
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PetstoreError } from '../error.ts';
 
@@ -40,10 +40,9 @@ export async function writePrivateFile<T>(
     createPrivateFile(partial);
     const result = await write(partial);
     await syncToDisk(partial);
-    // A link fails when the file exists.
-    await (replace ? rename : link)(partial, file);
-    // As SQLite does, it tries: some file systems cannot sync a folder, and the file is whole.
-    await syncToDisk(dirname(file)).catch(() => undefined);
+    // A link fails when the file exists. From here to the end no signal is heard: the file is whole.
+    (replace ? renameSync : linkSync)(partial, file);
+    syncFolder(dirname(file));
     return result;
   } catch (cause) {
     throw toWriteError(cause as NodeJS.ErrnoException, partial, file);
@@ -73,7 +72,18 @@ function remove(partial: string): void {
   }
 }
 
-async function syncToDisk(path: string): Promise<void> {
-  await using handle = await open(path, 'r');
+async function syncToDisk(file: string): Promise<void> {
+  await using handle = await open(file, 'r');
   await handle.sync();
+}
+
+/** As SQLite does, it tries: some file systems cannot sync a folder. */
+function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, 'r');
+    fsyncSync(handle);
+    closeSync(handle);
+  } catch {
+    // The file is whole.
+  }
 }

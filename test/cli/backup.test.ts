@@ -47,18 +47,19 @@ describe('backup that ends early', { concurrency: 2 }, () => {
     await store.pets.merge(repeat(5_000, { name: 'x'.repeat(250), categoryId: 3n }));
   });
 
+  const importing = (module: string) => ({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
+  });
   /** Sends itself the signal when the copy begins. */
-  const signalled = (signal: string) => {
-    const module = `
+  const signalled = (signal: string) =>
+    importing(`
       import { DatabaseSync } from 'node:sqlite';
       const { exec } = DatabaseSync.prototype;
       DatabaseSync.prototype.exec = function (sql) {
         exec.call(this, sql);
         if (sql.startsWith('begin; select')) process.kill(process.pid, '${signal}');
       };
-    `;
-    return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}` };
-  };
+    `);
   const FULL_DISK = ['sh', '-c', 'ulimit -f 64; exec "$0" "$@"'];
   const FULL = /^petstore: backup\.db cannot be written: [^\n]+; nothing was copied\n$/;
   const STOPPED = /^stopped: nothing was copied\n$/;
@@ -86,6 +87,29 @@ describe('backup that ends early', { concurrency: 2 }, () => {
       assert.equal(await readFile(file, 'utf8').catch(() => undefined), content);
     });
   }
+
+  test('backup › a signal once the file has its name › comes too late', async () => {
+    const cwd = createProcessFolder();
+    const env = importing(`
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      for (const [place, name] of [[fs, 'linkSync'], [fs.promises, 'link']]) {
+        const link = place[name];
+        place[name] = (...names) => {
+          const linked = link(...names);
+          const kill = () => process.kill(process.pid, 'SIGINT');
+          linked === undefined ? kill() : linked.then(kill);
+          return linked;
+        };
+      }
+      syncBuiltinESMExports();
+    `);
+    const args = ['backup', 'backup.db', '--database', address];
+    const { status, signal, stderr } = await runProgram(args, { cwd, env });
+    assert.deepEqual({ status, signal }, { status: 0, signal: null });
+    assert.equal(stderr, `The store is copied to backup.db.\nStore: ${address}\n`);
+    assert.deepEqual(await readdir(cwd), ['backup.db']);
+  });
 });
 
 describe('backup --keep', () => {
@@ -107,6 +131,7 @@ describe('backup --keep', () => {
     await mkdir(target);
     for (const file of files) await writeFile(join(target, file), 'Rex');
     return {
+      path: (name: string) => join(target, name),
       list: async () => (await readdir(target)).sort(),
       told: () => stderr.text.replaceAll(`${target}/`, ''),
       backUp: (keep: number, day: number) =>
@@ -134,5 +159,13 @@ describe('backup --keep', () => {
     await using prepared = await prepare(t, files);
     await assert.rejects(prepared.backUp(1, 13), /exists already; nothing was copied$/);
     assert.deepEqual(await prepared.list(), files);
+  });
+
+  test('backup --keep › an old backup that cannot be removed › says so, and that the new one is there', async (t) => {
+    await using prepared = await prepare(t, [at(11)]);
+    await mkdir(prepared.path(at(10)));
+    const message = `${prepared.path(at(10))} cannot be read or removed (ERR_FS_EISDIR): check the rights of this user on it; the new backup is there`;
+    await assert.rejects(prepared.backUp(2, 13), { code: 'unavailable', message });
+    assert.deepEqual(await prepared.list(), [at(10), at(11), at(13)]);
   });
 });

@@ -188,6 +188,14 @@ describe('opening', { concurrency: 2 }, () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
+  test('openStore › a file that cannot be reached › is refused with what to look at', async () => {
+    const file = createFile();
+    await symlink(file, file);
+    const reason =
+      'cannot be reached (ELOOP): check its path, and the rights of this user on its file and folders';
+    await assert.rejects(openStore(`sqlite:${file}`, { create: true }), unavailable(file, reason));
+  });
+
   test('openStore › in memory, and not to be made › is there', async () => {
     await (await openStore('sqlite::memory:', { create: false })).close();
   });

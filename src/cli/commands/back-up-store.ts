@@ -3,6 +3,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { PetstoreError } from '../../error.ts';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
 import { say, withProgress } from '../output.ts';
@@ -50,7 +51,15 @@ export async function backUpDated(
   // If this fails, the backup says why it cannot be written.
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
   await backUp(store, join(folder, name));
-  const others = (await readdir(folder)).filter((other) => DATED.test(other) && other !== name);
+  await removeOldest(folder, keep, name).catch((cause) => {
+    const why = `cannot be read or removed (${cause.code}): check the rights of this user on it`;
+    const message = `${cause.path} ${why}; the new backup is there`;
+    throw new PetstoreError('unavailable', message, { cause });
+  });
+}
+
+async function removeOldest(folder: string, keep: number, newest: string): Promise<void> {
+  const others = (await readdir(folder)).filter((other) => DATED.test(other) && other !== newest);
   const newestFirst = others.sort().reverse();
   for (const old of newestFirst.slice(keep - 1)) {
     const file = join(folder, old);

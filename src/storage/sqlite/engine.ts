@@ -20,9 +20,10 @@ import { createWriter, type Write, writeAll } from './writer.ts';
  *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
  */
 export async function openSqlite(file: string, options: OpenOptions): Promise<Engine> {
-  const isNew = file !== MEMORY_FILE && (await prepareFile(file, options.create ?? false));
+  let isNew = false;
   let connection: SqliteConnection | undefined;
   try {
+    isNew = file !== MEMORY_FILE && (await prepareFile(file, options.create ?? false));
     connection = new SqliteConnection(file, 0);
     return createEngine(connection, await prepare(connection, options));
   } catch (error) {
