@@ -102,16 +102,22 @@ export class PetList {
     getElement('list', HTMLElement).scrollTop = 0;
   }
 
-  /** Lets the browser keep all pets of the filters. */
+  /** Lets the browser keep all pets of the filters. Meanwhile its button does nothing. */
   async download(): Promise<void> {
+    const button = getElement('download', HTMLButtonElement);
+    button.disabled = true;
     const asked = { ...Object.fromEntries(readTexts(this.#form)), limit: PAGE_LIMIT_MAX };
     const pets = createClient('work').list(asked);
     const tell = (count: number) => write('shown', `${count} pets read`);
-    await keepCsv('pets.csv', pets, tell).catch((error) => {
+    try {
+      await keepCsv('pets.csv', pets, tell);
+    } catch (error) {
       // What was read is not kept.
       this.#tellShown();
       throw error;
-    });
+    } finally {
+      button.disabled = false;
+    }
   }
 }
 

@@ -267,6 +267,17 @@ describePages('console, list', start, (test, stage) => {
     }
   });
 
+  test('console, list › Download clicked again while it reads › reads the list once', async (page) => {
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const downloaded = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download CSV' }).dblclick();
+    await downloaded;
+    await page.getByRole('button', { name: 'Download CSV', disabled: false }).waitFor();
+    // 225 pets are three pages.
+    assert.equal(asked.filter((url) => url.includes('limit=100')).length, 3);
+  });
+
   test('console, list › a look-up in vain › leaves the list as it was, and tells why', async (page) => {
     const listed = await readColumn(page, '50 pets, and more', 1);
     for (const [id, message] of [
