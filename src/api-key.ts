@@ -53,9 +53,9 @@ export function getKeyState(
 export interface KeyOptions {
   readonly name: string;
   readonly environment: Environment;
-  readonly readOnly?: boolean;
+  readonly readOnly?: boolean | undefined;
   /** How long the key is valid, in milliseconds; absent: it never expires. */
-  readonly expires?: number;
+  readonly expires?: number | undefined;
 }
 
 /** A new key: its text, which is shown once, and what a store keeps. */

@@ -2,33 +2,23 @@
 
 import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
-import { findCanonicalInt64 } from '../int64.ts';
 import { count, type OptionKind, type OptionRow } from '../option.ts';
 import { NEW_PET_FIELDS, type NewPetField } from '../pet.ts';
 import { type Schema, toFieldValue } from '../pet-field.ts';
 import { LIST_QUERY } from '../pet-query.ts';
-import { UNPRINTABLE } from '../printable.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { isMemoryAddress } from '../storage/address.ts';
-import type { IdRange } from '../store.ts';
 import { PET_FORMATS } from './pet-file.ts';
 
 /** A wrong use of the command line, with a message of our own instead of commander's. */
 export class UsageError extends Error {}
-
-export const DAY_MS = 86_400_000;
-const DURATION_DAYS_MAX = 36_500;
-const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 /** The name of the variable of an option, such as PETSTORE_DATABASE for --database. */
 export function toVariable(option: Option): string {
   return `PETSTORE_${option.name().replaceAll('-', '_').toUpperCase()}`;
 }
 
-/**
- * An option that configures: it also has a variable, and the flag takes precedence. Every other option is a value of
- * one call, and has none: a left-over PETSTORE_NAME would name a pet.
- */
+/** An option with a variable. Options of one call have none: a left-over PETSTORE_NAME would name a pet. */
 export function toSetting(name: string, row: OptionRow): Option {
   const { value, description, default: usual, choices } = row;
   const made = new Option(`--${toKebabCase(name)} ${value}`, description);
@@ -64,41 +54,8 @@ function toKebabCase(name: string): string {
 
 export const countParser = (min: number, max: number) => toParser(count(min, max));
 
-export function parsePetId(text: string): bigint {
-  const id = findCanonicalInt64(text);
-  if (id === undefined) throw createIdError('pet', text);
-  return id;
-}
-
-/** The ids of a text such as 7 or 10-20. */
-export function parseIdRange(text: string): IdRange {
-  const [first = text, last = first] = /^\d+-\d+$/.test(text) ? text.split('-') : [];
-  return { first: parsePetId(first), last: parsePetId(last) };
-}
-
-export function parseKeyId(text: string): number {
-  const id = Number(findCanonicalInt64(text));
-  if (id >= 1 && Number.isSafeInteger(id)) return id;
-  throw createIdError('key', text);
-}
-
-function createIdError(what: string, text: string): UsageError {
+export function createIdError(what: string, text: string): UsageError {
   return new UsageError(`Invalid ${what} id '${text}': expected a number such as 7.`);
-}
-
-export function parseKeyName(text: string): string {
-  if (text.length <= 100 && text.trim() !== '' && text.search(UNPRINTABLE) === -1) return text;
-  throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
-}
-
-/** A duration in milliseconds, of at least `secondsMin` seconds. */
-export function parseDuration(text: string, secondsMin: number): number {
-  const [, count, unit = ''] = /^(\d{1,12})([smhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
-  if (ms >= secondsMin * 1_000 && ms <= DURATION_DAYS_MAX * DAY_MS) return ms;
-  throw new InvalidArgumentError(
-    `It must be a number and its unit, such as 90d, 24h, 30m or 60s: at least ${secondsMin}s, at most ${DURATION_DAYS_MAX}d.`,
-  );
 }
 
 /** The address of a store for a command. A store in memory would end with the command. */

@@ -1,19 +1,18 @@
 /** `petstore keys …`: creates, lists, revokes and rotates API keys. The text of a key is printed once, and not stored. */
 
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type ApiKey, createApiKey, getKeyState, type KeyOptions } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
+import { findCanonicalInt64 } from '../../int64.ts';
+import { UNPRINTABLE } from '../../printable.ts';
 import type { Store } from '../../store.ts';
-import {
-  DAY_MS,
-  environmentOption,
-  jsonOption,
-  parseDuration,
-  parseKeyId,
-  parseKeyName,
-} from '../options.ts';
+import { createIdError, environmentOption, jsonOption } from '../options.ts';
 import { addExamples, say, toTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
+
+const DAY_MS = 86_400_000;
+const DURATION_DAYS_MAX = 36_500;
+const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 const KEY_ID = 'the id that keys list shows';
 
@@ -59,6 +58,27 @@ export function addKeys(program: Command): void {
     .action(withStore(rotateKey));
 }
 
+function parseKeyId(text: string): number {
+  const id = Number(findCanonicalInt64(text));
+  if (id >= 1 && Number.isSafeInteger(id)) return id;
+  throw createIdError('key', text);
+}
+
+function parseKeyName(text: string): string {
+  if (text.length <= 100 && text.trim() !== '' && text.search(UNPRINTABLE) === -1) return text;
+  throw new InvalidArgumentError('It must be 1 to 100 characters, not blank, on one line.');
+}
+
+/** A duration in milliseconds, of at least `secondsMin` seconds. */
+function parseDuration(text: string, secondsMin: number): number {
+  const [, count, unit = ''] = /^(\d{1,12})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (MS_OF_UNIT[unit] ?? Number.NaN);
+  if (ms >= secondsMin * 1_000 && ms <= DURATION_DAYS_MAX * DAY_MS) return ms;
+  throw new InvalidArgumentError(
+    `It must be a number and its unit, such as 90d, 24h, 30m or 60s: at least ${secondsMin}s, at most ${DURATION_DAYS_MAX}d.`,
+  );
+}
+
 async function addKey(store: Store, options: PrintOptions & KeyOptions): Promise<void> {
   const { text, newKey } = createApiKey(options, Date.now());
   printNewKey(text, await store.keys.add(newKey), options);
@@ -68,10 +88,10 @@ async function rotateKey(store: Store, id: number, options: RotateOptions): Prom
   const now = Date.now();
   const old = (await store.keys.list()).find((key) => key.id === id);
   if (old === undefined) throw new PetstoreError('not_found', `there is no key ${id}`);
-  const { name, environment, isReadOnly: readOnly = false, createdAt, expiresAt } = old;
-  const lifetime = expiresAt === undefined ? {} : { expires: expiresAt - createdAt };
+  const { name, environment, isReadOnly: readOnly, createdAt, expiresAt } = old;
+  const expires = expiresAt && expiresAt - createdAt;
   const oldExpiresAt = Math.min(now + options.overlap, expiresAt ?? Number.POSITIVE_INFINITY);
-  const { text, newKey } = createApiKey({ name, environment, readOnly, ...lifetime }, now);
+  const { text, newKey } = createApiKey({ name, environment, readOnly, expires }, now);
   printNewKey(text, await store.keys.rotate(id, newKey, oldExpiresAt), options);
   say(`Key ${id} works until ${toTime(oldExpiresAt)}.`);
 }

@@ -3,16 +3,16 @@
 import { text } from 'node:stream/consumers';
 import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
+import { findCanonicalInt64 } from '../../int64.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../pet.ts';
 import { PAGE_LIMIT_DEFAULT, type PetQuery } from '../../pet-query.ts';
-import type { PetStore, Store } from '../../store.ts';
+import type { IdRange, PetStore, Store } from '../../store.ts';
 import {
   countParser,
+  createIdError,
   jsonOption,
   listQueryOptions,
   newPetOptions,
-  parseIdRange,
-  parsePetId,
   petChangeOptions,
   UsageError,
 } from '../options.ts';
@@ -56,6 +56,18 @@ export function addPets(program: Command): Command {
     .option('--dry-run', 'only print what would be removed')
     .action(withStore(removePets));
   return pets;
+}
+
+function parsePetId(text: string): bigint {
+  const id = findCanonicalInt64(text);
+  if (id === undefined) throw createIdError('pet', text);
+  return id;
+}
+
+/** The ids of a text such as 7 or 10-20. */
+function parseIdRange(text: string): IdRange {
+  const [first = text, last = first] = /^\d+-\d+$/.test(text) ? text.split('-') : [];
+  return { first: parsePetId(first), last: parsePetId(last) };
 }
 
 async function showPets(store: Store, options: PrintOptions & PetQuery): Promise<void> {
