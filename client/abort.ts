@@ -24,13 +24,11 @@ export function orAborted<T>(
 }
 
 /** Leaves no timer after the signal: the timer would keep the process alive. */
-export async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  await orAborted(
-    signal,
-    () =>
-      new Promise((resolve) => {
-        timer = setTimeout(resolve, ms);
-      }),
-  ).finally(() => clearTimeout(timer));
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  const wait = (ending: AbortController) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      ending.signal.addEventListener('abort', () => clearTimeout(timer));
+    });
+  return orAborted(signal, wait);
 }

@@ -84,7 +84,10 @@ export function fail(error: unknown): void {
 
 /** Runs a command, and sets `process.exitCode` if it fails. */
 export async function run(args: readonly string[]): Promise<void> {
-  await Promise.try(cleanVariables)
-    .then(() => createProgram().parseAsync(args, { from: 'user' }))
-    .catch(fail);
+  try {
+    cleanVariables();
+    await createProgram().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    fail(error);
+  }
 }

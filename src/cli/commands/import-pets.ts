@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import { parseGivenPet, parseNewPetRow } from '../../pet.ts';
 import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import type { AddedPets, MergedPets, MergeOptions } from '../../store.ts';
+import type { MergedPets, MergeOptions } from '../../store.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, type PetFileOptions, readRows } from '../pet-file.ts';
@@ -66,7 +66,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       progress.isDone = store.foundSchema > 0;
       return { ...done, store: describeStore(options.database, store) };
     });
-    for (const line of describeMerged(merged, options)) say(line);
+    tellMerged(merged, options);
     if (hasOtherIds) say('the ids in the file were not kept: --by-id keeps them');
     say(merged.store);
   });
@@ -76,16 +76,14 @@ function onSame(id: bigint): void {
   say(`the first rows of the file are in the store already, from the id ${id} on`);
 }
 
-function* describeMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): Generator<string> {
+function tellMerged(merged: MergedPets, { byId, dryRun }: ImportOptions): void {
   const { added, corrected, unchanged, withNewIds } = merged;
   const [a, c, u] = [added, corrected, unchanged].map((count) => count.toLocaleString('en-US'));
   const counts = byId
     ? `${a} added, ${c} corrected, ${u} unchanged`
     : `imported ${countPets(added)}`;
-  yield dryRun ? `would be: ${counts}; nothing was changed` : counts;
-  if (withNewIds.count > 0) yield describeIds(withNewIds);
-}
-
-function describeIds({ count, firstId, lastId }: AddedPets): string {
-  return count === 1 ? `new id ${lastId}` : `new ids ${firstId} to ${lastId}`;
+  say(dryRun ? `would be: ${counts}; nothing was changed` : counts);
+  const { count, firstId, lastId } = withNewIds;
+  if (count === 1) say(`new id ${lastId}`);
+  if (count > 1) say(`new ids ${firstId} to ${lastId}`);
 }
