@@ -16,11 +16,10 @@ const BEFORE_HEADER = /^"?sep=([,;|\t])"?$|^"?#TYPE /i;
 type Header = readonly ((Column & { readonly isMarked: boolean }) | undefined)[];
 
 /**
- * The rows below the header; blank rows are left out.
+ * The rows below the header, without blank rows.
  *
  * @param ignoresColumns whether the file may have columns that no pet has.
- * @throws PetstoreError `bad_request` for a wrong header, at a wrong quote, which hides where the next rows begin, and
- *   if there is no row.
+ * @throws PetstoreError `bad_request` for a wrong header or quote, and if there is no row.
  */
 export async function* readCsv(pieces: Pieces, ignoresColumns = false): AsyncGenerator<PetRow> {
   let pattern: RegExp | undefined;

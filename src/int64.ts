@@ -9,10 +9,7 @@ const INT64_DIGITS_MAX = 19;
 const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const CANONICAL = /^(?:0|-?[1-9]\d{0,18})$/;
 
-/**
- * The integer that a JSON number (RFC 8259 section 6) stands for, in any spelling: `1.0` and `1e2`
- * are integers. Undefined when it has a fraction, is outside int64, or is not a JSON number.
- */
+/** The int64 of a JSON number (RFC 8259 section 6) in any spelling, such as `1.0` and `1e2`; undefined if it is none. */
 export function findInt64(digits: string): bigint | undefined {
   const match = JSON_NUMBER.exec(digits);
   if (match === null) return undefined;

@@ -26,8 +26,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 /**
  * The value of a JSON text (RFC 8259), in which every number is a {@link JsonNumber}.
  *
- * @throws PetstoreError `bad_request` when the text is not JSON, has more than `valuesMax` values or
- *   JSON_LEVELS_MAX levels, or gives a member of an object twice (RFC 8259 section 4 leaves its meaning open).
+ * @throws PetstoreError `bad_request` for no JSON, too many values or levels, or a member of an object given twice.
  */
 export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): unknown {
   const members = countMembers(text, valuesMax);
@@ -43,8 +42,8 @@ export function parseJson(text: string, valuesMax: number = JSON_VALUES_MAX): un
 }
 
 /**
- * The number of members of all objects: of colons outside of strings. The counts are right up to the first mistake,
- * where JSON.parse stops. A loop reads each character once; a regular expression can read the rest for each quote.
+ * The number of colons outside of strings, right up to the first mistake, where JSON.parse stops. A regular expression
+ * could read the rest of the text again for each quote.
  *
  * @throws PetstoreError `bad_request` at the first value or level that is too many.
  */

@@ -9,10 +9,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** An engine or a file may change U+0000 and unpaired surrogates (`Cs`). An empty cell of CSV is an absent text. */
 const TEXT = /^[^\0\p{Cs}]+$/u;
 
-/**
- * What every value of a kind must have, in words, and as a function that finds nothing else. `text` is a string in JSON
- * and a text column, `int64` a number in JSON and an integer column.
- */
+/** What a value of a kind must be. `text` is a string in JSON and a text column, `int64` a number and an integer column. */
 const KINDS = {
   text: {
     rule: 'a string, not empty, without U+0000 and unpaired surrogates',

@@ -29,10 +29,7 @@ export interface Store extends AsyncDisposable {
     | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
     | undefined;
 
-  /**
-   * Resolves when the statements of requests succeed and, on PostgreSQL, the server takes writes. On
-   * SQLite the file must still be the one that was opened.
-   */
+  /** Resolves when requests can be answered: PostgreSQL takes writes, the file of SQLite was not replaced. */
   check(): Promise<void>;
 
   /**

@@ -56,9 +56,7 @@ type ReadProgress = Pick<Partial<Progress>, 'part'>;
 /**
  * The rows of the file in its order, read as they are consumed.
  *
- * @param progress gets the part of the file that was read, from 0 to 1.
- * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no
- *   row can be found.
+ * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and rows that cannot be split.
  */
 export function readRows(
   petFile: PetFileOptions,
@@ -69,8 +67,7 @@ export function readRows(
 }
 
 /**
- * Writes all the pets. The file is replaced when they are on the disk, and unchanged if anything fails. Without a file,
- * writes to standard output, until its reader closes it.
+ * Writes all the pets. The file is replaced when they are on the disk, and unchanged if anything fails.
  *
  * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */

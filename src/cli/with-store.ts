@@ -23,10 +23,7 @@ export function addStoreCommand(parent: Command, name: string, ...lines: string[
   return addExamples(parent.command(name).addOption(databaseOption()), ...lines);
 }
 
-/**
- * The action of a command that works on its store, with its arguments and then its options. Only a command that adds
- * something has the option `create`.
- */
+/** The action of a command on its store, with its arguments and options. Only one that adds something may `create`. */
 export function withStore<Values extends unknown[]>(
   work: (store: Store, ...values: Values) => Promise<void>,
   options: OpenOptions = {},
