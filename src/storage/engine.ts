@@ -59,28 +59,23 @@ export interface Engine extends OfStore {
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Stages all the rows, which blocks no other writer, and then does the work in a transaction of the kind that is asked
-   * for then. `staged` is a temporary table with the columns of `pets`, which are PET_COLUMNS. Also a `snapshot` may
-   * change it.
-   */
-  load<T>(
-    getKind: () => TransactionKind,
-    batches: AsyncIterable<readonly Row[]>,
-    work: (transaction: Transaction, staged: string) => Promise<T>,
-  ): Promise<T>;
-
-  /**
-   * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, an
-   * `exclusive` one reads and writes while no other transaction can add a pet or a key. If the work fails, it is
-   * rolled back. No other method may be called until it resolves.
+   * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, and may also change a
+   * temporary table; an `exclusive` one reads and writes while no other transaction can add a pet or a key. If the work
+   * fails, it is rolled back. No other method may be called until it resolves.
    */
   transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
+
+  /** Runs the work in one session, without a time limit. A temporary table lasts as long, unless it is dropped. */
+  inSession<T>(work: (session: Session) => Promise<T>): Promise<T>;
 
   /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */
   readonly copyTo?: (file: string) => Promise<void>;
 }
 
 export type TransactionKind = 'snapshot' | 'shared' | 'exclusive';
+
+/** Its statements, outside of `transact`, may be a transaction each. */
+export type Session = Transaction & Pick<Engine, 'transact'>;
 
 export interface Transaction extends Pick<Engine, 'read'> {
   /** Inserts rows with the ids that they have. */

@@ -1,11 +1,12 @@
 /** Adds many pets, all or none: with new ids, or with the ids that they have. */
 
+import { randomUUID } from 'node:crypto';
 import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
 import { type GivenPet, toPetJson } from '../pet.ts';
 import { COMPARED_PETS } from '../rows.ts';
 import type { AddedPets, PetStore } from '../store.ts';
-import type { Engine, Row, Transaction } from './engine.ts';
+import type { Engine, Row, Session, Transaction } from './engine.ts';
 import { COLUMNS, PET_COLUMNS, SELECT, toJsonSql, toPet, toRow } from './pet-row.ts';
 
 const PETS_AT_ONCE = 1_000;
@@ -26,14 +27,10 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
     merge(pets, { onlyFirst = false, update = false, dryRun = false, onSame } = {}) {
       // A create could be the first, or take the ids of pets with ids.
       let isAlone = onlyFirst;
-      const rows = toBatches(pets, () => {
+      const batches = toBatches(pets, () => {
         isAlone = true;
       });
-      const getKind = () => {
-        if (dryRun) return 'snapshot';
-        return isAlone ? 'exclusive' : 'shared';
-      };
-      return engine.load(getKind, rows, async (transaction, staged) => {
+      const work = async (transaction: Transaction, staged: string) => {
         const { read, readLastId } = transaction;
         if (onlyFirst && (await readLastId('pets')) > 0n) {
           return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
@@ -49,9 +46,35 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
         if (same !== undefined) onSame?.(same);
         const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, isAlone);
         return { ...counts, withNewIds };
+      };
+      return stage(engine, batches, (session, staged) => {
+        const kind = isAlone ? 'exclusive' : 'shared';
+        return session.transact(dryRun ? 'snapshot' : kind, (transaction) =>
+          work(transaction, staged),
+        );
       });
     },
   };
+}
+
+/** The work's result, with all rows in a temporary table: while they come, no other writer is blocked. */
+function stage<T>(
+  { inSession }: Engine,
+  batches: AsyncIterable<readonly Row[]>,
+  work: (session: Session, staged: string) => Promise<T>,
+): Promise<T> {
+  // Behind a pooler several clients may share a session, so the name is unique.
+  const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
+  return inSession(async (session) => {
+    await session.read(`create temporary table ${staged} as ${SELECT} limit 0`);
+    try {
+      for await (const batch of batches) await session.insert(staged, PET_COLUMNS, batch);
+      return await work(session, staged);
+    } finally {
+      // A broken connection has dropped it already.
+      await session.read(`drop table ${staged}`).catch(() => undefined);
+    }
+  });
 }
 
 /** The rows to stage. A pet that gets a new id has -1, -2 and so on. */

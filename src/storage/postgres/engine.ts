@@ -13,7 +13,7 @@ import { countConnections, createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
 import { createSettle } from './settled-mark.ts';
 import { checkRights, checkSequences, waitWhileAway } from './start.ts';
-import { NOW, stageRows, transactLong } from './transaction.ts';
+import { createSession, NOW, transactLong } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
 
@@ -72,11 +72,9 @@ function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSche
       },
       createSettle(read, () => pools.reads.opened, keepsMark),
     ),
-    load: (getKind, batches, work) =>
-      pools.long.run((connection) =>
-        connection.inSession(() => stageRows(connection, getKind, batches, work)),
-      ),
     transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
+    inSession: (work) =>
+      pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),
     check: () =>
       pools.check.run(async (connection) => {
         await connection.checkWritable();

@@ -1,8 +1,7 @@
 /** The statements of long work, and many rows as one value: PostgreSQL reads them from JSON as records of a table. */
 
-import { randomUUID } from 'node:crypto';
-import type { Row, SqlValue, Transaction, TransactionKind } from '../engine.ts';
-import { COLUMNS, PET_COLUMNS } from '../pet-row.ts';
+import type { Row, Session, SqlValue, Transaction, TransactionKind } from '../engine.ts';
+import { COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
 import { ANNOUNCE, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
 
@@ -13,7 +12,7 @@ export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 const LOCK_SECONDS_MAX = 5;
 
 /** The statements of long work, in the transaction that is under way on the connection. */
-export function createTransaction(connection: Connection): Transaction {
+function createTransaction(connection: Connection): Transaction {
   return {
     read: (sql, ...values) => connection.run(sql, ...values),
 
@@ -45,18 +44,21 @@ export function createTransaction(connection: Connection): Transaction {
   };
 }
 
+export function createSession(connection: Connection): Session {
+  return {
+    ...createTransaction(connection),
+    transact: (kind, work) => transactLong(connection, kind, work),
+  };
+}
+
 /** As `transact` of Engine. */
 export function transactLong<T>(
   connection: Connection,
   kind: TransactionKind,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
-  if (kind === 'snapshot') {
-    return connection.transact('repeatable read read only', () =>
-      work(createTransaction(connection)),
-    );
-  }
-  return connection.transact('read committed', async () => {
+  const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
+  return connection.transact(isolation, async () => {
     if (kind === 'exclusive') {
       await connection.run(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
       await connection.run(TAKE_IDS_ALONE);
@@ -64,28 +66,6 @@ export function transactLong<T>(
     }
     return work(createTransaction(connection));
   });
-}
-
-/**
- * The work's result, as of `transactLong`, with all rows staged in a temporary table. Behind a pooler several
- * clients may share a session, so the name of the table is unique.
- */
-export async function stageRows<T>(
-  connection: Connection,
-  getKind: () => TransactionKind,
-  batches: AsyncIterable<readonly Row[]>,
-  work: (transaction: Transaction, staged: string) => Promise<T>,
-): Promise<T> {
-  const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
-  const { insert } = createTransaction(connection);
-  await connection.run(`create temporary table ${staged} (like pets including defaults)`);
-  try {
-    for await (const batch of batches) await insert(staged, PET_COLUMNS, batch);
-    return await transactLong(connection, getKind(), (transaction) => work(transaction, staged));
-  } finally {
-    // A broken connection has dropped its temporary tables already.
-    await connection.run(`drop table ${staged}`).catch(() => undefined);
-  }
 }
 
 /** The rows as a JSON array of records. A row may be shorter than the columns. */

@@ -2,17 +2,13 @@
 
 import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
-import { PET_COLUMNS } from '../pet-row.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
 
-/** The table of a load; there is one load at a time. */
-const STAGED = 'temp.staged_pets';
-
 export function createLongWork(
   connection: SqliteConnection,
-): Pick<Engine, 'load' | 'transact' | 'copyTo'> {
+): Pick<Engine, 'transact' | 'inSession' | 'copyTo'> {
   const { file } = connection;
   const transaction = createTransaction(connection);
 
@@ -33,15 +29,11 @@ export function createLongWork(
   return {
     transact,
 
-    async load(getKind, batches, work) {
+    async inSession(work) {
       try {
-        connection.exec(`create table ${STAGED} (${PET_COLUMNS})`);
-        for await (const batch of batches) await transaction.insert(STAGED, PET_COLUMNS, batch);
-        return await transact(getKind(), () => work(transaction, STAGED));
+        return await work({ ...transaction, transact });
       } catch (error) {
         throw explain(error, file);
-      } finally {
-        connection.exec(`drop table if exists ${STAGED}`);
       }
     },
 
