@@ -30,10 +30,8 @@ export async function copyDatabase(
   options: CopyOptions = {},
 ): Promise<number> {
   if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
-    throw new PetstoreError(
-      'unavailable',
-      'the database is of a newer petstore: copy it with that release',
-    );
+    const message = 'the database is of a newer petstore: copy it with that release';
+    throw new PetstoreError('unavailable', message);
   }
   return from.transact('snapshot', (source) =>
     to.transact('exclusive', async (target) => {

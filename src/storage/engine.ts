@@ -32,10 +32,8 @@ export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
 
 export type PetQueries = Pick<PetStore, 'find' | 'list' | 'listAsJson'>;
 
-type OfStore = Omit<Store, 'pets' | 'keys' | 'backup' | 'close'>;
-
 /** Writes, errors and closing are as in Store. */
-export interface Engine extends OfStore {
+export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'> {
   readonly petQueries: PetQueries;
 
   /** SQL for the id of a new API key. It counts up from 1. */
@@ -52,16 +50,13 @@ export interface Engine extends OfStore {
 
   read(sql: string, ...values: readonly SqlValue[]): Promise<Row[]>;
 
-  /**
-   * Executes the statements in one transaction, up to the first statement that returns no row. Resolves to the rows of
-   * each statement.
-   */
+  /** The rows of each statement, in one transaction that ends after the first statement without a row. */
   write(...statements: readonly Statement[]): Promise<Row[][]>;
 
   /**
-   * Runs the work in one transaction without a time limit: a `snapshot` reads as of one moment, and may also change a
-   * temporary table; an `exclusive` one reads and writes while no other transaction can add a pet or a key. If the work
-   * fails, it is rolled back. No other method may be called until it resolves.
+   * Runs the work in one transaction without a time limit; it is rolled back if the work fails. A `snapshot` reads as of
+   * one moment, and may change a temporary table. During an `exclusive` one no other transaction adds a pet or a key. No
+   * other method may be called until it resolves.
    */
   transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
 
@@ -87,9 +82,6 @@ export interface Transaction extends Pick<Engine, 'read'> {
   /** The next id of the table is the one after this id. A rollback may leave this so. */
   writeLastId(table: string, id: bigint): Promise<void>;
 
-  /**
-   * Adds the pets of a staged table with new ids, by descending staged ids, while other transactions add pets; absent
-   * if no other transaction can.
-   */
+  /** Adds staged pets with new ids, by descending staged ids. Absent if no other transaction can add pets meanwhile. */
   readonly addNew?: (staged: string) => Promise<AddedPets>;
 }

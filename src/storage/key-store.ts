@@ -55,10 +55,8 @@ export function createKeyStore(engine: Engine): KeyStore {
         { sql: insert, values: toKeyRow(newKey) },
       );
       if (rotated?.length === 0) {
-        throw new PetstoreError(
-          'not_found',
-          `key ${id} cannot be rotated: it must be an active key that was not rotated before`,
-        );
+        const why = 'it must be an active key that was not rotated before';
+        throw new PetstoreError('not_found', `key ${id} cannot be rotated: ${why}`);
       }
       return toApiKey(added?.[0] ?? []);
     },

@@ -2,7 +2,7 @@
 
 import { PetstoreError } from '../error.ts';
 
-/** Marks a file of SQLite as a petstore's, in its `application_id`: "Pets" in ASCII. */
+/** "Pets" in ASCII: the `application_id` of a file of SQLite, and the advisory lock of a migration on PostgreSQL. */
 export const APPLICATION_ID = 0x50657473;
 
 export interface Migration {
@@ -179,8 +179,8 @@ export const SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
 /** @param database how the message names the database. */
 export function createOlderError(database: string, schema: number): PetstoreError {
-  return new PetstoreError(
-    'unavailable',
-    `${database} is of an older petstore: its schema is ${schema}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`,
-  );
+  const what = `its schema is ${schema}, this program needs ${SCHEMA}`;
+  const remedy = 'back it up with the older release, then run petstore migrate';
+  const message = `${database} is of an older petstore: ${what}: ${remedy}`;
+  return new PetstoreError('unavailable', message);
 }

@@ -25,15 +25,10 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
-  const { foundSchema, connectionsMax, statistics, countConnections, check } = engine;
   return {
-    foundSchema,
-    connectionsMax,
+    ...engine,
     pets: createPetStore(engine),
     keys: createKeyStore(engine),
-    statistics,
-    countConnections,
-    check,
     backup: (file) => writeBackup(engine, file),
     close,
     [Symbol.asyncDispose]: close,
@@ -41,8 +36,8 @@ export async function openStore(address: string, options: OpenOptions): Promise<
 }
 
 /**
- * Does the work on the store at an address. A file that does not exist yet gets its name only after the
- * work succeeded; with `dryRun` it is not made, and the work gets an empty store.
+ * Does the work on the store at an address. A new file gets its name only after the work succeeded; with `dryRun` it is
+ * not made, and the work gets an empty store.
  *
  * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
@@ -74,11 +69,7 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
   });
 }
 
-/**
- * Copies the store at one address into the store at another, as {@link copyDatabase} does.
- *
- * @throws PetstoreError also as openStore does.
- */
+/** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   await using source = await openEngine(from, {});
   const fill = (address: string) => copyInto(source, address, options);

@@ -13,8 +13,7 @@ const RESULT_UNITS = 128;
  * A function that reads each result at most once between two commits. A result is never older than a
  * write that was acknowledged before the call.
  *
- * @param readCommitCounter a number that changes with every commit, of any process. NaN, which
- *   equals nothing, when it cannot be read: then nothing is cached.
+ * @param readCommitCounter changes with every commit, of any process; NaN, when it cannot be read, caches nothing.
  * @param toUnits the UTF-16 units of the result's text; undefined when it is not to be cached.
  */
 export function createCache<Result>(

@@ -25,33 +25,29 @@ const IS_SAME = toExists(
 export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
   return {
     merge(pets, { onlyFirst = false, update = false, dryRun = false, onSame } = {}) {
-      // A create could be the first, or take the ids of pets with ids.
-      let isAlone = onlyFirst;
-      const batches = toBatches(pets, () => {
-        isAlone = true;
-      });
-      const work = async (transaction: Transaction, staged: string) => {
-        const { read, readLastId } = transaction;
-        if (onlyFirst && (await readLastId('pets')) > 0n) {
-          return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
-        }
-        await refuseRepeated(transaction, staged);
-        const counts = await countStaged(transaction, staged);
-        const { corrected } = counts;
-        await read(`delete from ${staged} as staged where ${IS_SAME}`);
-        if (corrected > 0 && !update) throw await createDifference(transaction, staged, corrected);
-        if (corrected > 0 && !dryRun) await correct(transaction, staged, engine.toJsonFunction);
-        await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
-        const same = onSame && (await findSame(transaction, staged));
-        if (same !== undefined) onSame?.(same);
-        const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, isAlone);
-        return { ...counts, withNewIds };
-      };
-      return stage(engine, batches, (session, staged) => {
+      return stage(engine, pets, async (session, staged) => {
+        const given = await session.read(`select 1 from ${staged} where id >= 0 limit 1`);
+        // A create could be the first, or take the ids of pets with ids.
+        const isAlone = onlyFirst || given.length > 0;
         const kind = isAlone ? 'exclusive' : 'shared';
-        return session.transact(dryRun ? 'snapshot' : kind, (transaction) =>
-          work(transaction, staged),
-        );
+        return session.transact(dryRun ? 'snapshot' : kind, async (transaction) => {
+          const { read, readLastId } = transaction;
+          if (onlyFirst && (await readLastId('pets')) > 0n) {
+            return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
+          }
+          await refuseRepeated(transaction, staged);
+          const counts = await countStaged(transaction, staged);
+          const { corrected } = counts;
+          await read(`delete from ${staged} as staged where ${IS_SAME}`);
+          if (corrected > 0 && !update)
+            throw await createDifference(transaction, staged, corrected);
+          if (corrected > 0 && !dryRun) await correct(transaction, staged, engine.toJsonFunction);
+          await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
+          const same = onSame && (await findSame(transaction, staged));
+          if (same !== undefined) onSame?.(same);
+          const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, isAlone);
+          return { ...counts, withNewIds };
+        });
       });
     },
   };
@@ -60,7 +56,7 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
 /** The work's result, with all rows in a temporary table: while they come, no other writer is blocked. */
 function stage<T>(
   { inSession }: Engine,
-  batches: AsyncIterable<readonly Row[]>,
+  pets: AsyncIterable<GivenPet>,
   work: (session: Session, staged: string) => Promise<T>,
 ): Promise<T> {
   // Behind a pooler several clients may share a session, so the name is unique.
@@ -68,7 +64,7 @@ function stage<T>(
   return inSession(async (session) => {
     await session.read(`create temporary table ${staged} as ${SELECT} limit 0`);
     try {
-      for await (const batch of batches) await session.insert(staged, PET_COLUMNS, batch);
+      for await (const batch of toBatches(pets)) await session.insert(staged, PET_COLUMNS, batch);
       return await work(session, staged);
     } finally {
       // A broken connection has dropped it already.
@@ -78,15 +74,11 @@ function stage<T>(
 }
 
 /** The rows to stage. A pet that gets a new id has -1, -2 and so on. */
-async function* toBatches(
-  pets: AsyncIterable<GivenPet>,
-  onId: () => void,
-): AsyncGenerator<readonly Row[]> {
+async function* toBatches(pets: AsyncIterable<GivenPet>): AsyncGenerator<readonly Row[]> {
   let newPets = 0n;
   let batch: Row[] = [];
   for await (const pet of pets) {
     if (pet.id === undefined) newPets += 1n;
-    else onId();
     batch.push([pet.id ?? -newPets, ...toRow(pet)]);
     if (batch.length === PETS_AT_ONCE) {
       yield batch;
@@ -142,10 +134,7 @@ async function correct(
   await read(`update pets set ${changes} from ${staged} as staged where pets.id = staged.id`);
 }
 
-/**
- * The first of consecutive ids at which the store has the contents of the first pets without an id, in their order: the
- * same file was added before.
- */
+/** The id from which on the store has the first pets without an id, in their order: the file was added before. */
 async function findSame({ read }: Transaction, staged: string): Promise<bigint | undefined> {
   const first = await read(
     `select ${COLUMNS} from ${staged} where id < 0 order by id desc limit ?`,
@@ -161,10 +150,7 @@ async function findSame({ read }: Transaction, staged: string): Promise<bigint |
   return found?.[0] as bigint | undefined;
 }
 
-/**
- * Adds the staged pets, of which the store has none. Alone, it chooses the ids, and takes them only at the end: after a
- * failure the store still had no pet.
- */
+/** Adds the staged pets. Alone, it takes the ids only at the end: after a failure the store still never had a pet. */
 async function addStaged(
   { read, readLastId, writeLastId, addNew }: Transaction,
   staged: string,

@@ -15,9 +15,8 @@ const UPDATE = `update pets set ${COLUMNS.map((column) => `${column} = ?`)}
 /** A repeated create is compared with the pet as it was added, not with the corrected pet. */
 const KEEP_ADDED = 'update idempotency_keys set added_as = coalesce(added_as, ?) where pet_id = ?';
 /**
- * The pet that was added with an idempotency key, and the pet as it was added, in JSON; null if it was never corrected.
- * It reads `pets` from the id of the key to this same id. For a join, or for `id =`, PostgreSQL may choose to read a
- * whole index; the range, `limit` and `order by` leave it only the primary keys.
+ * The pet that was added with an idempotency key, and, if it was corrected, the pet as it was added, in JSON. For a
+ * join, or for `id =`, PostgreSQL may read a whole index; the range, `limit` and `order by` leave it only the primary keys.
  */
 export const FIND_ADDED = `with kept as (
     select pet_id, added_as from idempotency_keys where api_key_id = ? and name = ? limit 1

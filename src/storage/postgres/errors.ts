@@ -9,6 +9,8 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 
 /** The driver gives this error no code, so its text stands in the place of the code. */
 export const NO_TLS = 'The server does not support SSL connections';
+/** The server gave no answer within `query_timeout`; it has no code either. */
+export const SILENT = 'Query read timeout';
 /** The code of the system when DNS does not answer. */
 export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 
@@ -70,16 +72,7 @@ export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(cause.code ?? '');
 }
 
-/** Whether the server gave no answer at all within `query_timeout`. */
-export function isSilent(error: unknown): boolean {
-  return toCode(error) === 'Query read timeout';
-}
-
-/**
- * Whether the database may come back by itself.
- *
- * @param mustWrite a server that takes no writes is away too: during a failover all are standbys.
- */
+/** Whether the database may come back by itself. With `mustWrite`, also a standby may: a failover is under way. */
 export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
   if (!(error instanceof PetstoreError) || error.cause === undefined) return false;
   const code = toCode(error);

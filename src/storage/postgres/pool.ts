@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { Connection } from './connection.ts';
-import { isBroken, isSilent, READ_ONLY, toCode } from './errors.ts';
+import { isBroken, READ_ONLY, SILENT, toCode } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
 /** The part of the connections that is for writes. Each may have a group of creates under way. */
@@ -10,10 +10,7 @@ const WRITES_PART = 0.4;
 const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
 
-/**
- * The server ends a statement after this part of the time of its call. So no statement goes on after a 503, and its
- * connection is kept. Only the wait for a synchronous standby has no limit.
- */
+/** Of the time of a call: then the server ends the statement, and the connection is kept. A synchronous standby may be waited for longer. */
 const STATEMENT_PART = 0.8;
 
 type PooledConnection = Connection & pg.PoolClient;
@@ -87,7 +84,7 @@ class Pool {
     } catch (error) {
       isUseless = isBroken(error) || (this.#hosts.mustWrite && toCode(error) === READ_ONLY);
       if (isUseless) this.#broken += 1;
-      if (isSilent(error)) this.#replace(pool);
+      if (toCode(error) === SILENT) this.#replace(pool);
       throw error;
     } finally {
       client.release(isUseless);

@@ -3,12 +3,10 @@
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
-import { createOlderError, MIGRATIONS } from '../migrations.ts';
+import { APPLICATION_ID, createOlderError, MIGRATIONS } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { INSUFFICIENT_PRIVILEGE, toCode } from './errors.ts';
 
-/** The number of the advisory lock that a migration holds: "Pets" in ASCII. */
-const LOCK = 0x50657473;
 /** The wait for the migration of another process. */
 const MIGRATION_LOCK_SECONDS_MAX = 60;
 /** While a step waits for a table, all later statements on the table wait behind it, with their connections. */
@@ -31,10 +29,9 @@ export async function migrate(
   const schema = findLast(migrations);
   const found = await readVersion(connection, schema);
   if (found === 0 && !create) {
-    throw new PetstoreError(
-      'unavailable',
-      'there is no petstore in this database: serve, keys create or pets import makes one',
-    );
+    const message =
+      'there is no petstore in this database: serve, keys create or pets import makes one';
+    throw new PetstoreError('unavailable', message);
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   if (olderSchema === 'keep' || found >= schema) return found;
@@ -44,17 +41,16 @@ export async function migrate(
     return await connection.transact('read committed', () => execute(connection, migrations));
   } catch (error) {
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    throw new PetstoreError(
-      'unavailable',
-      `the upgrade of the database from schema ${found} to ${schema} is pending: run petstore migrate as the owner of its tables`,
-    );
+    const what = `the upgrade of the database from schema ${found} to ${schema}`;
+    const message = `${what} is pending: run petstore migrate as the owner of its tables`;
+    throw new PetstoreError('unavailable', message);
   }
 }
 
 /** Executes the steps that are missing, one process at a time. Resolves to the schema that it found. */
 async function execute(connection: Connection, migrations: typeof MIGRATIONS): Promise<number> {
   await connection.run(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
-  await connection.run('select pg_advisory_xact_lock(?)', LOCK);
+  await connection.run('select pg_advisory_xact_lock(?)', APPLICATION_ID);
   // Another process may have migrated it since the first check.
   const schema = findLast(migrations);
   const found = await readVersion(connection, schema);
@@ -66,11 +62,8 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
   // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
   const compatible = findLast(migrations.filter(({ breaking }) => breaking));
   await connection.run('alter table petstore_schema add column if not exists compatible bigint');
-  await connection.run(
-    'update petstore_schema set version = ?, compatible = ?',
-    schema,
-    compatible,
-  );
+  const update = 'update petstore_schema set version = ?, compatible = ?';
+  await connection.run(update, schema, compatible);
   return found;
 }
 
@@ -81,10 +74,8 @@ function findLast(migrations: typeof MIGRATIONS): number {
 async function checkEncoding(connection: Connection): Promise<void> {
   const [row] = await connection.run('show server_encoding');
   if (row?.[0] === 'UTF8') return;
-  throw new PetstoreError(
-    'unavailable',
-    `the database has the encoding ${row?.[0]}: it must be UTF8`,
-  );
+  const message = `the database has the encoding ${row?.[0]}: it must be UTF8`;
+  throw new PetstoreError('unavailable', message);
 }
 
 /** @param known the schema of this program. */
@@ -102,8 +93,6 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
   );
   const [version = 0, compatible = 0] = row.map(Number);
   if (compatible <= known || version <= known) return version;
-  throw new PetstoreError(
-    'unavailable',
-    `the database is of a newer petstore: its schema is ${version}, this program knows up to ${known}`,
-  );
+  const what = `its schema is ${version}, this program knows up to ${known}`;
+  throw new PetstoreError('unavailable', `the database is of a newer petstore: ${what}`);
 }

@@ -50,10 +50,8 @@ export async function checkRights(connection: Connection): Promise<void> {
   const missing = await connection.run(FIND_MISSING);
   if (missing.length === 0) return;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
-  throw new PetstoreError(
-    'unavailable',
-    `the role ${missing[0]?.[0]} needs more rights on the database: ${grants.join('; ')}`,
-  );
+  const what = `the role ${missing[0]?.[0]} needs more rights on the database`;
+  throw new PetstoreError('unavailable', `${what}: ${grants.join('; ')}`);
 }
 
 /** The tables whose sequence gives ids that are in use: it was set back, or a restore has left out its value. */
@@ -66,8 +64,6 @@ export async function checkSequences(connection: Connection): Promise<void> {
   const behind = await connection.run(FIND_BEHIND);
   if (behind.length === 0) return;
   const remedies = behind.map(([name]) => `select setval('${name}_id', max(id)) from ${name}`);
-  throw new PetstoreError(
-    'unavailable',
-    `the database gives ids that are in use: ${remedies.join('; ')}`,
-  );
+  const what = 'the database gives ids that are in use';
+  throw new PetstoreError('unavailable', `${what}: ${remedies.join('; ')}`);
 }

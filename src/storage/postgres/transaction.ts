@@ -1,4 +1,4 @@
-/** The statements of long work, and many rows as one value: PostgreSQL reads them from JSON as records of a table. */
+/** The statements of long work, and many rows as one value, in JSON. */
 
 import type { Row, Session, SqlValue, Transaction, TransactionKind } from '../engine.ts';
 import { COLUMNS } from '../pet-row.ts';
@@ -11,9 +11,10 @@ export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 /** Longer than a create takes. Later creates wait behind the lock. */
 const LOCK_SECONDS_MAX = 5;
 
-/** The statements of long work, in the transaction that is under way on the connection. */
-function createTransaction(connection: Connection): Transaction {
+/** The statements of long work, in the transaction that is under way, if there is one. */
+export function createSession(connection: Connection): Session {
   return {
+    transact: (kind, work) => transactLong(connection, kind, work),
     read: (sql, ...values) => connection.run(sql, ...values),
 
     async insert(table, columns, rows) {
@@ -44,13 +45,6 @@ function createTransaction(connection: Connection): Transaction {
   };
 }
 
-export function createSession(connection: Connection): Session {
-  return {
-    ...createTransaction(connection),
-    transact: (kind, work) => transactLong(connection, kind, work),
-  };
-}
-
 /** As `transact` of Engine. */
 export function transactLong<T>(
   connection: Connection,
@@ -64,7 +58,7 @@ export function transactLong<T>(
       await connection.run(TAKE_IDS_ALONE);
       await connection.run('lock table api_keys in share row exclusive mode');
     }
-    return work(createTransaction(connection));
+    return work(createSession(connection));
   });
 }
 

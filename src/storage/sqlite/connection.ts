@@ -5,10 +5,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { MEMORY_FILE } from '../address.ts';
 import type { Row, SqlValue } from '../engine.ts';
 
-/**
- * Each commit is synced to the disk. The write-ahead log is truncated to 64 MiB after a large transaction. The schema
- * of the file is not trusted: its functions may have no side effects.
- */
+/** The log is truncated to 64 MiB after a large transaction. Functions in the schema may have no side effects. */
 export const SETTINGS =
   'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
 
@@ -39,9 +36,8 @@ export class SqliteConnection extends DatabaseSync {
   }
 
   /**
-   * A number that changes with every commit. NaN, which equals nothing, when it cannot be read: the read that follows
-   * reports the error. `data_version` is read once in a turn of the event loop: whoever has the answer to a write of
-   * another process can only send a request that begins a later turn.
+   * A number that changes with every commit; NaN when it cannot be read, as the next read reports. `data_version` is read
+   * once in a turn: who has the answer to a write of another process can only send a request for a later turn.
    */
   readCommitCounter(): number {
     // Node counts the turns of its event loop.

@@ -54,8 +54,8 @@ export function removeNewFile(file: string): void {
 }
 
 /**
- * A function that throws PetstoreError `unavailable` when the file or its -wal was removed or replaced. SQLite would
- * write on to the old file, and these writes can be lost. The -wal stays the same file while a connection is open.
+ * A function that throws PetstoreError `unavailable` when the file or its -wal was removed or replaced: writes to the
+ * old file can be lost. The -wal stays the same file while a connection is open.
  */
 export function createFileCheck(connection: SqliteConnection): () => void {
   const location = connection.location();
@@ -69,10 +69,8 @@ export function createFileCheck(connection: SqliteConnection): () => void {
   return () => {
     for (const { path, remedy, identity } of files) {
       if (findIdentity(path) === identity) continue;
-      throw new PetstoreError(
-        'unavailable',
-        `the file ${path} of the database was removed or replaced: ${remedy}`,
-      );
+      const what = `the file ${path} of the database was removed or replaced`;
+      throw new PetstoreError('unavailable', `${what}: ${remedy}`);
     }
   };
 }

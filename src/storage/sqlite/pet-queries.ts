@@ -53,13 +53,9 @@ export function createPetQueries(
 
     async list(query) {
       const { toRest, values, after } = toSql(query);
+      const sql = `${SELECT} ${toRest('?')} ${LIMIT}`;
       // One row above the limit tells whether there is a next page.
-      const rows = await read(
-        `${SELECT} ${toRest('?')} ${LIMIT}`,
-        ...values,
-        after,
-        query.limit + 1,
-      );
+      const rows = await read(sql, ...values, after, query.limit + 1);
       return toPage(rows, query.limit);
     },
 

@@ -59,10 +59,8 @@ export function checkColumns(connection: SqliteConnection): void {
 function checkVersion(connection: SqliteConnection): void {
   const version = String(readValue(connection, 'select sqlite_version()'));
   if (version.localeCompare(VERSION_MIN, 'en', { numeric: true }) < 0) {
-    throw new PetstoreError(
-      'unavailable',
-      `SQLite ${version} is too old: it must be ${VERSION_MIN} or newer, which a newer Node brings`,
-    );
+    const what = `it must be ${VERSION_MIN} or newer, which a newer Node brings`;
+    throw new PetstoreError('unavailable', `SQLite ${version} is too old: ${what}`);
   }
 }
 
@@ -93,11 +91,7 @@ export function isInconsistent(connection: SqliteConnection, bytesMax: number): 
   return bytes <= bytesMax && readValue(connection, 'pragma quick_check(1)') !== 'ok';
 }
 
-/**
- * Checks all pages of a copy, and makes it a single file.
- *
- * @param told the file that the message names when the copy is damaged.
- */
+/** Checks all pages of a copy, and makes it a single file. A message of damage names the file `told`. */
 export function finishCopy(copy: string, told = copy): void {
   try {
     using connection = new SqliteConnection(copy, 0);
@@ -109,11 +103,7 @@ export function finishCopy(copy: string, told = copy): void {
   }
 }
 
-/**
- * Executes the migrations that are missing. To be called in a transaction that blocks other writers.
- *
- * @returns the schema that it had.
- */
+/** Executes the missing migrations, in a transaction that blocks other writers. Returns the schema that it had. */
 export function migrate(connection: SqliteConnection): number {
   // Another process may have migrated it since the first check.
   const found = readSchema(connection);

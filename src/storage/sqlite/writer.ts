@@ -45,19 +45,16 @@ export function createWriter(file: string) {
 
 /** Executes all the writes in one transaction. */
 export function writeAll(connection: SqliteConnection, writes: readonly Write[]): Written {
-  return connection.transact('begin immediate', () =>
-    writes.map((write) => writeOne(connection, write)),
-  );
-}
-
-function writeOne(connection: SqliteConnection, write: Write): Row[][] {
-  const results: Row[][] = [];
-  for (const { sql, values } of write) {
-    const rows = connection.run(sql, ...values);
-    results.push(rows);
-    if (rows.length === 0) break;
-  }
-  return results;
+  const write = (statements: Write) => {
+    const results: Row[][] = [];
+    for (const { sql, values } of statements) {
+      const rows = connection.run(sql, ...values);
+      results.push(rows);
+      if (rows.length === 0) break;
+    }
+    return results;
+  };
+  return connection.transact('begin immediate', () => writes.map(write));
 }
 
 if (!isMainThread) {
