@@ -46,10 +46,12 @@ test('plans › of an empty store, then many rows, then few keys › never read 
         `select name, statement from pg_prepared_statements
         where cardinality(parameter_types) > 0`,
       );
+      const prepared = statements.map(([, statement]) => statement);
+      assert.deepEqual(prepared, [...new Set(prepared)], 'a statement was prepared again');
       count += statements.length;
-      for (const [prepared, statement] of statements) {
+      for (const [name, statement] of statements) {
         for (const values of toValues(String(statement))) {
-          const rows = await run(`explain execute "${prepared}"(${values})`);
+          const rows = await run(`explain execute "${name}"(${values})`);
           const plan = rows.join('\n');
           const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
           assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
