@@ -63,7 +63,7 @@ export function createKeyStore(engine: Engine): KeyStore {
   };
 }
 
-/** The lookups of a turn share a query: clients with invented keys must not take the connections of other reads. */
+/** The lookups of a turn share a query, so that invented keys do not take the connections of other reads. */
 function createFind({ read }: Engine): KeyStore['find'] {
   const toName = (digest: SqlValue | undefined) =>
     Buffer.from(digest as Uint8Array).toString('hex');

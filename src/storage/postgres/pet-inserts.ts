@@ -12,11 +12,10 @@ import { NOW, toRecords } from './transaction.ts';
 const BATCH_COLUMNS = ['number', ...COLUMNS, 'api_key_id', 'key_name'];
 
 /**
- * Adds a batch of pets, except pets whose idempotency key is in use. Returns the number and the id of each pet that
- * was added.
+ * Adds a batch of pets, except pets whose idempotency key is in use. Returns the number and the id of each added pet.
  *
- * `batch` sees only keys that were committed when the statement began. If another process is just using a key,
- * `reserved` waits for it, and leaves the key out. The order of the keys keeps two batches from waiting for each other.
+ * `batch` sees only keys that were committed when the statement began. `reserved` waits for another process that is just
+ * using a key, and leaves the key out. The order of the keys keeps two batches from waiting for each other.
  *
  * The time of a kept key is compared outside of `where`. In `where`, after a purge, the planner would take the index
  * by time, and read all keys of a day for each pet.

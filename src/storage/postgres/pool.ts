@@ -10,7 +10,7 @@ const WRITES_PART = 0.4;
 const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
 
-/** Of the time of a call: then the server ends the statement, and the connection is kept. A synchronous standby may be waited for longer. */
+/** After this part of a call's time, the server ends the statement, unless it waits for a synchronous standby. */
 const STATEMENT_PART = 0.8;
 
 type PooledConnection = Connection & pg.PoolClient;

@@ -80,8 +80,7 @@ async function checkEncoding(connection: Connection): Promise<void> {
 
 /** @param known the schema of this program. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
-  // to_regclass alone uses the session's catalog cache, which may lack a table that another session has just
-  // created. A query that reads a table refreshes the cache first.
+  // to_regclass alone uses a cache, which may lack a table that another session has just created.
   const [found] = await connection.run(
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );

@@ -30,8 +30,8 @@ export const ANNOUNCE = `select pg_advisory_xact_lock_shared(${IDS}, -1),
 export const TAKE_IDS_ALONE = `select pg_advisory_xact_lock(${IDS}, -1)`;
 
 /**
- * Whoever announces ids after this statement has read the sequence, takes greater ids. So the order matters: the
- * sequence is read first. Somebody may have added pets without it, so the greatest id counts too.
+ * The sequence is read first: whoever announces ids later takes greater ids. The greatest id counts too, since somebody
+ * may have added pets without the sequence.
  */
 const READ_MARK = `with taken as materialized (${LAST})
   select least(

@@ -16,8 +16,7 @@ import { createWriter, type Write, writeAll } from './writer.ts';
 /**
  * Opens the database in this file, or in memory for MEMORY_FILE.
  *
- * @throws PetstoreError `unavailable` when the file does not exist and is not to be created, cannot be
- *   opened, is damaged, or belongs to another program or to another release; it is unchanged then.
+ * @throws PetstoreError `unavailable` when the file cannot be used as it is; it is unchanged then.
  */
 export async function openSqlite(file: string, options: OpenOptions): Promise<Engine> {
   let isNew = false;
