@@ -77,13 +77,15 @@ async function syncToDisk(file: string): Promise<void> {
   await handle.sync();
 }
 
-/** As SQLite does, it tries: some file systems cannot sync a folder. */
+/** As SQLite does, it tries: not every folder can be read, and not every file system can sync one. */
 function syncFolder(folder: string): void {
+  let handle: number | undefined;
   try {
-    const handle = openSync(folder, 'r');
+    handle = openSync(folder, 'r');
     fsyncSync(handle);
-    closeSync(handle);
   } catch {
     // The file is whole.
+  } finally {
+    if (handle !== undefined) closeSync(handle);
   }
 }

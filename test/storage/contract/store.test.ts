@@ -1,8 +1,9 @@
 /** What src/store.ts promises of `check`, `backup` and `close` of the store, and opening it again, on every engine. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { mock } from 'node:test';
@@ -49,22 +50,32 @@ function createTarget({ folder }: { readonly folder: string }) {
 }
 
 test('store.backup › to a folder that cannot be synced › is on the disk before it has its name', async (store, place) => {
-  const { file, list } = createTarget(place);
+  const file = join(place.folder, 'backup.db');
   await using folder = await open(place.folder);
   const handles = Object.getPrototypeOf(folder);
   const { sync } = handles;
-  const synced: (readonly [isFile: boolean, hasName: boolean])[] = [];
-  const mocked = mock.method(handles, 'sync', async function (this: FileHandle) {
-    const isFile = (await this.stat()).isFile();
-    synced.push([isFile, list().includes('backup.db')]);
-    if (!isFile) throw Object.assign(new Error('EINVAL: fsync'), { code: 'EINVAL' });
+  const synced: (readonly [what: string, hasName: boolean])[] = [];
+  const ofFile = mock.method(handles, 'sync', async function (this: FileHandle) {
+    synced.push(['file', existsSync(file)]);
     await sync.call(this);
   });
-  await store.backup(file).finally(() => mocked.mock.restore());
+  const opened: number[] = [];
+  const ofFolder = mock.method(fs, 'fsyncSync', (handle: number) => {
+    opened.push(handle);
+    synced.push(['folder', existsSync(file)]);
+    throw Object.assign(new Error('EINVAL: fsync'), { code: 'EINVAL' });
+  });
+  const closed = mock.method(fs, 'closeSync');
+  syncBuiltinESMExports();
+  await store.backup(file).finally(() => {
+    for (const each of [ofFile, ofFolder, closed]) each.mock.restore();
+    syncBuiltinESMExports();
+  });
   assert.deepEqual(synced, [
-    [true, false],
-    [false, true],
+    ['file', false],
+    ['folder', true],
   ]);
+  assert.equal(closed.mock.calls.at(-1)?.arguments[0], opened[0]);
   await (await openStore(`sqlite:${file}`, { create: false })).close();
 });
 
