@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
+import type { Store } from '../store.ts';
 import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
 import { FairQueue, type Group } from './hooks/fair-queue.ts';
@@ -10,10 +11,13 @@ import { createFinishResponse } from './hooks/finish-response.ts';
 import { rejectAmbiguousFraming } from './hooks/framing.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { addBytesParser, BodyRequest } from './protocol/body.ts';
+import { boundConnections } from './protocol/connections.ts';
 import { createOneRequestServer } from './protocol/one-request.ts';
 import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
 import { escapeTarget } from './protocol/request-line.ts';
 import { RequestLog } from './request-log.ts';
+import { addFallbackRoutes, collectRoutes, type Routes } from './routes/fallback.ts';
+import { addHealthRoutes } from './routes/health.ts';
 
 /** What the hooks tell each other of a request. */
 const REQUEST_FACTS = {
@@ -39,6 +43,7 @@ declare module 'fastify' {
   interface FastifyRequest extends RequestFacts {}
   interface FastifyInstance {
     readonly queue: FairQueue;
+    readConnections: () => { connections: number; requestsAtWork: number; waitingRequests: number };
   }
 }
 
@@ -62,6 +67,7 @@ function refuseSchema(): never {
 }
 
 export interface HttpServerOptions {
+  readonly store: Store;
   readonly log: Log;
   /** Counts every request that is answered. */
   readonly count?: ((line: RequestLine) => void) | undefined;
@@ -69,14 +75,18 @@ export interface HttpServerOptions {
   readonly isStopping: () => boolean;
   /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy?: readonly string[] | undefined;
-  /** The most connections to PostgreSQL; absent on SQLite. */
-  readonly databaseConnections?: number | undefined;
+  /** The most open connections; by default any number. */
+  readonly maxConnections?: number | undefined;
 }
 
-export function createHttpApp(options: HttpServerOptions): FastifyInstance {
-  const { log, count, isStopping, trustProxy = [] } = options;
+/** The application, ready to listen or to be injected; its `close` leaves the store open. */
+export async function createHttpApp(
+  options: HttpServerOptions,
+  addRoutes: (app: FastifyInstance, routes: Routes) => void | Promise<void>,
+): Promise<FastifyInstance> {
+  const { store, log, count, isStopping, trustProxy = [], maxConnections = Infinity } = options;
   const requestLog = new RequestLog(log, count);
-  const queue = new FairQueue(options.databaseConnections);
+  const queue = new FairQueue(store.connectionsMax);
   const app = fastify({
     serverFactory: (handle) =>
       createOneRequestServer({ ...HTTP_OPTIONS, IncomingMessage: BodyRequest }, handle),
@@ -104,6 +114,8 @@ export function createHttpApp(options: HttpServerOptions): FastifyInstance {
     done();
   });
   app.decorate('queue', queue);
+  const readConnections = boundConnections(app.server, log, maxConnections);
+  app.decorate('readConnections', () => ({ ...readConnections(), waitingRequests: queue.waiting }));
   app.setErrorHandler(answerError);
   addBytesParser(app);
   app.addHook('onRequest', rejectAmbiguousFraming);
@@ -111,5 +123,10 @@ export function createHttpApp(options: HttpServerOptions): FastifyInstance {
   app.addHook('preHandler', (request, _reply, done) => queue.enter(request, done));
   app.addHook('onSend', createFinishResponse(requestLog, queue, isStopping));
   app.addHook('onClose', async () => requestLog.flush());
+  const routes = collectRoutes(app);
+  await addRoutes(app, routes);
+  addHealthRoutes(app, store, isStopping);
+  addFallbackRoutes(app, routes);
+  await app.ready();
   return app;
 }
