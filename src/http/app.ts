@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';
-import { createRateLimit } from './hooks/rate-limit.ts';
+import { createRateLimit, type TokenBuckets } from './hooks/rate-limit.ts';
 import { createRehearse, loseAnswer } from './hooks/rehearse.ts';
 import { addOperations } from './operations/routes.ts';
 import type { RequestOptions } from './options.ts';
@@ -11,7 +11,6 @@ import { addConsoleRoutes } from './routes/console.ts';
 import { addDocsRoutes } from './routes/docs.ts';
 import { addFallbackRoutes } from './routes/fallback.ts';
 import { createHttpApp, type HttpServerOptions } from './server.ts';
-import type { TokenBuckets } from './token-buckets.ts';
 
 type Served = Partial<RequestOptions> &
   Pick<RequestOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'>;

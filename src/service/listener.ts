@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type AdminOptions, createAdminApp } from '../http/admin.ts';
 import { createApp } from '../http/app.ts';
-import { TokenBuckets } from '../http/token-buckets.ts';
+import { TokenBuckets } from '../http/hooks/rate-limit.ts';
 import type { Store } from '../store.ts';
 import { RequestCounts } from './counts.ts';
 import { SERVICE_LIMITS } from './limits.ts';
@@ -49,10 +49,7 @@ export async function startListener(
   };
 }
 
-/**
- * Each request calls `process.nextTick` several times. V8 in Node 24 compiles it into slow code, and keeps
- * that code, when its first calls differ too much: a list or a get then costs 10 to 15 % more.
- */
+/** If the first calls of `nextTick` differ too much, V8 in Node 24 keeps slow code of it: a list costs 10 to 15 % more. */
 function warmUpNextTick(): void {
   for (let calls = 0; calls < 1_000; calls += 1) process.nextTick(() => undefined);
 }
@@ -71,7 +68,6 @@ export async function startAdmin(
   };
 }
 
-/** Resolves to the port. */
 async function listen(app: FastifyInstance, place: Place): Promise<number> {
   const { host, port } = place;
   await app.listen({ host: toListenHost(host), port }).catch((error) => {

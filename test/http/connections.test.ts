@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { after, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { digestApiKey } from '../../src/api-key.ts';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';

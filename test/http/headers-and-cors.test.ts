@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { after, test } from 'node:test';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from '../support/app.ts';
 import { assertJson, type Sent, send } from '../support/request.ts';
 import { type Answer, exchange } from '../support/socket.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Sent, send } from '../support/request.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 
 test('TokenBuckets › two keys over time › each is told what it may still send', () => {
   let now = 0;

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { createServer, type RequestListener, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
+import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { startTestApp } from './app.ts';
 import { HANG_MS } from './hang.ts';
 import { listen } from './socket.ts';

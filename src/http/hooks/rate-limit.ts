@@ -3,10 +3,35 @@
 import type { onRequestHookHandler } from 'fastify';
 import { PetstoreError, RETRY_AFTER_SECONDS } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
-import type { TokenBuckets } from '../token-buckets.ts';
 
 /** Made once: the stack of a new one would cost more than the rest of a refusal. */
 const RATE_LIMITED = new PetstoreError('rate_limited');
+
+/** A bucket for each key, in this process. It fills at the rate, up to the burst; each request takes a token. */
+export class TokenBuckets {
+  readonly perSecond: number;
+  readonly burst: number;
+  readonly #now: () => number;
+  /** By the id of the key. Clients cannot make keys. */
+  readonly #buckets = new Map<number, { readonly tokens: number; readonly at: number }>();
+
+  /** @param now the time in milliseconds, by a clock that never goes back. */
+  constructor(perSecond: number, burst = perSecond, now = () => performance.now()) {
+    this.perSecond = perSecond;
+    this.burst = burst;
+    this.#now = now;
+  }
+
+  /** Counts a request; how many more the key may send now, or -1 when this one is too many. */
+  take(keyId: number): number {
+    const now = this.#now();
+    const { tokens, at } = this.#buckets.get(keyId) ?? { tokens: this.burst, at: now };
+    const filled = Math.min(this.burst, tokens + ((now - at) * this.perSecond) / 1_000);
+    if (filled < 1) return -1;
+    this.#buckets.set(keyId, { tokens: filled - 1, at: now });
+    return Math.floor(filled - 1);
+  }
+}
 
 /** The hook that answers 429 to the requests of a key above its limit; to be called after its key is accepted. */
 export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
