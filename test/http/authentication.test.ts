@@ -6,7 +6,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { after, test } from 'node:test';
 import { type ApiKey, createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
-import { createFindKey, createTouch } from '../../src/http/key-cache.ts';
+import { createFindKey, createTouch } from '../../src/http/hooks/authenticate.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import type { KeyStore } from '../../src/store.ts';
 import { addKey, startTestApp } from '../support/app.ts';

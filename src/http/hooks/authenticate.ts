@@ -3,6 +3,7 @@
 import type { onRequestHookHandler } from 'fastify';
 import {
   type ApiKey,
+  digestApiKey,
   ENVIRONMENTS,
   type Environment,
   getKeyState,
@@ -11,10 +12,50 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
-import { CACHED_KEY_MS_MAX, createFindKey, createTouch } from '../key-cache.ts';
+
+/** The cache is emptied when it is full. */
+const CACHED_KEYS_MAX = 1_000;
+/** A revocation must hold within 1 s. */
+const CACHED_KEY_MS_MAX = 500;
+
+/** The least time between two writes of a key's time of last use. */
+const TOUCH_MS_MIN = 60_000;
 
 /** The token is the rest of the text. With a `$` behind it, a long text could be searched again for each space. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
+
+/** A cached key comes without a promise, which would cost more than the hook. `at` is by a clock that never goes back. */
+export function createFindKey(keys: KeyStore, environment: Environment) {
+  const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
+
+  async function readKey(token: string, at: number): Promise<ApiKey | undefined> {
+    const key = await keys.find(digestApiKey(token));
+    if (key?.environment !== environment) return key;
+    if (cache.size >= CACHED_KEYS_MAX && !cache.has(token)) cache.clear();
+    cache.set(token, { key, at });
+    return key;
+  }
+
+  return (token: string, at: number): ApiKey | undefined | Promise<ApiKey | undefined> => {
+    const entry = cache.get(token);
+    if (entry && at - entry.at < CACHED_KEY_MS_MAX) return entry.key;
+    return isApiKeyOf(environment, token) ? readKey(token, at) : undefined;
+  };
+}
+
+export function createTouch(keys: KeyStore, log: Log) {
+  const touchedAt = new Map<number, number>();
+
+  return ({ id, lastUsedAt = 0 }: ApiKey, at: number): void => {
+    // A wrong clock may have written a time far in the future, which is replaced.
+    const isRecent = (time: number) => Math.abs(at - time) < TOUCH_MS_MIN;
+    if (isRecent(lastUsedAt) || isRecent(touchedAt.get(id) ?? 0)) return;
+    touchedAt.set(id, at);
+    keys.touch(id, at).catch((err: unknown) => {
+      log.warn('time of last use not written', { err, keyId: id });
+    });
+  };
+}
 
 /** The state of the key, or why the token has no key of this environment. */
 function judge(key: ApiKey | undefined, token: string, environment: Environment, now: number) {
@@ -24,10 +65,7 @@ function judge(key: ApiKey | undefined, token: string, environment: Environment,
   return isKey ? 'other environment' : 'malformed';
 }
 
-/**
- * The hook that lets a request with an active key pass, and answers every other with the same 401. To be called again
- * after the body and the fair queue, which may take long: a key that was revoked meanwhile is then refused.
- */
+/** The hook lets only active keys pass. It runs again after the body and the queue: a key may be revoked meanwhile. */
 export function createAuthenticate(
   keys: KeyStore,
   environment: Environment,
