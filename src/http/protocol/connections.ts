@@ -4,23 +4,21 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../log.ts';
 import { useLingeringClose } from './lingering-close.ts';
-import { findLastResponse, isAnswered } from './one-request.ts';
+import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 
 /** The pause between two lines of the log. */
 const LOG_MS = 1_000;
 
 /** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
 function isWorking(socket: Socket): boolean {
-  const response = findLastResponse(socket);
+  const response = socket[LAST_RESPONSE];
   if (response?.writableEnded !== false) return false;
   return response.req.complete && response.statusCode < 400;
 }
 
 /**
- * Bounds the connections of a server to `connectionsMax`. For one more, the connection without work that was used
- * longest ago is closed. If all of them work, the new connection is closed.
- *
- * @returns a function that reads what the connections are doing.
+ * For a connection above the limit, the one without work that was used longest ago is closed, else the new one.
+ * Returns a function that reads what the connections do.
  */
 export function boundConnections(server: Server, log: Log, connectionsMax: number) {
   /** In the order in which they were opened or got their last request. */
@@ -51,7 +49,6 @@ export function boundConnections(server: Server, log: Log, connectionsMax: numbe
   useLingeringClose(server, sockets, isAnswered);
   return () => ({
     connections: sockets.size,
-    /** Requests whose answers are not sent. */
     requestsAtWork: [...sockets].filter((socket) => !isAnswered(socket)).length,
   });
 }

@@ -1,7 +1,7 @@
 /** One request of a connection is at work. What its client sends behind it is dropped. */
 
-// The connection ends after the answer to the request at work. A client must be ready to send the requests again that
-// came before this answer was sent (RFC 9112 section 9.3.2). So nothing has to be kept, and no bytes are counted.
+// The connection ends after the answer at work: clients must be ready to send again what came before (RFC 9112 section
+// 9.3.2). So nothing has to be kept, and no bytes are counted.
 
 import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -11,11 +11,11 @@ import { createServer, IncomingMessage, METHODS } from './node-http.ts';
 /** Node's parser also takes methods of RTSP and HTTP/2, which Fastify cannot route. */
 const ROUTED = new Set(METHODS);
 
-const LAST_RESPONSE = Symbol('last response');
+/** Of a socket: the answer to its last request; undefined before the first one. */
+export const LAST_RESPONSE = Symbol('last response');
 
 declare module 'node:net' {
   interface Socket {
-    /** The answer to the last request. */
     [LAST_RESPONSE]?: ServerResponse;
   }
 }
@@ -33,33 +33,25 @@ export class StoppableRequest extends IncomingMessage {
 
   /** Is called by Node's parser at the end of the request, with null. */
   override push(part: Buffer | null): boolean {
-    // Behind an upgrade the parser drops the rest of the packet, and reports no error. Node resumes the socket after
-    // this call.
+    // Behind an upgrade the parser drops the rest of the packet without an error. Node resumes the socket after this call.
     if (part === null && 'upgrade' in this.headers) process.nextTick(endAfterAnswer, this.socket);
     return super.push(part);
   }
 
   decide(): boolean {
     const { socket, method = '' } = this;
-    const isBehind = !isAnswered(socket) || !socket.writable;
-    this.#stopsParser = isBehind || !ROUTED.has(method);
+    this.#stopsParser = !isAnswered(socket) || !socket.writable || !ROUTED.has(method);
     return this.#stopsParser;
   }
 }
 
-/**
- * A server whose requests are StoppableRequests. It emits `upgrade` for a request behind another one, and for one with
- * a method that cannot be routed. An upgrade of the client is ignored.
- */
+/** Emits `upgrade` for a request behind another one, or of an unknown method. An upgrade of the client is ignored. */
 export function createOneRequestServer(
   options: ServerOptions<typeof StoppableRequest>,
   start: (request: StoppableRequest, response: ServerResponse) => void,
 ): Server<typeof StoppableRequest> {
-  const stopping = {
-    ...options,
-    shouldUpgradeCallback: (request: StoppableRequest) => request.decide(),
-  };
-  return createServer(stopping, (request, response) => {
+  const shouldUpgradeCallback = (request: StoppableRequest) => request.decide();
+  return createServer({ ...options, shouldUpgradeCallback }, (request, response) => {
     request.socket[LAST_RESPONSE] = response;
     // Its answer may be sent before its end.
     if ('upgrade' in request.headers) response.setHeader('Connection', 'close');
@@ -67,20 +59,15 @@ export function createOneRequestServer(
   });
 }
 
-/** Undefined before the first request. */
-export function findLastResponse(socket: Socket): ServerResponse | undefined {
-  return socket[LAST_RESPONSE];
-}
-
 /** Whether the last answer was sent to its end, or there was no request. */
 export function isAnswered(socket: Socket): boolean {
-  return findLastResponse(socket)?.destroyed !== false;
+  return socket[LAST_RESPONSE]?.destroyed !== false;
 }
 
 /** Drops what comes behind the request at work, and ends the connection after its answer, unless it is ending already. */
 export function endAfterAnswer(socket: Socket): void {
   if (!socket.writable) return;
-  const response = findLastResponse(socket);
+  const response = socket[LAST_RESPONSE];
   if (response === undefined || isAnswered(socket)) {
     closeLingering(socket);
     return;

@@ -9,7 +9,7 @@ import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
 import { closeLingering } from './lingering-close.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { endAfterAnswer, findLastResponse, isAnswered } from './one-request.ts';
+import { endAfterAnswer, isAnswered, LAST_RESPONSE } from './one-request.ts';
 import { SERVED_METHODS } from './request-line.ts';
 
 /** By the code of Node's error. */
@@ -45,7 +45,7 @@ export function answerParserError(
   log: RequestLog,
 ): void {
   const error = toPetstoreError(parserError);
-  const request = findLastResponse(socket)?.req as BodyRequest | undefined;
+  const request = socket[LAST_RESPONSE]?.req as BodyRequest | undefined;
   if (request === undefined || (request.complete && isAnswered(socket))) {
     sendError(socket, error, log);
     return;
