@@ -17,8 +17,9 @@ export class LogWriter {
   readonly #fd: number;
   readonly #describe: (dropped: number) => string;
   #buffer = '';
-  #dropped = 0;
-  #droppedBefore = 0;
+  /** The lines that were dropped so far, and those of them that a line has counted. */
+  dropped = 0;
+  #counted = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
@@ -28,18 +29,12 @@ export class LogWriter {
     this.#describe = describe;
   }
 
-  get dropped(): number {
-    return this.#droppedBefore + this.#dropped;
-  }
-
   /** Buffers a line, which ends with its line end. */
   write(line: string): void {
     // After a dropped line all lines are dropped, until the line that counts them is written.
-    if (
-      this.#dropped > 0 ||
-      this.#buffer.length + line.length > SERVICE_LIMITS.LOG_UNITS_MAX.value
-    ) {
-      this.#dropped += 1;
+    const isFull = this.#buffer.length + line.length > SERVICE_LIMITS.LOG_UNITS_MAX.value;
+    if (isFull || this.dropped > this.#counted) {
+      this.dropped += 1;
       return;
     }
     this.#buffer += line;
@@ -68,10 +63,10 @@ export class LogWriter {
   }
 
   #take(): string {
-    const text = this.#buffer + (this.#dropped > 0 ? this.#describe(this.#dropped) : '');
+    const dropped = this.dropped - this.#counted;
+    const text = this.#buffer + (dropped > 0 ? this.#describe(dropped) : '');
     this.#buffer = '';
-    this.#droppedBefore += this.#dropped;
-    this.#dropped = 0;
+    this.#counted = this.dropped;
     return text;
   }
 

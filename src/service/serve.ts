@@ -13,7 +13,7 @@ import { startWorkers, stopWorkers } from './workers.ts';
 /** Signals within this time count as one: runtime/node.cjs sends a Ctrl-C a second time. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Loads Fastify: half of the time and memory of a start. The primary of workers needs no Fastify. */
+/** Loads Fastify, half of the time and memory of a start: the primary of workers needs none. */
 const loadListener = () => import('./listener.ts');
 
 /** What a stop ends: what the start has opened so far. */
@@ -28,12 +28,19 @@ interface Running {
 export async function serve(options: ServeOptions): Promise<void> {
   const openedLog = openLog(options.logLevel);
   const running: Running = { isStopping: false };
-  // Before the start: a signal during the start must also end the workers.
-  stopOnSignal(running, async () => {
+  const onSignal = async () => {
+    if (running.isStopping) return;
+    running.isStopping = true;
+    // A later signal ends the process at once.
+    setTimeout(() => process.off('SIGTERM', onSignal).off('SIGINT', onSignal), SAME_SIGNAL_MS);
     openedLog.log.info('stopping');
     await stopAll(running);
-    return openedLog.close();
-  });
+    if (await openedLog.close()) process.exit(0);
+    // `process.exit` would wait for a write to a pipe that nobody reads.
+    process.kill(process.pid, 'SIGKILL');
+  };
+  // Before the start: a signal during the start must also end the workers.
+  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
   try {
     await start(options, running, openedLog);
   } catch (error) {
@@ -47,24 +54,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-/**
- * The first SIGTERM or SIGINT stops the service in order, a later one ends it at once.
- *
- * @param stop resolves to false if the process cannot exit by itself.
- */
-function stopOnSignal(running: Running, stop: () => Promise<boolean>): void {
-  const onSignal = async () => {
-    if (running.isStopping) return;
-    running.isStopping = true;
-    const restoreDefault = () => process.off('SIGTERM', onSignal).off('SIGINT', onSignal);
-    setTimeout(restoreDefault, SAME_SIGNAL_MS);
-    if (await stop()) process.exit(0);
-    // `process.exit` would wait for a write to a pipe that nobody reads.
-    process.kill(process.pid, 'SIGKILL');
-  };
-  process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-}
-
 async function stopAll(running: Running): Promise<void> {
   await (running.service?.stop ?? stopWorkers)();
   await running.admin?.stop();
@@ -76,13 +65,11 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   const store = await openServedStore(options, log);
   running.store = store;
   if (options.seed !== undefined && cluster.isPrimary) await addSamples(store, options.seed, log);
-  const listen = async () => {
-    const { startListener } = await loadListener();
-    return startListener(options, store, openedLog);
-  };
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
   const isStopping = () => running.isStopping;
-  const service = await (hasWorkers ? startWorkers(options, log, isStopping) : listen());
+  const service = hasWorkers
+    ? await startWorkers(options, log, isStopping)
+    : await (await loadListener()).startListener(options, store, openedLog);
   running.service = service;
   if (cluster.isPrimary) watchStore(store, log, isStopping);
   const { readMetrics } = service;
