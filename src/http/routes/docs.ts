@@ -6,7 +6,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type OpenApiOptions, RECIPES, writeOpenApi } from '../openapi.ts';
 import { createPageHeaders, KEPT_SCRIPT, read, readTemplate, redirectToFolder } from './page.ts';
 
-/** Scalar's script, compressed. */
 const SCRIPT = readFileSync(new URL('scalar.js.gz', import.meta.url));
 
 /** A new script gets a new name: a browser keeps the old one for a year. */
@@ -22,15 +21,13 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   const page = createPageHeaders(`'self' ${ownScript}`, "'unsafe-inline'");
   let document: string | undefined;
 
-  type Write = (baseUrl: string) => string | Buffer;
+  type Write = (request: FastifyRequest) => string | Buffer;
   const add = (url: string, headers: Readonly<Record<string, string>>, write: Write) =>
-    app.get(url, (request, reply) => {
-      // The service may not know its own address.
-      const isUnknown = options.baseUrl === '/v1';
-      const baseUrl = isUnknown ? `${findOrigin(request)}/v1` : options.baseUrl;
-      reply.headers(headers).send(write(baseUrl));
-    });
-  add('/', page, (baseUrl) => startPage.replace('<!-- baseUrl -->', () => baseUrl));
+    app.get(url, (request, reply) => reply.headers(headers).send(write(request)));
+  // The service may not know its own address.
+  const findBaseUrl = (request: FastifyRequest) =>
+    options.baseUrl === '/v1' ? `${findOrigin(request)}/v1` : options.baseUrl;
+  add('/', page, (request) => startPage.replace('<!-- baseUrl -->', () => findBaseUrl(request)));
   add('/docs/', page, () => docsPage);
   redirectToFolder(app, 'docs');
   for (const name of RECIPES.keys()) {
@@ -39,10 +36,10 @@ export function addDocsRoutes(app: FastifyInstance, options: OpenApiOptions): vo
   }
   // Every browser takes gzip, whatever the request says.
   add(`/docs/js/${SCRIPT_NAME}`, { ...KEPT_SCRIPT, 'content-encoding': 'gzip' }, () => SCRIPT);
-  add('/openapi.json', { 'content-type': 'application/json' }, (baseUrl) => {
+  add('/openapi.json', { 'content-type': 'application/json' }, (request) => {
     document ??= writeOpenApi(options);
     // Only one text is kept: a client can send any Host.
-    return document.replace('"url":"/v1"', () => `"url":"${baseUrl}"`);
+    return document.replace('"url":"/v1"', () => `"url":"${findBaseUrl(request)}"`);
   });
 }
 
