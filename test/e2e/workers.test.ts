@@ -209,19 +209,22 @@ describe('workers', { concurrency: 2 }, () => {
     const port = await getFreePort();
     const args = ['serve', '--port', String(port), '--workers', '2', '--log-level', 'silent'];
     await using program = startProgram([...args, ...from], { cwd });
-    let worker: number | undefined;
+    let workers: readonly number[] = [];
     await until(async () => {
-      [, worker] = await listChildren(program.process.pid);
-      return worker !== undefined;
+      workers = await listChildren(program.process.pid);
+      return workers.length === 2;
     });
+    const [first = 0, second = 0] = workers;
     const key = made.stdout.trim();
     using connection = openConnection(port);
     connection.socket.write(toCreate(key, 'Expect: 100-continue\r\n'));
     await once(connection.socket, 'data');
-    terminate(worker ?? 0);
-    await until(() => !isRunning(worker ?? 0));
+    terminate(second);
+    await until(() => !isRunning(second));
     program.process.kill('SIGTERM');
-    await setTimeout(200);
+    // A worker is replaced after a second, but not while the service stops.
+    await setTimeout(1_300);
+    assert.deepEqual(await listChildren(program.process.pid), [first]);
     connection.socket.write(BODY);
     assert.match(await connection.readToEnd(), /HTTP\/1\.1 201 /);
     const { status, signal, stderr } = await program.finished;
