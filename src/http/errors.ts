@@ -19,7 +19,6 @@ const QUOTED = /".*"/s;
 
 export const BROKEN_OFF = new PetstoreError('bad_request', 'the request broke off');
 
-/** Fastify's error handler: answers every error. */
 export function answerError(
   error: FastifyError | PetstoreError,
   request: FastifyRequest,

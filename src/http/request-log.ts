@@ -23,7 +23,6 @@ export class RequestLog {
     this.#count = count;
   }
 
-  /** Logs the answer to a request that Fastify had. */
   writeAnswer(request: FastifyRequest, status: number): void {
     this.write({
       client: request.client,
@@ -47,7 +46,6 @@ export class RequestLog {
     if (isLogged) this.#log.request(line);
   }
 
-  /** Logs what was counted. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -75,7 +73,6 @@ export class RequestLog {
 /** Version, trace id, parent id and flags, as lower-case digits, neither id all zero (W3C Trace Context). */
 const TRACEPARENT = /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 
-/** The trace id of a `traceparent`; undefined when it is not valid. */
 function findTraceId(traceparent: string | string[] | undefined): string | undefined {
   return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
 }

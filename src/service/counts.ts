@@ -18,7 +18,6 @@ export interface Counted {
   count: number;
 }
 
-/** What is counted of each request. */
 export class RequestCounts {
   readonly keyRequests = new Map<string, Counted>();
   readonly refusals = new Map<string, Counted>();

@@ -25,7 +25,7 @@ export function createMetricsReader(sources: Sources): () => Promise<string> {
   };
 }
 
-/** A metric as `getMetricsAsJSON` of prom-client has it. The metrics of prom-client would count by themselves, and take longer. */
+/** A metric as `getMetricsAsJSON` of prom-client has it. Its own metrics would take longer to count. */
 async function collect(name: string, row: MetricRow, sources: Sources) {
   const { kind: type, help, labels: names, aggregator = 'sum', read } = row;
   const found = await read(sources);
@@ -41,11 +41,7 @@ async function collect(name: string, row: MetricRow, sources: Sources) {
   return { name, help, type, aggregator, values };
 }
 
-/**
- * In the primary: the metrics of the workers that answer in time.
- *
- * @throws PetstoreError `unavailable` if no worker answers.
- */
+/** The metrics of the workers that answer in time. @throws PetstoreError `unavailable` if none does. */
 export async function readWorkers(): Promise<string> {
   const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
   const connected = workers.filter((worker) => worker.isConnected());

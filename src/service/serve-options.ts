@@ -37,5 +37,4 @@ export const SERVE_OPTIONS = {
   ...REQUEST_OPTIONS,
 };
 
-/** The values of the options of `serve`. */
 export type ServeOptions = OptionValues<typeof SERVE_OPTIONS>;

@@ -23,7 +23,6 @@ export interface Service {
 /** Node listens on every address of both families, or of IPv4 if IPv6 is off, when it is given no host. */
 export const toListenHost = (host: string) => (host === '*' ? '' : host);
 
-/** An IPv6 address is in brackets. */
 function toUrl(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
@@ -80,7 +79,6 @@ export interface Place {
 /** In a checkout npm runs the program: there the command `petstore` is not installed. */
 const isCheckout = () => process.argv[1]?.endsWith('.ts') === true;
 
-/** The command that makes a key of this store. */
 export function spellKeysCreate({ environment, database }: ServeOptions): string {
   const program = isCheckout() ? 'npm run -s petstore --' : 'petstore';
   const which = environment === 'staging' ? '' : ` --environment ${environment}`;

@@ -17,10 +17,9 @@ const REPLACE_MS = 1_000;
 const SIGNAL_DELAY_MS_MAX = 1_000;
 
 /**
- * Starts the workers with the arguments of this process. Resolves when the first of them listens.
+ * Resolves when the first worker listens.
  *
- * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
- *   ends before it listens.
+ * @throws PetstoreError `unavailable` if the port is not free, or the first worker, which then prints why, ends.
  */
 export async function startWorkers(
   options: ServeOptions,
@@ -44,8 +43,7 @@ export async function startWorkers(
   const forkUnlessStopping = () => isStopping() || cluster.fork();
   cluster.on('exit', async (worker, status, signal) => {
     if (isStopping()) return;
-    const fields = { worker: worker.process.pid, status, signal };
-    log.error('a worker ended and is replaced', fields);
+    log.error('a worker ended and is replaced', { worker: worker.process.pid, status, signal });
     await wait(REPLACE_MS);
     forkUnlessStopping();
   });

@@ -16,10 +16,7 @@ const ALLOWED_HEADERS = [
 const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
-/**
- * The hook that lets pages of these origins read the answers, and answers their preflights. A request without Origin
- * passes unchanged. Credentials of the browser are never allowed: a page sends the API key itself.
- */
+/** Lets pages of these origins read answers. Credentials of browsers are never allowed: a page sends the key itself. */
 export function createCors(origins: readonly string[]): onRequestHookHandler {
   const isOpen = origins.includes('*');
 

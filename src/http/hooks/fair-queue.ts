@@ -43,7 +43,7 @@ export class FairQueue {
   #started = 0;
   #turn: NodeJS.Immediate | undefined;
 
-  /** @param databaseConnections the connections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
+  /** @param databaseConnections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
   constructor(databaseConnections = Number.POSITIVE_INFINITY) {
     const atWorkMax = READS_OF_CONNECTION_MAX * databaseConnections;
     this.#reads = { name: 'reads', atWorkMax, atWork: 0 };
@@ -53,10 +53,7 @@ export class FairQueue {
     return this.#lines.values().reduce((sum, { size }) => sum + size, 0);
   }
 
-  /**
-   * Calls `start` when the turn of the request comes: with an error if too many of its key wait, or it waits too long.
-   * What was refused before also waits here, and ignores this error.
-   */
+  /** Calls `start` in its turn; with an error if too many wait, or it waits too long. Refusals wait too, and ignore it. */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;
@@ -126,7 +123,6 @@ export class FairQueue {
     }
   }
 
-  /** Takes it out of its line. */
   #remove(name: string, waiting: WaitingRequest): void {
     clearTimeout(waiting.timer);
     const line = this.#lines.get(name);

@@ -65,7 +65,6 @@ function createCounter() {
   };
 }
 
-/** The hook that fails or delays a request. */
 export function createRehearse(): preValidationAsyncHookHandler {
   let delayed = 0;
   const isWithin = createCounter();

@@ -114,7 +114,6 @@ function describeRetried(status: number, description: string) {
   return beta(describeErrors(description, errors, ['Retry-After', ...COMMON_HEADERS]));
 }
 
-/** A response of the Error shape with an example for each error. */
 function describeErrors(
   description: string,
   errors: readonly PetstoreError[],

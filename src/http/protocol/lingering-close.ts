@@ -1,8 +1,7 @@
 /** How a connection ends: its client gets the whole last answer, and what the client still sends is dropped. */
 
-// node:http closes a connection as soon as the last answer is written. If bytes of the client are unread then, the
-// kernel resets the connection, and the client may lose the answer. No option and no event of node:http changes
-// this. So this file, and no other one, replaces methods of sockets and servers, and takes a socket from its parser.
+// node:http closes a connection as soon as the last answer is written. With bytes of the client unread, the kernel then
+// resets it, and the client may lose the answer. No option changes this: so only this file replaces methods of Node.
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -36,20 +35,16 @@ export function useLingeringClose(
   });
 }
 
-/** Reads and parses nothing more of what the client sends. */
+/** Reads and parses nothing more of the client. */
 export function stopReading(socket: Socket): void {
-  // Node may have paused the socket, and its parser continues at this event, as long as it reads the socket directly:
-  // until somebody listens for `data`.
+  // Node may have paused the socket. Its parser goes on at this event, until somebody listens for `data`.
   socket.emit('resume');
   socket.on('data', () => undefined);
   socket.removeAllListeners('data');
   socket.pause();
 }
 
-/**
- * Ends the connection after what was written to it, and reads and drops at most the next LINGER_BYTES_MAX of what the
- * client sends.
- */
+/** Ends the connection after what was written to it. At most LINGER_BYTES_MAX more of the client are read and dropped. */
 export function closeLingering(socket: Socket): void {
   if (!socket.writable) return;
   stopReading(socket);

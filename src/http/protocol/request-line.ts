@@ -9,9 +9,8 @@ export function isTarget(url: string): boolean {
 }
 
 /**
- * The target as Fastify's router takes it literally. A bad percent-escape would be refused before
- * any hook runs, and the router would cut off a `#`, which no target may have (RFC 9112 section 3.2). For a bad target
- * it is the first page: a hook refuses the request.
+ * The target as Fastify's router takes it literally: it would refuse a bad percent-escape before any hook, and cut off a
+ * `#`. For a bad target it is the first page, since a hook refuses the request.
  */
 export function escapeTarget(url: string): string {
   if (!isTarget(url)) return '/';

@@ -23,10 +23,7 @@ export function collectRoutes(app: FastifyInstance): Routes {
   return routes;
 }
 
-/**
- * Adds, in this scope, the answer to OPTIONS and to every method that a path does not have, and to
- * every unknown path. All of them answer before a body is read. To be called after all other routes.
- */
+/** To be called after all other routes of the scope. All of its answers come before a body is read. */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
     if (methods.includes('OPTIONS') || !path.startsWith(scope.prefix)) continue;

@@ -16,7 +16,6 @@ declare module 'fastify' {
   }
 }
 
-/** @param isStopping whether the service is stopping: then `/readyz` is 503. */
 export function addHealthRoutes(
   app: FastifyInstance,
   store: Store,
@@ -31,10 +30,7 @@ export function addHealthRoutes(
   app.get('/readyz', () => app.checkReady().then(() => ({ status: 'ok' })));
 }
 
-/**
- * Checks the store at most once in STORE_CHECK_MS, however many ask. Who asks gets the outcome of the last check, or waits
- * for the running check if that outcome is too old.
- */
+/** Checks at most once in STORE_CHECK_MS. Gives the last outcome, or the running check if that outcome is too old. */
 function createCheck(check: () => Promise<void>): () => Promise<void> {
   let startedAt = Number.NEGATIVE_INFINITY;
   let running = Promise.resolve();
