@@ -17,6 +17,8 @@ const PAGES = [
   ...['/', '/docs', '/docs/', '/docs/recipes/curl.sh', `/docs/js/${SCRIPT_NAME}`, '/console'],
   ...['/console/', '/openapi.json', '/livez', '/readyz'],
 ];
+/** What programs send; one path is tried with each method. */
+const USUAL = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'];
 const ALLOW = [
   ['/v1/pets', 'GET, HEAD, POST, OPTIONS'],
   ['/v1/pets/1', 'GET, HEAD, OPTIONS'],
@@ -26,7 +28,8 @@ const ALLOW = [
 
 for (const [path, allow] of ALLOW) {
   const served = ['CONNECT', ...allow.split(', ')];
-  for (const method of METHODS.filter((each) => !served.includes(each))) {
+  const methods = path === '/v1/pets' ? METHODS : USUAL;
+  for (const method of methods.filter((each) => !served.includes(each))) {
     test(`${method} ${path} › is not served › answers 405 with Allow`, async () => {
       const answer = await send(port, { method, path, headers });
       assertError(answer, 'method_not_allowed', RegExp(allow));
