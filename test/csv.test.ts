@@ -225,7 +225,7 @@ test('CSV › any cells › are refused, or stored as the value that their text 
         await assertRoundTrip(pets);
       },
     ),
-    { numRuns: 5_000 },
+    { numRuns: 1_000 },
   );
   assert.ok(taken > 100, `only ${taken} were taken`);
 });
@@ -243,7 +243,7 @@ for (const [what, createRows] of [
     const measure = (count: number) =>
       measureCpuMs(async () => {
         const text = `name,categoryId\n${createRows(count)}`;
-        for (let round = 0; round < 30; round += 1) await read(text);
+        for (let round = 0; round < 10; round += 1) await read(text);
       });
     const short = await measure(4_000);
     const long = await measure(32_000);
