@@ -6,38 +6,25 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { JsonNumber, parseJson } from '../src/json.ts';
 import { NEW_PET_FIELDS, type NewPet, parseNewPet, toPetJson } from '../src/pet.ts';
-import { int64, invalidNewPet, newPet, WHITE_SPACE } from './arbitraries.ts';
+import { int64, newPet, WHITE_SPACE } from './arbitraries.ts';
 
 /** Values that no field may take: a column, a file of CSV or JSON would make another value of them. */
 const NOT_KEPT = {
-  text: ['', 'a\0b', '\ud800', null, 7n],
-  int64: ['7', null, new JsonNumber('1.5'), new JsonNumber('9223372036854775808')],
+  text: ['', 'a\0b', '\ud800', 'a\udc00b', 'x'.repeat(256), null, 7n, ['Rex']],
+  int64: ['7', null, true, [7n], new JsonNumber('1.5'), new JsonNumber('9223372036854775808')],
 };
 
 function parse(json: string): NewPet {
   return parseNewPet(parseJson(json));
 }
 
-function assertRefused(json: string, field: string): void {
-  assert.throws(() => parse(json), {
-    name: 'PetstoreError',
-    code: 'bad_request',
-    message: new RegExp(`^${field} (?:is required|must be )`),
-  });
-}
-
-test('parseNewPet › any pet with one wrong field › is refused and the field named', () => {
-  fc.assert(
-    fc.property(invalidNewPet, ({ json, field }) => {
-      assertRefused(json, field);
-    }),
-  );
-});
-
 for (const space of WHITE_SPACE) {
   const code = space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0');
   test(`parseNewPet › a name of U+${code} alone › is blank`, () => {
-    assertRefused(`{"name":${JSON.stringify(space)},"categoryId":7}`, 'name');
+    assert.throws(() => parse(`{"name":${JSON.stringify(space)},"categoryId":7}`), {
+      code: 'bad_request',
+      message: /^name must be /,
+    });
   });
 }
 
