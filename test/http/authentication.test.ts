@@ -28,6 +28,8 @@ const moved = createApiKeyText('staging');
 const newKey = { name: 'moved', environment: 'production', createdAt: 1 } as const;
 await store.keys.add({ ...newKey, digest: digestApiKey(moved) });
 const revoked = await addKey(store, { environment: 'staging' });
+const readOnlyKey = await addKey(store, { environment: 'staging', isReadOnly: true });
+const readOnly = { authorization: `Bearer ${readOnlyKey}` };
 const findId = async (text: string) => (await store.keys.find(digestApiKey(text)))?.id ?? 0;
 await store.keys.revoke(await findId(revoked), Date.now());
 
@@ -266,3 +268,27 @@ test('Authorization › a key that is revoked while its body is still coming ›
   assert.equal(await add(500, () => store.keys.revoke(id, Date.now())), 401);
   assert.equal(await countPets(store.pets), before + 3);
 });
+
+test('a read-only key › lists and gets pets › is answered like any other key', async () => {
+  const { id } = await store.pets.add({ name: 'Rex', categoryId: 1n });
+  for (const path of ['/v1/pets', `/v1/pets/${id}`]) {
+    const answer = await send(port, { path, headers: readOnly });
+    assertJson(answer, 200);
+    assert.match(answer.body, /"Rex"/);
+  }
+});
+
+for (const [what, headers, body] of [
+  ['adds a pet', {}, pet],
+  ['adds one with an Idempotency-Key', { 'idempotency-key': 'a' }, pet],
+  ['sends a body that is not JSON', {}, '{'],
+  ['sends another media type', TEXT, 'Rex'],
+] as const) {
+  test(`a read-only key › ${what} › answers 403 and adds nothing`, async () => {
+    const before = await countPets(store.pets);
+    const sent = { method: 'POST', path: '/v1/pets', body };
+    const answer = await send(port, { ...sent, headers: { ...readOnly, ...headers } });
+    assertError(answer, 'forbidden', /^this API key is read-only: add pets with another key$/);
+    assert.equal(await countPets(store.pets), before);
+  });
+}
