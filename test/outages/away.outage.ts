@@ -17,9 +17,6 @@ import * as petstore from './petstore.ts';
 const CONNECTIONS_MAX = 24;
 const SUPERUSER_CONNECTIONS = 3;
 
-const RESTARTS = Number(process.env.TEST_RESTARTS ?? 4);
-const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
-
 /** The time until every session has read a changed setting. */
 const RELOAD_MS = 300;
 
@@ -150,15 +147,15 @@ async function fillDisk() {
 const NO_CREATES: Expected = { ...ALL_ANSWERED, create: 'refused' };
 
 const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
-  'a fast restart': { outage: stopWith('SIGINT') },
+  'a fast stop': { outage: stopWith('SIGINT') },
   'an immediate stop': { outage: stopWith('SIGQUIT') },
   'a server that is killed': { outage: stopWith('SIGKILL') },
+  'a fast restart': { outage: stopWith('SIGINT'), awayMs: 0, clients: 3 },
+  'an immediate restart': { outage: stopWith('SIGQUIT'), awayMs: 0, clients: 3 },
+  'a restart of a server that is killed': { outage: stopWith('SIGKILL'), awayMs: 0, clients: 3 },
   'a server whose processes stand still': { outage: stopServerProcesses },
   'all backends terminated': {
-    outage: async () => {
-      await terminate();
-      return async () => undefined;
-    },
+    outage: () => terminate().then(() => async () => undefined),
     awayMs: 0,
   },
   'no connection left': { outage: fillConnections },
@@ -183,15 +180,3 @@ for (const [name, each] of Object.entries(CASES)) {
   test(`outage › ${name} › is answered by 503 in time, and over soon`, (t) =>
     endure(t, replicas, { name, ...each }));
 }
-
-test(`restarts › ${RESTARTS} during creates › lose, double and renumber none`, async (t) => {
-  for (let count = 0; count < RESTARTS; count += 1) {
-    const outage = async () => {
-      // Another moment of the work each time.
-      await sleep((count * 37) % 100);
-      await cluster.stop(SIGNALS[count % SIGNALS.length]);
-      return () => cluster.start();
-    };
-    await endure(t, replicas, { name: `restart ${count}`, outage, awayMs: 0, clients: 3 });
-  }
-});

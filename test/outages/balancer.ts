@@ -17,14 +17,7 @@ const RELOAD_MS_MAX = 1_000;
 /** Of nginx.conf, for each address. */
 export const RATE = '100r/s';
 
-export interface Balancer extends AsyncDisposable {
-  readonly url: string;
-  readonly port: number;
-  /** Where tls.conf lies, and the certificate server.crt. */
-  readonly folder: string;
-  /** Sends nothing more to the replica on that port, as upstream.conf says it is done. */
-  takeOut(replica: number): Promise<void>;
-}
+export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
 
 /**
  * nginx with the files of deploy/, in a folder of its own, before the replicas on these two ports. All
@@ -34,7 +27,7 @@ export interface Balancer extends AsyncDisposable {
 export async function startBalancer(
   replicas: readonly [number, number],
   { rate = '100000r/s', tlsPort }: { rate?: string; tlsPort?: number } = {},
-): Promise<Balancer> {
+) {
   const program = process.env.TEST_NGINX ?? '/usr/sbin/nginx';
   if (!existsSync(program)) {
     throw new Error(
@@ -79,8 +72,10 @@ export async function startBalancer(
   return {
     url,
     port,
+    /** Where tls.conf lies, and the certificate server.crt. */
     folder,
-    async takeOut(replica) {
+    /** Sends nothing more to the replica on that port, as upstream.conf says it is done. */
+    async takeOut(replica: number) {
       const file = join(folder, 'upstream.conf');
       const text = await readFile(file, 'utf8');
       await writeFile(file, text.replace(`:${replica} `, `:${replica} down `));

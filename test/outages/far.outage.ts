@@ -40,14 +40,10 @@ async function startTls({ folder, url }: Cluster): Promise<void> {
   await queryOnce(url(), 'select pg_reload_conf()');
 }
 
-test('a far database › --database-timeout 3 › is served', async () => {
-  await using service = await petstore.startReplica(address, ['--database-timeout', '3']);
+test('a far database › --database-timeout 3, an address without sslmode › is served, by TLS, which it offers', async () => {
+  await using service = await petstore.startReplica(proxy.address, ['--database-timeout', '3']);
   const id = await petstore.create(service, service.key, 'Rex');
   assert.deepEqual(await petstore.listAll(service, service.key), [[id, 'Rex']]);
-});
-
-test('a far database › an address without sslmode › is reached by TLS, which it offers', async () => {
-  await using _service = await petstore.startReplica(proxy.address, ['--database-timeout', '3']);
   const { rows } = await queryOnce(
     cluster.url(),
     `select distinct ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name = 'petstore'`,

@@ -7,8 +7,7 @@ import { until } from '../support/until.ts';
 import * as petstore from './petstore.ts';
 
 /** A commit takes long when it has a pet named `late`. */
-const SLOW_COMMITS = `
-  create function commit_slowly() returns trigger language plpgsql as $$
+const SLOW_COMMITS = `create function commit_slowly() returns trigger language plpgsql as $$
     begin
       if new.name = 'late' then perform pg_sleep(0.5); end if;
       return null;

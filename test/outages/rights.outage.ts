@@ -47,7 +47,7 @@ test('rights › the documented grants › are enough to serve and to purge', as
   assert.equal(service.output.stderr.match(/"level":"(?:warn|error)"/), null);
 });
 
-test('rights › each documented right that is missing › ends the start with 1 and its grant', async (t) => {
+test('rights › each documented right that is missing › ends the start with its grant', async () => {
   const rights = [...GRANTS.matchAll(/^grant ([a-z, ]+) on (\w+) to petstore;$/gm)].flatMap(
     ([, privileges = '', table = '']) => privileges.split(', ').map((each) => [each, table]),
   );
@@ -55,12 +55,9 @@ test('rights › each documented right that is missing › ends the start with 1
   for (const [right, table] of rights) {
     await asOwner(`revoke ${right} on ${table} from petstore`);
     const grant = `grant ${right} on ${table} to petstore`;
-    await t.test(grant, async () => {
-      const line = `the role petstore needs more rights on the database: ${grant}`;
-      await assert.rejects(openStore(address, { create: true, isServed: true }), {
-        name: 'PetstoreError',
-        message: line,
-      });
+    await assert.rejects(openStore(address, { create: true, isServed: true }), {
+      name: 'PetstoreError',
+      message: `the role petstore needs more rights on the database: ${grant}`,
     });
     await asOwner(grant);
   }
@@ -93,11 +90,10 @@ test('rights › only to select › is enough to read, and a start names every g
 
 test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
   await asOwner(GRANTS);
-  const last = SCHEMA;
-  await asOwner(`update petstore_schema set version = ${last - 1}`);
+  await asOwner(`update petstore_schema set version = ${SCHEMA - 1}`);
   assertRefused(
     await serve(),
     1,
-    `the upgrade of the database from schema ${last - 1} to ${last} is pending: run petstore migrate as the owner of its tables`,
+    `the upgrade of the database from schema ${SCHEMA - 1} to ${SCHEMA} is pending: run petstore migrate as the owner of its tables`,
   );
 });
