@@ -9,37 +9,18 @@ import { createTestDatabase, PATIENT } from '../../support/postgres.ts';
 import { queryOnce } from '../../support/postgres-cluster.ts';
 import { createProcessFolder } from '../../support/temporary-folder.ts';
 
-interface EngineCase {
-  readonly name: string;
-  /** Whether a store keeps its data for the next one that is opened at the same address. */
-  readonly persists: boolean;
-  /** The address of a new store; the folder is removed after the test. */
-  readonly create: (folder: string) => Promise<StorePlace>;
-}
-
-interface StorePlace extends Partial<AsyncDisposable> {
-  readonly address: string;
-}
-
-const ALL: readonly EngineCase[] = [
-  {
-    name: 'sqlite file',
-    persists: true,
-    create: async (folder) => ({ address: `sqlite:${join(folder, 'store.db')}` }),
-  },
-  {
-    name: 'sqlite in memory',
-    persists: false,
-    create: async () => ({ address: 'sqlite::memory:' }),
-  },
-  { name: 'postgresql', persists: true, create: createTestDatabase },
-];
+const ALL = [
+  { name: 'sqlite file', persists: true },
+  { name: 'sqlite in memory', persists: false },
+  { name: 'postgresql', persists: true },
+] as const;
 
 /** TEST_ENGINE leaves only that one. */
 export const ENGINES = ALL.filter(({ name }) => name.startsWith(process.env.TEST_ENGINE ?? ''));
 
 /** Where the store of a test is. */
 interface Place {
+  /** The folder is removed after the test. */
   readonly folder: string;
   readonly address: string;
   /** Opens the same address once more. */
@@ -48,26 +29,23 @@ interface Place {
   readonly openOther: () => Promise<Store>;
 }
 
-interface TestStore extends Place, AsyncDisposable {
-  readonly store: Store;
-}
-
 /** A new, empty store; `await using` closes and removes it. */
-export async function openNewStore(engine: EngineCase): Promise<TestStore> {
+export async function openNewStore(engine: (typeof ENGINES)[number]) {
   await using stack = new AsyncDisposableStack();
   const folder = createProcessFolder();
-  const place = await engine.create(folder);
-  stack.defer(async () => place[Symbol.asyncDispose]?.());
-  const { address } = place;
+  const addresses = {
+    'sqlite file': async () => `sqlite:${join(folder, 'store.db')}`,
+    'sqlite in memory': async () => 'sqlite::memory:',
+    postgresql: async () => stack.use(await createTestDatabase()).address,
+  };
+  const address = await addresses[engine.name]();
   let opened = stack;
   const openAgain = async () => opened.use(await openStore(address, { create: true, ...PATIENT }));
   const store = await openAgain();
   opened = stack.move();
-  return {
-    ...{ store, folder, address, openAgain },
-    openOther: async () => (engine.persists ? openAgain() : store),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
+  const openOther = async () => (engine.persists ? openAgain() : store);
+  const place: Place = { folder, address, openAgain, openOther };
+  return { ...place, store, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 type Work = (store: Store, place: Place) => Promise<void>;
@@ -103,7 +81,7 @@ export async function age(address: string, ms: number): Promise<void> {
   await runBeside(address, `update idempotency_keys set created_at = created_at - ${ms}`);
 }
 
-/** Makes the database refuse every pet with the name `bad`. */
+/** Makes the database refuse every pet with the name `bad`; SQLite then undoes the whole transaction. */
 export async function refuseBad(address: string): Promise<void> {
   if (address.startsWith('postgres')) {
     await runBeside(
@@ -116,7 +94,7 @@ export async function refuseBad(address: string): Promise<void> {
     await runBeside(
       address,
       `create trigger refuse before insert on pets when new.name = 'bad'
-        begin select raise(abort, 'no'); end`,
+        begin select raise(rollback, 'no'); end`,
     );
   }
 }

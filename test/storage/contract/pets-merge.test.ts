@@ -1,17 +1,16 @@
 /** What src/store.ts promises of `pets.merge` of the store: all pets or none, on every engine. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
-import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
+import { INT64_MAX } from '../../../src/int64.ts';
 import { type GivenPet, type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
-import { openStore } from '../../../src/storage/open.ts';
+import { generatePets } from '../../../src/sample.ts';
 import type { PetStore, Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
 import { countPets } from '../../support/count-pets.ts';
 import { nextPoll } from '../../support/until.ts';
-import { addOnce, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
+import { fail, listAll, REX, repeat, toRange } from './data.ts';
 import { ENGINES, refuseBad, test, testLasting } from './engines.ts';
 
 type Options = Parameters<PetStore['merge']>[1];
@@ -65,12 +64,6 @@ test('pets.merge › the greatest id that a file may have › leaves one more id
 const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
 for (const [what, stored, given, message] of [
   [
-    'another content',
-    [1, 2],
-    [toPet(4), toPet(2, 'Tom'), toPet(1)],
-    'pet 2 differs: the store has {"id":2,"name":"Rex","categoryId":1}, the file {"id":2,"name":"Tom","categoryId":1}',
-  ],
-  [
     'other contents',
     [1, 2, 3],
     [toPet(3, 'Tom'), toPet(2, 'Tom'), { ...toPet(1), status: 'sold' }],
@@ -121,13 +114,57 @@ testLasting(
     await merge(store, [toPet(1)]);
     async function* failing() {
       yield toPet(1, 'Tom');
-      throw new Error('row 7 is wrong');
+      yield* fail(2_500);
     }
     const update = { update: true };
     await assert.rejects(store.pets.merge(failing(), update), { message: 'row 7 is wrong' });
     await refuseBad(place.address);
     await assert.rejects(merge(store, [toPet(1, 'Tom'), toPet(2, 'bad')], update));
     assert.deepEqual(await listAll(store), [toPet(1)]);
+    const { withNewIds } = await store.pets.merge(repeat(3));
+    assert.deepEqual(withNewIds, { count: 3, firstId: 2n, lastId: 4n });
+  },
+);
+
+test('pets.merge › pets without ids, more than go at once › are found as they were given, by ascending ids', async (store) => {
+  await store.pets.add({ ...REX, status: 'sold' });
+  const listSold = () => store.pets.listAsJson({ limit: 9, status: 'sold' });
+  const { json } = await listSold();
+  const given = fc.sample(newPet, 2_500);
+  const { withNewIds } = await merge(store, given);
+  assert.deepEqual(withNewIds, { count: 2_500, firstId: 2n, lastId: 2_501n });
+  assert.notEqual((await listSold()).json, json);
+  assert.deepEqual(
+    (await listAll(store)).slice(1),
+    given.map((pet, index) => ({ ...pet, id: BigInt(index + 2) })),
+  );
+});
+
+testLasting(
+  'pets.merge › while it goes on › others add and import, and see all of it or nothing',
+  async (store, place) => {
+    const { pets: others } = await place.openOther();
+    const seen = new Set<number>();
+    let isAdding = true;
+    async function* slow(): AsyncGenerator<NewPet> {
+      for (let count = 0; count < 3; count += 1) {
+        yield* repeat(1_500, { ...REX, status: 'pending' });
+        await others.add({ ...REX, status: 'sold' });
+      }
+    }
+    const adding = store.pets.merge(slow()).finally(() => {
+      isAdding = false;
+    });
+    const importing = others.merge(repeat(1_500));
+    while (isAdding) {
+      for (const pets of [store.pets, others]) {
+        seen.add((await pets.list({ limit: 10_000, status: 'pending' })).pets.length);
+      }
+      await new Promise(setImmediate);
+    }
+    assert.deepEqual([(await adding).added, (await importing).added], [4_500, 1_500]);
+    assert.deepEqual([...seen.add(4_500)], [0, 4_500]);
+    assert.equal(await countPets(others), 6_003);
   },
 );
 
@@ -146,30 +183,6 @@ test(
   },
   ENGINES.filter(({ name }) => name === 'sqlite file'),
 );
-
-/** The contents that JSON in SQL could write in another way than JSON.stringify. */
-const ESCAPED = Array.from({ length: 0x7f }, (_, code) => String.fromCharCode(code + 1)).join('');
-
-for (const name of [`${ESCAPED}\u0080\u2028\ufeff\u{1f436}`, 'Rex']) {
-  test(`pets.merge › the create of a corrected pet named ${name.length} characters, sent again › is the pet as it is now`, async (store, place) => {
-    const { pets } = store;
-    const created: NewPet = { name, categoryId: INT64_MIN, status: 'sold' };
-    await addOnce(pets, created, REQUEST);
-    await addOnce(pets, REX, { ...REQUEST, key: 'same' });
-    for (const corrected of [toPet(1, 'Mia'), toPet(1, 'Tom')]) {
-      await merge(store, [corrected, toPet(2)], { update: true });
-      assert.deepEqual(await addOnce(pets, created, REQUEST), corrected);
-    }
-    await assert.rejects(addOnce(pets, { ...REX, name: 'Mia' }, REQUEST), {
-      code: 'idempotency_key_reused',
-    });
-    const file = join(place.folder, 'backup.db');
-    await store.backup(file);
-    await using copy = await openStore(`sqlite:${file}`, { create: false });
-    assert.deepEqual(await addOnce(copy.pets, created, REQUEST), toPet(1, 'Tom'));
-    assert.equal((await addOnce(copy.pets, REX, { ...REQUEST, key: 'same' })).id, 2n);
-  });
-}
 
 test('pets.merge › an id that another takes meanwhile › is refused if the pets differ', async (store, place) => {
   const other = await place.openOther();
@@ -198,3 +211,37 @@ test('pets.merge onSame › pets in the order of the store › are told before a
     }
   }
 });
+
+const samples = () => generatePets(1_001);
+const seed = ({ pets }: Store) => pets.merge(samples(), { onlyFirst: true });
+
+testLasting(
+  'pets.merge onlyFirst › from three processes at once › adds exactly these pets once',
+  async (store, place) => {
+    const stores = [store, await place.openOther(), await place.openOther()];
+    const added = (await Promise.all(stores.map(seed))).map((merged) => merged.added);
+    assert.deepEqual(added.toSorted(), [0, 0, 1_001]);
+    const expected = [];
+    for await (const pet of samples()) expected.push(pet);
+    assert.deepEqual(await listAll(store), expected);
+    assert.equal((await store.pets.add(REX)).id, 1_002n);
+  },
+);
+
+test('pets.merge onlyFirst › a store whose only pet was removed › adds none', async (store) => {
+  await store.pets.add(REX);
+  await store.pets.remove([toRange(1)]);
+  assert.equal((await seed(store)).added, 0);
+  assert.deepEqual(await listAll(store), []);
+});
+
+testLasting(
+  'pets.merge onlyFirst › after one that the database refused › adds the pets',
+  async ({ pets }, { address }) => {
+    await refuseBad(address);
+    const first = (name: string) =>
+      pets.merge(ReadableStream.from([REX, { ...REX, name }]), { onlyFirst: true });
+    await assert.rejects(first('bad'));
+    assert.equal((await first('Mia')).added, 2);
+  },
+);
