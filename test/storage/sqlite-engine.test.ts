@@ -29,7 +29,6 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll, within } from '../support/until.ts';
 import { combineFilters, REX } from './contract/data.ts';
 
-const PET = ['name', 'category_id'];
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
 
 function openNew(file = ':memory:') {
@@ -57,60 +56,29 @@ test('engine.write › a file that cannot grow, or be written › says so', asyn
   }
 });
 
-test('engine.write › one whose failure undoes the whole transaction › fails with its reason, the others stand', async () => {
-  for (const file of [createFile(), ':memory:']) {
-    await using engine = await openNew(file);
-    await engine.write({
-      sql: "create trigger refuse before insert on pets when new.name = 'bad' begin select raise(rollback, 'no'); end",
-      values: [],
-    });
-    const pets = createPetStore(engine);
-    const settled = await Promise.allSettled(
-      ['good', 'bad', 'good'].map((name) => pets.add({ ...REX, name })),
-    );
-    assert.deepEqual(
-      settled.map((one) => (one.status === 'fulfilled' ? one.value.id : String(one.reason))),
-      [1n, 'Error: no', 2n],
-    );
-    await assert.rejects(addAll(engine, 'good', 'bad'), /^Error: no$/);
-    assert.equal(await countPets(pets), 2);
-    assert.equal((await pets.add(REX)).id, 3n);
-  }
-});
-
-test('statistics › pages with and without a commit between, of this process and another › says which were read', async () => {
+test('statistics › pages and pets with and without a commit between, of this process and another › say which were read', async () => {
   const file = createFile();
   await using store = await openStore(`sqlite:${file}`, { create: true });
   using other = new DatabaseSync(file);
-  const assertListed = async (...counts: readonly [readPages: number, pages: number]) => {
+  const assertRead = async (
+    ...counts: readonly [readPages: number, pages: number, all: number]
+  ) => {
     await setTimeout(1);
     await store.pets.listAsJson({ limit: 1 });
-    const { readPages, pages } = store.statistics;
-    assert.deepEqual([readPages, pages], counts);
+    await store.pets.find(1n);
+    const { readPages, pages, reads } = store.statistics;
+    assert.deepEqual([readPages, pages, reads], counts);
   };
-  await assertListed(1, 1);
-  await assertListed(1, 2);
+  await assertRead(1, 1, 2);
+  // What is not there is read each time.
+  await assertRead(1, 2, 3);
   other.exec(ADD);
-  await assertListed(2, 3);
+  await assertRead(2, 3, 5);
   await store.pets.add(REX);
-  await assertListed(3, 4);
-  await assertListed(3, 5);
+  await assertRead(3, 4, 7);
+  await assertRead(3, 5, 7);
   const { commits, committedWrites } = store.statistics;
   assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
-});
-
-test('pets.find › without a commit between › reads a pet once, and what is not there each time', async () => {
-  await using engine = await openNew();
-  await addAll(engine, 'Rex');
-  for (const [id, reads] of [
-    [1n, 1],
-    [1n, 1],
-    [2n, 2],
-    [2n, 3],
-  ] as const) {
-    await engine.petQueries.find(id);
-    assert.equal(engine.statistics.reads, reads);
-  }
 });
 
 test('pets.merge › while another holds the lock › waits for it, for four seconds at most', async (t) => {
@@ -143,10 +111,10 @@ test('pets.merge › while another holds the lock › waits for it, for four sec
   other.exec('rollback');
 });
 
-test('engine.transact › a snapshot while another writes › reads as of its beginning', async () => {
+test('engine.transact › beside another process › a snapshot reads as of its beginning, an exclusive one keeps others out', async () => {
   const file = createFile();
   await using engine = await openNew(file);
-  using other = new DatabaseSync(file);
+  using other = new DatabaseSync(file, { timeout: 0 });
   const pets = createPetStore(engine);
   other.exec(`begin immediate; ${ADD}`);
   assert.equal(await countPets(pets), 0);
@@ -157,30 +125,9 @@ test('engine.transact › a snapshot while another writes › reads as of its be
   });
   assert.deepEqual(counts, [[[0n]], [[0n]]]);
   assert.equal(await countPets(pets), 1);
-});
-
-test('engine.transact › an exclusive one › keeps others out, and is undone when its work fails', async () => {
-  const file = createFile();
-  await using engine = await openNew(file);
-  using other = new DatabaseSync(file, { timeout: 0 });
-  const page = async () => (await engine.petQueries.listAsJson({ limit: 9 })).json;
-  assert.equal(await page(), '[]');
-  const add = (error?: Error) =>
-    engine.transact('exclusive', async ({ insert, readLastId, writeLastId }) => {
-      assert.throws(() => other.exec(ADD), /database is locked/);
-      assert.equal(await readLastId('pets'), 0n);
-      await insert('pets', ['id', ...PET], [[7n, 'Rex', 1n]]);
-      await writeLastId('pets', 9n);
-      if (error) throw error;
-      return readLastId('pets');
-    });
-  const wrong = new Error('row 7 is wrong');
-  await assert.rejects(add(wrong), wrong);
-  assert.equal(await page(), '[]');
-  assert.equal(await add(), 9n);
-  assert.equal(await page(), '[{"id":7,"name":"Rex","categoryId":1}]');
-  other.exec(ADD);
-  assert.equal(other.prepare('select max(id) as id from pets').get()?.id, 10);
+  const add = () => other.exec(ADD);
+  await engine.transact('exclusive', async () => assert.throws(add, /database is locked/));
+  add();
 });
 
 test('copyStore › between two pages › a signal has its turn', async () => {

@@ -196,10 +196,6 @@ describe('opening', { concurrency: 2 }, () => {
     await assert.rejects(openStore(`sqlite:${file}`, { create: true }), unavailable(file, reason));
   });
 
-  test('openStore › in memory, and not to be made › is there', async () => {
-    await (await openStore('sqlite::memory:', { create: false })).close();
-  });
-
   for (const [version, isTooOld] of [
     ['3.51.2', true],
     ['3.51.3', false],
@@ -211,7 +207,7 @@ describe('opening', { concurrency: 2 }, () => {
         const other = `select '${version}' as version`;
         return prepare.call(this, sql.includes('sqlite_version()') ? other : sql);
       });
-      const opening = openStore('sqlite::memory:', { create: true });
+      const opening = openStore('sqlite::memory:', { create: false });
       if (!isTooOld) return (await opening).close();
       await assert.rejects(opening, {
         ...{ name: 'PetstoreError', code: 'unavailable' },
@@ -318,19 +314,6 @@ test('a file of SQLite › a -wal that other processes write, back up and trunca
     await store.check();
     await store.pets.add(REX);
   }
-});
-
-test('openStore › a file with the tables of Litestream and an index of the operator › opens and works', async () => {
-  const file = alter(
-    await createDatabase(1),
-    `create table _litestream_seq (id integer primary key, seq integer);
-    create table _litestream_lock (id integer);
-    create index of_operator on pets (name); analyze`,
-  );
-  await using store = await openStore(`sqlite:${file}`, { create: false });
-  const rex = await store.pets.add(REX);
-  assert.deepEqual((await store.pets.list({ limit: 1, after: 1n })).pets, [rex]);
-  await store.check();
 });
 
 test('SqliteConnection › a statement against the schema › is refused', () => {
