@@ -56,6 +56,7 @@ async function upgrade(
 }
 
 const readSchema = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
+const toSchema = (version: number) => [{ version: `${version}`, compatible: `${LAST_BREAKING}` }];
 
 // An index in the order of a library of the system misses rows after an upgrade of the library.
 test('pets › each combination of filters, each text › has an index by its columns and the id, is in the order of collate "C"', async (_pets, database) => {
@@ -87,9 +88,7 @@ test('a release on the schema of a newer one › two steps that break nothing �
     await database.query('select id::int, weight::int from pets order by id'),
     [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
   );
-  assert.deepEqual(await readSchema(database), [
-    { version: `${version}`, compatible: `${LAST_BREAKING}` },
-  ]);
+  assert.deepEqual(await readSchema(database), toSchema(version));
 });
 
 for (const [what, steps] of [
@@ -149,9 +148,7 @@ testAlone(
     await other.end('commit');
     const store = await opening;
     assert.equal((await store.pets.add(REX)).id, 1n);
-    assert.deepEqual(await readSchema(database), [
-      { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
-    ]);
+    assert.deepEqual(await readSchema(database), toSchema(NEXT));
   },
 );
 
@@ -171,9 +168,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     await untilWaiting(database, true);
     await backup.end('rollback');
     await upgrading;
-    assert.deepEqual(await readSchema(database), [
-      { version: `${NEXT}`, compatible: `${LAST_BREAKING}` },
-    ]);
+    assert.deepEqual(await readSchema(database), toSchema(NEXT));
     assert.equal((await pets.add(REX)).id, 2n);
   });
 
