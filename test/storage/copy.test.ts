@@ -19,15 +19,13 @@ import { createNewKey, repeat } from './contract/data.ts';
 const ENGINES = ['sqlite', 'postgresql'] as const;
 type EngineName = (typeof ENGINES)[number];
 
-/** The content of a database: the rows of each table, and the last ids. */
-interface Content {
-  readonly pets: readonly Row[];
-  readonly api_keys: readonly Row[];
-  readonly idempotency_keys: readonly Row[];
-  readonly lastIds: readonly [bigint, bigint];
-}
-
 const TABLE_NAMES = ['pets', 'api_keys', 'idempotency_keys'] as const;
+
+/** The content of a database: the rows of each table, and the last ids. */
+type Content = Readonly<Record<(typeof TABLE_NAMES)[number], readonly Row[]>> & {
+  readonly lastIds: readonly [bigint, bigint];
+};
+
 const EMPTY: Content = { pets: [], api_keys: [], idempotency_keys: [], lastIds: [0n, 0n] };
 
 const KEY: Row = [7n, 'ci', 'staging', 0n, 1n, null, null, null, null, Buffer.alloc(32)];
@@ -157,9 +155,8 @@ test('copyDatabase › any store from SQLite to PostgreSQL and back › is the s
 
 for (const from of ENGINES) {
   const to = from === 'sqlite' ? 'postgresql' : 'sqlite';
-  const way = `from ${from} to ${to}`;
 
-  test(`copyDatabase ${way} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
+  test(`copyDatabase from ${from} to ${to} › more pets and keys of one API key than go at once › tells how many are copied, and goes on after the last id`, async () => {
     await using source = await open(from);
     await using target = await open(to);
     await createPetStore(source.database).merge(repeat(2_500));
@@ -178,25 +175,25 @@ for (const from of ENGINES) {
     const added = await createPetStore(target.database).add({ name: 'Rex', categoryId: 1n });
     assert.equal(added.id, 2_501n);
   });
-
-  test(`copyDatabase ${way} › to a store that has something › is refused and leaves it`, async () => {
-    await using source = await open(from);
-    await using target = await open(to);
-    await createPetStore(source.database).merge(repeat(3));
-    for (const there of [
-      { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
-      { ...EMPTY, api_keys: [KEY], lastIds: [0n, 9n] },
-      { ...EMPTY, idempotency_keys: [[7n, 'again', 1n, 7n, null]] },
-    ] satisfies Content[]) {
-      await write(target, there);
-      await assert.rejects(copyDatabase(source.database, target.database), {
-        ...{ name: 'PetstoreError', code: 'bad_request' },
-        message: 'the store to copy to is not empty: name an empty one',
-      });
-      assert.deepEqual(await read(target.database), there);
-    }
-  });
 }
+
+test('copyDatabase › to a store that has something › is refused and leaves it', async () => {
+  await using source = await open('postgresql');
+  await using target = await open('sqlite');
+  await createPetStore(source.database).merge(repeat(3));
+  for (const there of [
+    { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
+    { ...EMPTY, api_keys: [KEY], lastIds: [0n, 9n] },
+    { ...EMPTY, idempotency_keys: [[7n, 'again', 1n, 7n, null]] },
+  ] satisfies Content[]) {
+    await write(target, there);
+    await assert.rejects(copyDatabase(source.database, target.database), {
+      ...{ name: 'PetstoreError', code: 'bad_request' },
+      message: 'the store to copy to is not empty: name an empty one',
+    });
+    assert.deepEqual(await read(target.database), there);
+  }
+});
 
 test('copyDatabase › a target that alters an absent status › is left empty, and works afterwards', async () => {
   await using source = await open('sqlite');
