@@ -3,16 +3,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Sent, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
-import type { Create, History, Page, Walk } from './history.ts';
-import type { Random } from './subject.ts';
+import type { Create, History, StoredPet } from './history.ts';
+import { dice } from './subject.ts';
 
 const PAUSE_MS = 20;
 /** A service that runs answers sooner, and one that was killed breaks the connection. */
 const WAIT_MS_MAX = 10_000;
 
 /** The service of a client; `ports` may change between requests. */
-export interface ClientTarget {
-  readonly random: Random;
+interface ClientTarget {
   readonly key: string;
   readonly ports: readonly number[];
 }
@@ -25,15 +24,12 @@ export interface PageLocation {
   readonly status?: string | undefined;
 }
 
-/** The wrong answers, in words. */
-export type Wrong = string[];
-
-export function createClient(target: ClientTarget, history: History, wrong: Wrong) {
+export function createClient(target: ClientTarget, history: History) {
   const authorization = `Bearer ${target.key}`;
 
   /** The answer; undefined for none and for 503, after either of which a create may have been done or not. */
   async function ask(sent: Sent, good: readonly number[]): Promise<Answer | undefined> {
-    const port = target.ports[Math.floor(target.random() * target.ports.length)] ?? 0;
+    const port = dice.pick(target.ports);
     const what = `${sent.method ?? 'GET'} ${sent.path}`;
     const headers = { authorization, ...sent.headers };
     const signal = AbortSignal.timeout(WAIT_MS_MAX);
@@ -41,13 +37,13 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
     const answer = await send(port, { ...sent, headers, signal }).catch(({ code }) => {
       wasSent = code !== 'ECONNREFUSED';
     });
-    if (signal.aborted) wrong.push(`${what}: no answer within ${WAIT_MS_MAX} ms`);
+    if (signal.aborted) history.wrong.push(`${what}: no answer within ${WAIT_MS_MAX} ms`);
     if (!answer || answer.status === 503) {
       if (wasSent && sent.method === 'POST') history.brokenCreates += 1;
       return undefined;
     }
     if (good.includes(answer.status)) return answer;
-    wrong.push(`${what}: ${answer.status} ${answer.body}`);
+    history.wrong.push(`${what}: ${answer.status} ${answer.body}`);
     return undefined;
   }
 
@@ -57,19 +53,17 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
     return { path: `/v1/pets?limit=${limit}${filter}`, after: 0, limit, status };
   }
 
-  async function readPage({
-    path,
-    ...place
-  }: PageLocation): Promise<{ page: Page; next: PageLocation | undefined } | undefined> {
+  /** Where the list goes on, or `end`; undefined if it was not answered. */
+  async function list({ path, ...place }: PageLocation): Promise<PageLocation | 'end' | undefined> {
     const from = performance.now();
     const answer = await ask({ path }, [200]);
     if (answer === undefined) return undefined;
-    const pets: Page['pets'] = JSON.parse(answer.body);
+    const pets: StoredPet[] = JSON.parse(answer.body);
     const next = /^<(.+)>; rel="next"$/.exec(answer.headers.link ?? '')?.[1];
     const hasNext = next !== undefined;
-    const page = { ...place, from, to: performance.now(), pets, hasNext };
-    const after = pets.at(-1)?.id ?? place.after;
-    return { page, next: hasNext ? { ...place, path: next, after } : undefined };
+    history.pages.push({ ...place, from, to: performance.now(), pets, hasNext });
+    if (next === undefined) return 'end';
+    return { ...place, path: next, after: pets.at(-1)?.id ?? place.after };
   }
 
   return {
@@ -94,7 +88,7 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
       if (answer === undefined) return false;
       const pet: { id: number; name: string } = JSON.parse(answer.body);
       if (pet.name !== name || (create.id ?? pet.id) !== pet.id) {
-        wrong.push(`the create of ${name} (${create.id}) was answered by ${answer.body}`);
+        history.wrong.push(`the create of ${name} (${create.id}) was answered by ${answer.body}`);
       }
       create.to ??= performance.now();
       create.id ??= pet.id;
@@ -109,30 +103,16 @@ export function createClient(target: ClientTarget, history: History, wrong: Wron
       history.gets.push({ id, from, to: performance.now(), name });
     },
 
-    /** The next page, when there is one. */
-    async list(place: PageLocation): Promise<PageLocation | undefined> {
-      const read = await readPage(place);
-      if (read !== undefined) history.pages.push(read.page);
-      return read?.next;
-    },
+    list,
 
     /** Reads all pages, each until it is answered; resolves to the location of the last one. */
     async walk(first: PageLocation): Promise<PageLocation> {
-      const pages: Page[] = [];
-      let place = first;
-      for (;;) {
-        const read = await readPage(place);
-        if (read === undefined) {
-          await sleep(PAUSE_MS);
-          continue;
-        }
-        pages.push(read.page);
-        if (read.next === undefined) break;
-        place = read.next;
+      for (let place = first; ; ) {
+        const next = await list(place);
+        if (next === 'end') return place;
+        if (next === undefined) await sleep(PAUSE_MS);
+        else place = next;
       }
-      const walk: Walk = { status: first.status, pages };
-      history.walks.push(walk);
-      return place;
     },
   };
 }

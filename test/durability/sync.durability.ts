@@ -1,12 +1,13 @@
-/** Each 201 is sent after the sync of its own row, by the system calls of the real program on SQLite. */
+/** By the system calls of the real program on SQLite: each 201 is sent after the sync of its own row, and backups and exports are on the disk before they have their names. */
 
 import assert from 'node:assert/strict';
 import { createReadStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { listChildren } from '../support/children.ts';
-import { startService } from '../support/program.ts';
+import { runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { createClient } from './client.ts';
 import { createHistory } from './history.ts';
@@ -16,10 +17,10 @@ const CLIENTS = 64;
 /** The last character separates a name from the bytes after it. */
 const NAME = /pet \d+!/g;
 
-/** The system calls that are needed, with the files of their descriptors and whole pages. */
+/** With the files of their descriptors and whole pages. */
 const STRACE = [
   ...['strace', '--follow-forks', '--seccomp-bpf', '--decode-fds=path', '--string-limit=16384'],
-  '--trace=write,writev,pwrite64,pwritev,fsync,fdatasync,sendto,sendmsg,sendmmsg',
+  '--trace=/^p?write,fsync,fdatasync,/^send,close,/^link,/^rename',
 ];
 
 /** strace ends with the program that it runs. */
@@ -29,9 +30,8 @@ async function endTraced(strace: number | undefined): Promise<void> {
 }
 
 async function createAll(port: number, key: string): Promise<void> {
-  const wrong: string[] = [];
-  const target = { random: () => 0, key, ports: [port] };
-  const client = createClient(target, createHistory(), wrong);
+  const history = createHistory();
+  const client = createClient({ key, ports: [port] }, history);
   let count = 0;
   const running = Array.from({ length: CLIENTS }, async () => {
     while (count < CREATES) {
@@ -42,7 +42,7 @@ async function createAll(port: number, key: string): Promise<void> {
     }
   });
   await Promise.all(running);
-  assert.deepEqual(wrong, []);
+  assert.deepEqual(history.wrong, []);
 }
 
 /** Reads a trace of one thread that writes and syncs the log, and of others that answer. */
@@ -87,3 +87,41 @@ test(`strace › ${CREATES} creates by ${CLIENTS} clients › shows each 201 aft
   assert.deepEqual(violations, []);
   assert.deepEqual([synced.size, answered.size], [CREATES, CREATES]);
 });
+
+const PETS = '{"name":"Rex","categoryId":1}\n'.repeat(5_000);
+
+/** What the command did to the file and its folder, in its order: one word for each run of equal calls. */
+async function traceFile(args: readonly string[]): Promise<string[]> {
+  const name = String(args.at(-1));
+  const cwd = createProcessFolder();
+  await writeFile(join(cwd, 'source.ndjson'), PETS);
+  const imported = await runProgram(['pets', 'import', 'source.ndjson'], { cwd });
+  assert.equal(imported.status, 0, imported.stderr);
+  const output = join(cwd, 'trace');
+  const { status, stderr } = await runProgram(args, {
+    cwd,
+    within: [...STRACE, '--status=successful', `--output=${output}`],
+  });
+  assert.equal(status, 0, stderr);
+  const calls: string[] = [];
+  for (const line of (await readFile(output, 'latin1')).split('\n')) {
+    const [, call = '', path = ''] = /^\d+ +(\w+)\((?:\d+<([^>]*)>)?/.exec(line) ?? [];
+    const kind = call.replace(/^p?write.*/, 'write').replace(/^(?:link|rename).*/, 'name');
+    const isFile = path.startsWith(join(cwd, name)) || (kind === 'name' && line.includes(name));
+    const isFolder = path === cwd && kind === 'fsync';
+    const word = isFolder ? 'fsync of the folder' : kind;
+    if ((isFile || isFolder) && word !== calls.at(-1)) calls.push(word);
+  }
+  return calls;
+}
+
+for (const [command, expected] of [
+  // SQLite syncs its copy too, as long as its setting `synchronous` says so.
+  ['backup copy.db', 'write fsync close fsync close name fsync of the folder'],
+  ['pets export pets.csv', 'write close fsync close name fsync of the folder'],
+] as const) {
+  test(`strace › ${command} › syncs the file between its last write and its name`, async () => {
+    const calls = await traceFile(command.split(' '));
+    assert.ok(calls.join(' ').endsWith(expected), calls.join(' '));
+  });
+}

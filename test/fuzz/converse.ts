@@ -1,12 +1,24 @@
-/** One connection: sends what a conversation says, and checks what comes back. */
+/** One connection: sends what a conversation says, reads the answers, and checks what holds for all of them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertError, assertJson } from '../support/request.ts';
 import { type Answer, openConnection } from '../support/socket.ts';
-import { check, checkAnswer, readAnswers } from './answers.ts';
 import type { Conversation } from './requests.ts';
 
 /** One body of 64 KiB that is read in quadratic time takes over 2 s, and all connections wait for it. */
 const MS_MAX = 6_000;
+
+const STATUS_LINE = /^HTTP\/1\.1 [1-5]\d\d [A-Za-z ]+$/;
+const FIELD = /^([A-Za-z-]+): ([\t -~]*)$/;
+/** The header that an answer of this status has. */
+const REQUIRED: Readonly<Record<number, string>> = {
+  201: 'location',
+  401: 'www-authenticate',
+  405: 'allow',
+};
+/** A message that shows nothing of the inside. */
+const MESSAGE =
+  /^(?!.*(?:\bat .+:\d+:\d+|node:|sqlite|select |insert |petstore_(?:stag|prod)_))./is;
 
 /**
  * Resolves to the statuses of the answers when the connection is closed. The service may answer, drop or refuse
@@ -55,4 +67,69 @@ async function exchange(
   else socket.end();
   const isCut = await ended;
   return readAnswers(connection.received, isCut || isReset);
+}
+
+/**
+ * The answers of one connection, without 1xx.
+ *
+ * @param isCut whether the last answer may be incomplete.
+ * @throws Error when one is not well-formed.
+ */
+function* readAnswers(received: string, isCut: boolean): Generator<Answer> {
+  for (let rest = Buffer.from(received); rest.length > 0; ) {
+    const read = readAnswer(rest);
+    check(read !== undefined || isCut, 'an answer was cut off');
+    if (read === undefined) return;
+    rest = rest.subarray(read.length);
+    if (read.status >= 200) yield read;
+  }
+}
+
+/** The first answer of these bytes, and its length; undefined when it is not complete. */
+function readAnswer(bytes: Buffer): (Answer & { length: number }) | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end < 0) return undefined;
+  const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end).split('\r\n');
+  check(STATUS_LINE.test(statusLine), `the status line is ${statusLine}`);
+  const status = Number(statusLine.slice(9, 12));
+  const headers = parseFields(fields);
+  const start = end + 4;
+  const mayHaveBody = status >= 200 && status !== 204;
+  const size = headers['content-length'] ?? '';
+  check(!mayHaveBody || /^\d+$/.test(size), 'Content-Length is missing');
+  // An answer to HEAD: no body of the service begins like an answer.
+  const isHead = ['', 'HTTP/1.1 '].includes(bytes.toString('latin1', start, start + 9));
+  const length = start + (mayHaveBody && !isHead ? Number(size) : 0);
+  if (bytes.length < length) return undefined;
+  return { status, headers, body: bytes.toString('utf8', start, length), length };
+}
+
+function parseFields(fields: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const [, name = '', value = ''] = FIELD.exec(field) ?? [];
+    check(name !== '', `a header is ${field}`);
+    check(!(name.toLowerCase() in headers), `${name} is there twice`);
+    headers[name.toLowerCase()] = value;
+  }
+  return headers;
+}
+
+/** @throws Error for the first thing that is wrong with it. */
+function checkAnswer(answer: Answer): void {
+  const { status, headers, body } = answer;
+  check(status < 500 || status === 503, `the status is ${status}`);
+  check(status !== 408, 'it waited for something');
+  for (const name of ['date', 'x-request-id', REQUIRED[status] ?? 'date']) {
+    check(name in headers, `${name} is missing`);
+  }
+  const isPage = headers['content-type']?.startsWith('text/html');
+  if (isPage || status === 204 || (status >= 300 && status < 400)) return;
+  // An answer to HEAD has no body.
+  if (status < 400 || body === '') assertJson(answer, status);
+  else assertError(answer, JSON.parse(body).code, MESSAGE);
+}
+
+function check(isTrue: boolean, what: string): void {
+  if (!isTrue) throw new Error(what);
 }

@@ -8,8 +8,8 @@
 
 import { randomInt } from 'node:crypto';
 import { after, test } from 'node:test';
+import { createDice } from '../support/dice.ts';
 import { converse } from './converse.ts';
-import { createDice } from './dice.ts';
 import { createConversation } from './requests.ts';
 import { assertEndures, startTarget } from './run.ts';
 

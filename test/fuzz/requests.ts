@@ -1,7 +1,7 @@
 /** Random requests: well-framed ones with wrong parameters, fields and bodies, and bytes that are no request. */
 
 import { createCursor } from '../../src/http/cursor.ts';
-import type { Dice } from './dice.ts';
+import type { Dice } from '../support/dice.ts';
 
 /** The bytes that one connection sends: nobody knows where a request of them ends. */
 export interface Conversation {
@@ -18,33 +18,37 @@ const PAUSES_MS = [0, 0, 0, 1, 5];
 const PARTS_MAX = 5;
 const MUTATIONS_MAX = 6;
 
-const METHODS = ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY'];
-const PATHS = ['/v1/pets', '/v1/pets/1', '/v1/', '/v1/store/orders', '/livez', '/none'];
+const METHODS = [
+  ...['GET', 'GET', 'GET', 'GET', 'GET', 'GET', 'POST', 'POST', 'POST'],
+  ...['HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'QUERY'],
+];
+/** A text takes the place of each `@`. */
+const TARGETS = [
+  ...['/v1/pets', '/v1/pets', '/v1/pets', '/v1/pets/1', '/v1/pets/1'],
+  ...['/v1/', '/v1/store/orders', '/livez', '/none', '/v1/pets/@'],
+  ...['/v1/pets?limit=@', '/v1/pets?limit=9&status=@', '/v1/pets?cursor=@', '/v1/pets?@=@'],
+  ...['/v1/pets?@&__proto__', '/v1/pets?limit=1&limit=@', '/v1/pets?limit[]=@;Limit=@&&'],
+  `/v1/pets?limit=1&cursor=${createCursor(9n)}`,
+];
+const FIELDS = [
+  ...['Accept: @', 'Accept-Encoding: @', 'Cookie: @', 'If-None-Match: @', 'Origin: @', 'Range: @'],
+  ...['Idempotency-Key: a', 'Idempotency-Key: b', 'Idempotency-Key: @', 'Content-Type: @'],
+  ...['Content-Encoding: @', 'Upgrade: @', 'Forwarded: @', 'X-Forwarded-For: @', 'traceparent: @'],
+  ...['TE: @', 'Trailer: @', 'Access-Control-Request-Method: @', 'Expect: @', 'Connection: @'],
+  ...['Keep-Alive: @', '__proto__: @', 'Authorization: @', 'Authorization: Bearer @'],
+  ...['Authorization: Basic @', 'Authorization: Bearer petstore_stag_@'],
+];
 const TEXTS = [
   ...['', '0', '1', '20', '100', '101', '-1', '+1', '1.0', '1e2', '007', '9223372036854775807'],
   ...['9223372036854775808', '-9223372036854775808', '999999999999999999999999', 'NaN', 'null'],
   ...['available', 'Available', 'sold', 'true', '[]', '{}', '*', '.', '..', '%', '%2', '%zz'],
   ...['%00', '%2e%2e%2f', '%c0%af', '%ff', '%F0%9F%90%B6', "' or 1=1 --", '"; drop table pets'],
   ...['../../etc', '__proto__', 'constructor', 'toString', '<script>', '$' + '{7*7}', ',', ';'],
-  ...['&', '=', '#'],
-  ...['a'.repeat(300), '9'.repeat(2_000), '%41'.repeat(400), '/'.repeat(50)],
-];
-const PARAMETERS = [
-  ...['limit', 'limit', 'limit', 'status', 'status', 'cursor', 'cursor'],
-  ...['Limit', 'limit[]', 'page', '', '__proto__'],
-];
-const FIELDS = [
-  ...['Accept', 'Accept-Encoding', 'Cookie', 'If-None-Match', 'Idempotency-Key', 'Origin', 'Range'],
-  ...['Content-Type', 'Content-Encoding', 'Upgrade', 'Forwarded', 'X-Forwarded-For', 'traceparent'],
-  ...['TE', 'Trailer', 'Access-Control-Request-Method', 'Expect', 'Connection', 'Keep-Alive'],
-  ...['Host', '__proto__', 'X'],
-];
-const FIELD_VALUES = [
-  ...['', '*', 'close', 'keep-alive', 'Upgrade', 'h2c', 'websocket', '100-continue', '200-ok'],
-  ...['gzip', 'application/json', 'application/json; charset=utf-8'],
-  ...['application/json;charset=latin1', 'a/b', 'text/plain', 'bytes=0-', 'http://a.test', 'null'],
-  ...['POST', 'for=1.2.3.4', 'x, y', '"', '\t'],
-  ...['é', 'a'.repeat(255), 'a'.repeat(256), 'ÿ'.repeat(20), 'x'.repeat(9_000)],
+  ...['&', '=', '#', 'é', '"', '\t', 'a/b', 'close', 'keep-alive', 'websocket', '100-continue'],
+  ...['gzip', 'application/json', 'application/json;charset=latin1', 'bytes=0-', 'http://a.test'],
+  ...['POST', 'for=1.2.3.4', 'x, y', 'limit', 'status', 'cursor', createCursor(1n).slice(1)],
+  ...['a'.repeat(255), 'a'.repeat(256), 'ÿ'.repeat(20)],
+  ...['9'.repeat(2_000), '%41'.repeat(400), '/'.repeat(50), 'x'.repeat(9_000)],
 ];
 /** What a long text of one unit begins with: often something that is never closed. */
 const BEGINNINGS = [
@@ -81,73 +85,34 @@ const WIRE_TOKENS = [
 /** What a connection sends; the same for the same dice. */
 export function createConversation(dice: Dice, key: string, name: string): Conversation {
   const requests = Array.from({ length: dice.below(REQUESTS_MAX) }, (_, at) =>
-    dice.pick(KINDS)(dice, key, `${name}.${at}`),
+    createRequest(dice, key, `${name}.${at}`),
   );
   const bytes = Buffer.concat(requests);
   const parts = split(dice, dice.onceIn(3) ? bytes : mutate(dice, bytes));
   return { parts, pauseMs: dice.pick(PAUSES_MS), isReset: dice.onceIn(4) };
 }
 
-type Create = (dice: Dice, key: string, id: string) => Buffer;
-
-const KINDS: readonly Create[] = [
-  (_dice, key, id) => frame('GET', '/v1/pets', { id, key }),
-  (_dice, key, id) => frame('GET', '/v1/pets/1', { id, key }),
-  (_dice, _key, id) => frame('GET', '/livez', { id }),
-  (dice, key, id) => frame('GET', `/v1/pets?${createQuery(dice)}`, { id, key }),
-  (dice, key, id) => frame('GET', `/v1/pets/${createPathPart(dice)}`, { id, key }),
-  (dice, key, id) => createPost(dice, key, id),
-  (dice, key, id) => createPost(dice, key, id),
-  (dice, _key, id) => frame('GET', '/v1/pets', { id, fields: createCredential(dice) }),
-  (dice, key, id) => {
-    const value = createFieldValue(dice);
-    const field = dice.onceIn(9)
-      ? { host: value }
-      : { fields: `${dice.pick(FIELDS)}: ${value}\r\n` };
-    return frame('GET', '/v1/pets?limit=1', { id, key, ...field });
-  },
-  (dice, key, id) => {
-    const path = dice.pick(PATHS);
-    const body = dice.onceIn(2) ? createBody(dice) : undefined;
-    return frame(dice.pick(METHODS), path, { id, key, ...(body && { body }) });
-  },
-];
-
-function createPost(dice: Dice, key: string, id: string): Buffer {
-  const body = createBody(dice);
-  let fields = dice.onceIn(4) ? `Idempotency-Key: ${dice.pick(['a', 'b', id, 'é', ''])}\r\n` : '';
-  if (dice.onceIn(8)) fields += `${dice.pick(FIELDS)}: ${createFieldValue(dice)}\r\n`;
-  const coding = dice.onceIn(3) ? chunk(dice, body) : undefined;
-  return frame('POST', '/v1/pets', { id, key, fields, body, ...(coding && { coding }) });
-}
-
-function createCredential(dice: Dice): string {
-  const text = createText(dice).replace(/[^ -~]/g, '?');
-  const schemes = ['', 'Bearer', `Bearer ${text}`, `Basic ${text}`, `Bearer petstore_stag_${text}`];
-  const value = dice.pick(schemes);
-  const field = `Authorization: ${value}\r\n`;
-  return dice.onceIn(5) ? field + field : field;
-}
-
-function createQuery(dice: Dice): string {
-  const parameters = Array.from({ length: dice.below(4) }, () => {
-    const cursor = createCursor(BigInt(dice.below(50)));
-    const value = dice.pick([createText(dice), createText(dice), cursor, cursor.slice(1)]);
-    return `${dice.pick(PARAMETERS)}${dice.onceIn(9) ? '' : '='}${value.replaceAll(' ', '+')}`;
-  });
-  return parameters.join(dice.pick(['&', '&', '&', ';', '&&']));
-}
-
-function createPathPart(dice: Dice): string {
-  return `${createText(dice)}${dice.onceIn(5) ? dice.pick(TEXTS) : ''}`.replaceAll(' ', '%20');
+function createRequest(dice: Dice, key: string, id: string): Buffer {
+  const fill = (template: string) => template.replace(/@/g, () => createText(dice));
+  const method = dice.pick(METHODS);
+  const isPost = method === 'POST' && !dice.onceIn(4);
+  const target = isPost ? '/v1/pets' : fill(dice.pick(TARGETS)).replaceAll(' ', '+');
+  const host = dice.onceIn(20) ? createText(dice) : 'x';
+  const lines = [`${method} ${target} HTTP/1.1`, `X-Request-Id: ${id}`, `Host: ${host}`];
+  if (!dice.onceIn(6)) lines.push(`Authorization: Bearer ${key}`);
+  if (dice.onceIn(3)) lines.push(fill(dice.pick(FIELDS)));
+  let body: Buffer = Buffer.alloc(0);
+  if (method === 'POST' || dice.onceIn(9)) {
+    body = createBody(dice);
+    const isChunked = dice.onceIn(3);
+    lines.push(isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`);
+    if (isChunked) body = chunk(dice, body);
+  }
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), body]);
 }
 
 function createText(dice: Dice): string {
-  return dice.onceIn(20) ? createLongText(dice, VALUE_LENGTH) : dice.pick(TEXTS);
-}
-
-function createFieldValue(dice: Dice): string {
-  return dice.onceIn(4) ? createLongText(dice, VALUE_LENGTH) : dice.pick(FIELD_VALUES);
+  return dice.onceIn(9) ? createLongText(dice, VALUE_LENGTH) : dice.pick(TEXTS);
 }
 
 /** One unit many times: a regular expression that reads it again from each place holds up all clients. */
@@ -172,38 +137,14 @@ function createBody(dice: Dice): Buffer {
   return bytes;
 }
 
-interface Parts {
-  readonly id: string;
-  readonly host?: string;
-  readonly key?: string;
-  readonly fields?: string;
-  readonly body?: Buffer;
-  /** The body in chunks. */
-  readonly coding?: Buffer;
-}
-
-function frame(
-  method: string,
-  target: string,
-  { id, host = 'x', key, fields = '', body, coding }: Parts,
-): Buffer {
-  let head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nX-Request-Id: ${id}\r\n${fields}`;
-  if (key !== undefined) head += `Authorization: Bearer ${key}\r\n`;
-  if (coding !== undefined) head += 'Transfer-Encoding: chunked\r\n';
-  else if (body !== undefined) head += `Content-Length: ${body.length}\r\n`;
-  return Buffer.concat([Buffer.from(`${head}\r\n`, 'latin1'), coding ?? body ?? Buffer.alloc(0)]);
-}
-
 function chunk(dice: Dice, body: Buffer): Buffer {
   const chunks: Buffer[] = [];
   for (let at = 0; at < body.length; ) {
     const part = body.subarray(at, at + 1 + dice.below(dice.onceIn(3) ? 4 : body.length));
-    const extension = dice.onceIn(9) ? `;a="${'x'.repeat(dice.below(9))}"` : '';
-    const size = dice.onceIn(2) ? part.length.toString(16) : part.length.toString(16).toUpperCase();
-    chunks.push(Buffer.from(`${size}${extension}\r\n`), part, Buffer.from('\r\n'));
+    chunks.push(Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n'));
     at += part.length;
   }
-  return Buffer.concat([...chunks, Buffer.from(`0\r\n${dice.onceIn(9) ? 'X: y\r\n' : ''}\r\n`)]);
+  return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]);
 }
 
 function mutate(dice: Dice, bytes: Buffer): Buffer {

