@@ -143,15 +143,6 @@ function startAttack(port: number, connections: number, attack: (socket: Socket)
   };
 }
 
-/** Writes the part again and again, as fast as the other side takes it. */
-export function writeForEver(socket: Socket, part: string | Buffer): void {
-  const write = () => {
-    while (!socket.destroyed && socket.write(part));
-  };
-  socket.on('drain', write);
-  socket.once('connect', write);
-}
-
 const addPets = (name: string) => (service: Target) =>
   Promise.all(Array.from({ length: 200 }, () => create(service, service.key, name)));
 
@@ -167,14 +158,13 @@ export function testAttack(
   options: {
     args?: readonly string[];
     prepare?: (service: Target) => Promise<unknown>;
-    afterwards?: (service: Target) => Promise<unknown>;
     p99MsMax?: number;
     /** Whether the store is on PostgreSQL, on the server of the tests. */
     onPostgres?: boolean;
   } = {},
 ): void {
   test(`abuse › ${connections} clients that ${what} › are borne`, async (t) => {
-    const { args = [], prepare, afterwards, p99MsMax, onPostgres } = options;
+    const { args = [], prepare, p99MsMax, onPostgres } = options;
     await using stack = new AsyncDisposableStack();
     const { address } = onPostgres
       ? stack.use(await createTestDatabase())
@@ -183,6 +173,5 @@ export function testAttack(
     await prepare?.(service);
     const start = (socket: Socket) => attack(socket, service.key);
     t.diagnostic(await assertBears(service, connections, start, p99MsMax));
-    await afterwards?.(service);
   });
 }

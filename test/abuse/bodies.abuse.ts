@@ -1,7 +1,8 @@
 /** Clients whose bodies have no end, or cost much for their bytes. */
 
 import type { Socket } from 'node:net';
-import { NEW_P99_MS_MAX, testAttack, writeForEver } from './attack.ts';
+import { writeForEver } from '../support/socket.ts';
+import { NEW_P99_MS_MAX, testAttack } from './attack.ts';
 
 const KIB = 1024;
 const HOST = 'Host: x\r\n';

@@ -1,6 +1,7 @@
-/** Many clients of a few keys that send requests without a pause. */
+/** Many clients: of a few keys, of keys that nobody gave them, and more than there is room for. */
 
 import type { Socket } from 'node:net';
+import { createApiKeyText } from '../../src/api-key.ts';
 import { addSmallPets, TEN_KEYS_P99_MS_MAX, testAttack } from './attack.ts';
 
 const BODY = JSON.stringify({ name: 'Rex', categoryId: 1 });
@@ -52,3 +53,32 @@ testAttack(
     p99MsMax: TEN_KEYS_P99_MS_MAX,
   },
 );
+
+for (const onPostgres of [false, true]) {
+  const place = onPostgres ? 'PostgreSQL' : 'SQLite';
+  // Each key is well-formed, so only the database knows that it is none.
+  const write = (socket: Socket) => socket.write(list(createApiKeyText('staging')));
+  testAttack(
+    `send another invented key to a store on ${place} after each answer`,
+    500,
+    (socket) => {
+      socket.on('data', () => write(socket));
+      write(socket);
+    },
+    { onPostgres, p99MsMax: TEN_KEYS_P99_MS_MAX },
+  );
+}
+
+for (const [what, bytes] of [
+  ['nothing', ''],
+  ['half a head', 'GET /livez HTTP/1.1\r\nHos'],
+] as const) {
+  testAttack(`send ${what}, with room for 300`, 500, (socket) => socket.write(bytes), {
+    args: ['--max-connections', '300'],
+  });
+}
+
+testAttack('connect anew for each list', 300, (socket, key) => {
+  socket.resume();
+  socket.write(list(`${key}\r\nConnection: close`));
+});

@@ -3,7 +3,8 @@
 import type { Socket } from 'node:net';
 import { createCursor } from '../../src/http/cursor.ts';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
-import { addLargePets, testAttack, writeForEver } from './attack.ts';
+import { writeForEver } from '../support/socket.ts';
+import { addLargePets, testAttack } from './attack.ts';
 
 const FIELDS = 'Host: x\r\nAuthorization: Bearer KEY\r\n';
 /** A page of 100 pets of 1.6 KB; each number up to 100 gives another one. */
@@ -43,6 +44,7 @@ for (const [what, connections, first, then] of [
   ['garbage behind answers that they do not read', 1, script + script, '\x01'.repeat(65_536)],
   ['garbage behind answers that they do not read', 200, script + script, '\x01'.repeat(65_536)],
   ['requests with Upgrade and bodies without end', 200, '', `${upgrade}x`.repeat(500)],
+  ['requests for the docs script and read nothing', 500, '', script.repeat(8)],
   ['requests of RTSP', 200, '', 'DESCRIBE / RTSP/1.1\r\n\r\n'.repeat(100)],
 ] as const) {
   const attack = (socket: Socket) => {
@@ -61,3 +63,36 @@ testAttack('send 404s, 300 on one connection and 600 on a new one each', 900, (s
   socket.on('data', () => (isBusy ? socket.write(missing) : socket.destroy()));
   socket.write(missing);
 });
+
+const toPage = (key: string) =>
+  `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+let opened = 0;
+let beside = 0;
+
+testAttack(
+  'come 100 a second, ask for 8 large pages and read nothing',
+  4_000,
+  (socket, key) => {
+    socket.pause();
+    opened += 1;
+    const timer = setTimeout(() => socket.write(toPage(key).repeat(8)), opened * 10);
+    socket.once('close', () => clearTimeout(timer));
+  },
+  { prepare: addLargePets },
+);
+
+testAttack(
+  'list by one key, 20 of which do not read',
+  70,
+  (socket, key) => {
+    beside += 1;
+    socket.write(toPage(key));
+    if (beside <= 20) socket.pause();
+    else {
+      socket.setEncoding('latin1').on('data', (text: string) => {
+        if (text.endsWith(']')) socket.write(toPage(key));
+      });
+    }
+  },
+  { prepare: addLargePets },
+);
