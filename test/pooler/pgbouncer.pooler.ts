@@ -1,6 +1,7 @@
-/** A store behind PgBouncer: what it leaves in the sessions, its limits, and what an address without `pgbouncer=true` gets. */
+/** A store behind PgBouncer: what it leaves in the sessions, its limits, and what an address without `pgbouncer=true` gets. Then the settings of docs/postgresql.md. */
 
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
 import { fail } from '../storage/contract/data.ts';
@@ -8,7 +9,7 @@ import { startTestApp } from '../support/app.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
 import { createTestDatabase } from '../support/postgres.ts';
-import { queryOnce } from '../support/postgres-cluster.ts';
+import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertError, send } from '../support/request.ts';
 import { until } from '../support/until.ts';
 
@@ -165,3 +166,26 @@ for (const [server_round_robin, order] of ['the last one', 'the first one'].entr
     assert.ok(app.log.some(({ reason }) => reason === FORGETS));
   });
 }
+
+const DOCUMENT = new URL('../../docs/postgresql.md', import.meta.url);
+/** By its default PgBouncer tries again 15 s after a failure. */
+const RETURN_MS_MAX = 10_000;
+
+async function readSettings(): Promise<Record<string, string>> {
+  const [, section = ''] = (await readFile(DOCUMENT, 'utf8')).split('\n[pgbouncer]\n');
+  const [lines = ''] = section.split('\n```');
+  return Object.fromEntries([...lines.matchAll(/^(\w+) = (.*)$/gm)].map(([, ...pair]) => pair));
+}
+
+test('the documented PgBouncer › PostgreSQL restarted › is connected to it again soon', async () => {
+  const settings = await readSettings();
+  assert.equal(settings.pool_mode, 'transaction');
+  await using cluster = await startCluster();
+  await using pgbouncer = await startPgbouncer(cluster.url(), settings);
+  const address = `${pgbouncer.url}postgres?pgbouncer=true`;
+  await using store = await openStore(address, { create: true });
+  await cluster.stop();
+  await assert.rejects(store.keys.list());
+  await cluster.start();
+  await until(() => store.keys.list().then(Boolean, () => false), RETURN_MS_MAX);
+});

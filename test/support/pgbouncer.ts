@@ -2,11 +2,11 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { END_WITH_PARENT, findAccount, queryOnce } from './postgres-cluster.ts';
 import { getFreePort } from './socket.ts';
+import { createProcessFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
 /** Each transaction gets another session than the one before, where there are several. */
@@ -18,7 +18,7 @@ export async function startPgbouncer(
   settings: Readonly<Record<string, string>> = {},
 ) {
   const server = new URL(serverUrl);
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
+  const folder = createProcessFolder();
   const account = findAccount();
   const port = await getFreePort();
   const all = {
@@ -54,7 +54,6 @@ export async function startPgbouncer(
       child.ref();
       child.kill('SIGKILL');
       await exited;
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

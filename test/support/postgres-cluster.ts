@@ -2,13 +2,13 @@
 
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, chown } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { getFreePort } from './socket.ts';
+import { createProcessFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
 /** Where Debian keeps each version: /usr/lib/postgresql/15/bin. */
@@ -19,9 +19,6 @@ const SETPRIV = '/usr/bin/setpriv';
 export const END_WITH_PARENT = existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'QUIT'] : [];
 
 const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
-
-/** The children of a server that was killed write for a moment more. */
-const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 50 } as const;
 
 export type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
 
@@ -67,7 +64,7 @@ function listDebianBins(): string[] {
   return newestFirst.map((version) => join(DEBIAN_FOLDER, version, 'bin'));
 }
 
-/** Makes a cluster and starts it; `await using` stops it and removes its folder. */
+/** Makes a cluster and starts it; `await using` stops it. */
 export async function startCluster(options: ServerOptions = {}): Promise<Cluster> {
   return startIn(options, (data) => [
     'initdb',
@@ -87,7 +84,7 @@ async function startIn(
       "there is no PostgreSQL here: install Debian's package postgresql (apt-get install postgresql), or name the folder of its programs with TEST_POSTGRES_BIN",
     );
   }
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+  const folder = createProcessFolder();
   const account = findAccount();
   if (account !== undefined) await chown(folder, account.uid, account.gid);
   await chmod(folder, 0o700);
@@ -119,39 +116,29 @@ interface ClusterPlace {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Those that a process that ends by itself has not disposed of. */
-const leftovers = new Map<string, ChildProcess | undefined>();
-
-process.on('exit', () => {
-  for (const [folder, server] of leftovers) {
-    server?.kill('SIGQUIT');
-    // Nothing asynchronous happens any more; a server removes its pid file last.
-    const clock = new Int32Array(new SharedArrayBuffer(4));
-    for (let wait = 0; wait < 150 && existsSync(join(folder, 'data/postmaster.pid')); wait += 1) {
-      Atomics.wait(clock, 0, 0, 20);
-    }
-    rmSync(folder, REMOVAL);
-  }
+/** The servers that run: a process that ends by itself ends them before its folders are removed. */
+const running = new Set<ChildProcess>();
+process.prependListener('exit', () => {
+  for (const server of running) server.kill('SIGQUIT');
 });
 
 function createCluster(place: ClusterPlace): Cluster {
   const { folder, port } = place;
   const url = (database = 'postgres') => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  leftovers.set(folder, undefined);
+  let server: ChildProcess | undefined;
   return {
     port,
     folder,
     url,
     get pid() {
-      return leftovers.get(folder)?.pid ?? Number.NaN;
+      return server?.pid ?? Number.NaN;
     },
     async start() {
-      leftovers.set(folder, await startServer(place, url()));
+      server = await startServer(place, url());
     },
     async stop(signal = 'SIGINT') {
-      const server = leftovers.get(folder);
-      leftovers.set(folder, undefined);
       if (server !== undefined) await end(server, signal);
+      server = undefined;
     },
     startStandby: (options = {}) =>
       startIn(options, (data) => [
@@ -162,10 +149,8 @@ function createCluster(place: ClusterPlace): Cluster {
     async promote() {
       await queryOnce(url(), 'SELECT pg_promote()');
     },
-    async [Symbol.asyncDispose]() {
-      await this.stop('SIGQUIT');
-      await rm(folder, REMOVAL);
-      leftovers.delete(folder);
+    [Symbol.asyncDispose]() {
+      return this.stop('SIGQUIT');
     },
   };
 }
@@ -197,6 +182,8 @@ function spawnServer({ bin, folder, data, port, account, settings }: ClusterPlac
   const log = openSync(join(folder, 'log'), 'w');
   const server = spawn(program, args, { cwd: folder, stdio: ['ignore', log, log], ...account });
   closeSync(log);
+  running.add(server);
+  server.once('exit', () => running.delete(server));
   // A test process that forgets it can still end.
   server.unref();
   return server;

@@ -1,12 +1,16 @@
 /** Empty PostgreSQL databases for the tests, all on one server. */
 
-import { PGLITE_DATABASE, startPglite } from './pglite.ts';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { findPostgresBin, queryOnce, startCluster } from './postgres-cluster.ts';
 
 /** `await using` ends the connections that are left, and empties it. */
 export interface TestDatabase extends AsyncDisposable {
   readonly address: string;
 }
+
+/** What the address of a PGlite has for a database. */
+const PGLITE_DATABASE = 'pglite';
 
 export interface TestServer {
   readonly url: string;
@@ -74,6 +78,18 @@ export async function startTestServer(): Promise<TestServer> {
   }
   process.stderr.write('There is no PostgreSQL here: its tests run on PGlite.\n');
   return startPglite();
+}
+
+/**
+ * Starts PGlite in a thread, which keeps no process alive. Each other database that a client names is a schema,
+ * made when it first connects.
+ */
+async function startPglite(): Promise<TestServer> {
+  const worker = new Worker(new URL('./pglite-worker.ts', import.meta.url));
+  const [port] = await once(worker, 'message');
+  worker.unref();
+  const url = `postgres://postgres@127.0.0.1:${port}/${PGLITE_DATABASE}`;
+  return { url, close: async () => void (await worker.terminate()) };
 }
 
 /** Whether the tests run on PGlite: one session, so that no lock, cancel or timeout is real. */
