@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertFailures, assertRecipe, assertUsage, runRecipe } from '../support/recipe.ts';
+import { runRecipe, testRecipe, testRefusals } from '../support/recipe.ts';
 
 test('recipe in curl › with lost, refused and late answers › adds a pet once, and prints every page and why it was refused', async () => {
   const { stdout, stderr, names } = await runRecipe('bash', ['curl.sh']);
@@ -20,16 +20,5 @@ test('recipe in curl › with lost, refused and late answers › adds a pet once
   assert.match(stderr, /^\{"code":"bad_request","message":"limit must be a whole number /);
 });
 
-test('recipe in Python › with lost, refused and late answers › adds a pet once, and reads every page exactly', () =>
-  assertRecipe('python3', ['python.py']));
-
-for (const [language, command, file] of [
-  ['curl', 'bash', 'curl.sh'],
-  ['Python', 'python3', 'python.py'],
-] as const) {
-  test(`recipe in ${language} › an answer of another server, or a next page there › ends it`, () =>
-    assertFailures(command, [file]));
-
-  test(`recipe in ${language} › without a key or an address › says how it is started`, () =>
-    assertUsage(command, [file]));
-}
+testRefusals('curl', 'bash', 'curl.sh');
+testRecipe('Python', 'python3', 'python.py');

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createServer, type RequestListener, request } from 'node:http';
+import { createServer, request } from 'node:http';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
@@ -100,59 +101,54 @@ export async function assertRecipe(
 }
 
 /** Asserts that a recipe without its arguments says how it is started. */
-export async function assertUsage(command: string, args: readonly string[]): Promise<void> {
-  for (const [key, address] of [
-    ['', ['http://127.0.0.1:1/v1']],
-    ['petstore_stag_x', []],
-  ] as const) {
-    const { stderr } = await runFailing(command, [...args, ...address], key);
+export async function assertUsage(command: string, file: string): Promise<void> {
+  for (const [key, ...address] of [['', 'http://127.0.0.1:1/v1'], ['petstore_stag_x']] as const) {
+    const stderr = await runFailing(command, [file, ...address], key);
     assert.match(stderr, /usage: KEY=… .*http:\/\/127\.0\.0\.1:8080\/v1/);
   }
 }
 
-/** What a recipe must not go on after, with what it says then and the requests that it has sent. */
-const FAILURES: readonly {
-  says: RegExp;
-  requests: number;
-  answer: (port: number) => RequestListener;
-}[] = [
-  {
-    says: /no such page/,
-    requests: 1,
-    answer: () => (_request, response) => response.writeHead(404).end('<p>no such page</p>'),
-  },
-  {
-    says: /next page is at another origin: http:\/\/localhost:/,
-    requests: 3,
-    answer: (port) => (incoming, response) => {
-      const link = `<http://localhost:${port}/v1/pets?cursor=a>; rel="next"`;
-      if (incoming.method === 'POST') response.writeHead(201).end('{"id":1,"categoryId":3}');
-      else response.writeHead(200, incoming.url?.includes('cursor') ? {} : { link }).end('[]');
-    },
-  },
-];
-
 /** Asserts that a recipe ends when an answer is no error of the service, and sends its key nowhere else. */
-export async function assertFailures(command: string, args: readonly string[]): Promise<void> {
-  for (const { says, requests, answer } of FAILURES) {
-    await using server = createServer();
-    let count = 0;
-    const port = await listen(server);
-    server.on('request', () => {
-      count += 1;
-    });
-    server.on('request', answer(port));
-    const { stderr } = await runFailing(command, [...args, `http://127.0.0.1:${port}/v1`], 'x');
-    server.closeAllConnections();
-    assert.match(stderr, says);
-    assert.equal(count, requests);
+async function assertFailures(command: string, file: string): Promise<void> {
+  const pet = '{"id":1,"categoryId":3}';
+  const answers = [
+    [404, '<p>no such page</p>'],
+    [201, pet],
+    [201, pet],
+    [200, '[]'],
+  ] as [number, string][];
+  await using server = createServer(({ socket }, response) => {
+    const link = `<http://localhost:${socket.localPort}/v1/pets?cursor=a>; rel="next"`;
+    const [status, body] = answers.shift() ?? [400, 'this should not be asked'];
+    response.writeHead(status, { link, connection: 'close' }).end(body);
+  });
+  const url = `http://127.0.0.1:${await listen(server)}/v1`;
+  for (const says of [/no such page/, /next page is at another origin: http:\/\/localhost:/]) {
+    assert.match(await runFailing(command, [file, url], 'x'), says);
   }
+  assert.deepEqual(answers, []);
 }
 
-function runFailing(command: string, args: readonly string[], KEY: string) {
+/** Tests of a recipe whose lines are the same in each language. */
+export function testRecipe(language: string, command: string, file: string): void {
+  test(`recipe in ${language} › with lost, refused and late answers › adds a pet once, and reads every page exactly`, () =>
+    assertRecipe(command, [file]));
+  testRefusals(language, command, file);
+}
+
+export function testRefusals(language: string, command: string, file: string): void {
+  test(`recipe in ${language} › an answer of another server, or a next page there › ends it`, () =>
+    assertFailures(command, file));
+
+  test(`recipe in ${language} › without a key or an address › says how it is started`, () =>
+    assertUsage(command, file));
+}
+
+/** What it writes to standard error. */
+async function runFailing(command: string, args: readonly string[], KEY: string): Promise<string> {
   const options = { cwd: RECIPES, env: { ...process.env, KEY }, timeout: HANG_MS };
   return promisify(execFile)(command, args, options).then(
     ({ stdout }) => assert.fail(`it succeeded: ${stdout}`),
-    (error) => error,
+    ({ stderr }) => stderr,
   );
 }
