@@ -1,7 +1,7 @@
 /** The curl lines that people paste: run by a shell, or sent by Node on a machine without curl. */
 
 import { execFile, spawnSync } from 'node:child_process';
-import { promisify } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { HANG_MS } from './hang.ts';
 
 export const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
@@ -19,35 +19,23 @@ async function runInShell(line: string, variables: Readonly<Record<string, strin
   return { status: Number(stdout.slice(end)), body: stdout.slice(0, end) };
 }
 
+/** The shell splits the line into words, and gives them to a function of that name. */
 async function sendLine(line: string, variables: Readonly<Record<string, string>>) {
-  const [, ...words] = splitWords(line, variables);
-  const headers = new Headers();
-  let url = '';
-  let body: string | undefined;
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    if (!word.startsWith('-')) url = word;
-    else {
-      at += 1;
-      const value = words[at] ?? '';
-      const [name = '', ...rest] = value.split(': ');
-      if (word === '-H') headers.set(name, rest.join(': '));
-      else if (word === '-d') body = value;
-      else throw new Error(`this curl line needs curl, for its ${word}: ${line}`);
-    }
-  }
+  const script = `curl() { printf '%s\\0' "$@"; }\n${line}`;
+  const env = { ...process.env, ...variables };
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { env });
+  const { values, positionals } = parseArgs({
+    args: stdout.split('\0').slice(0, -1),
+    allowPositionals: true,
+    options: {
+      header: { type: 'string', short: 'H', multiple: true, default: [] },
+      data: { type: 'string', short: 'd' },
+    },
+  });
+  const headers = values.header.map((header) => header.split(/: (.*)/s, 2) as [string, string]);
+  const { data: body } = values;
   const init = body === undefined ? { headers } : { method: 'POST', headers, body };
+  const [url = ''] = positionals;
   const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(HANG_MS) });
   return { status: answer.status, body: await answer.text() };
-}
-
-/** The words of a command of the shell: in quotes of either kind or none, with `$NAME` filled in. */
-function splitWords(line: string, variables: Readonly<Record<string, string>>): string[] {
-  const word = /(?:'[^']*'|"[^"]*"|[^\s'"])+/g;
-  const fill = (text: string) => text.replace(/\$(\w+)/g, (_, name) => variables[name] ?? '');
-  return (line.replaceAll('\\\n', ' ').match(word) ?? []).map((quoted) =>
-    quoted.replace(/'([^']*)'|"([^"]*)"|[^'"]+/g, (part, single, double) =>
-      single === undefined ? fill(double ?? part) : single,
-    ),
-  );
 }

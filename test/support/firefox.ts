@@ -30,23 +30,10 @@ interface Message {
   readonly message?: string;
 }
 
-export interface FirefoxPage extends AsyncDisposable {
-  readonly goto: (url: string) => Promise<void>;
-  /** The value of an expression, which must be a string, a number or a boolean. */
-  readonly evaluate: (expression: string) => Promise<unknown>;
-  /** Waits until the text of the page has these words. */
-  readonly waitForText: (words: string) => Promise<void>;
-  /** Clicks the element, as a mouse does. */
-  readonly click: (selector: string) => Promise<void>;
-  /** Presses and releases keys, each a character or a code of WebDriver. */
-  readonly type: (keys: string) => Promise<void>;
-  readonly setFile: (selector: string, path: string) => Promise<void>;
-  /** The errors that the browser reports. */
-  readonly complaints: readonly string[];
-}
+export type FirefoxPage = Awaited<ReturnType<typeof openFirefox>>;
 
 /** Starts Firefox with one page; `await using` ends it. */
-export async function openFirefox(): Promise<FirefoxPage> {
+export async function openFirefox() {
   await using stack = new AsyncDisposableStack();
   const profile = createProcessFolder();
   const lines = Object.entries(PREFERENCES).map(
@@ -109,34 +96,37 @@ export async function openFirefox(): Promise<FirefoxPage> {
     send('input.performActions', { context, actions: [{ id: source.type, ...source }] });
   const owned = stack.move();
   return {
-    complaints,
-    goto: async (url) =>
-      void (await send('browsingContext.navigate', { context, url, wait: 'complete' })),
-    evaluate: async (expression) => (await run(expression)).value,
-    waitForText: (words) =>
+    /** The errors that the browser reports. */
+    complaints: complaints as readonly string[],
+    goto: (url: string) => send('browsingContext.navigate', { context, url, wait: 'complete' }),
+    /** The value of an expression, which must be a string, a number or a boolean. */
+    evaluate: async (expression: string) => (await run(expression)).value,
+    /** Waits until the text of the page has these words. */
+    waitForText: (words: string) =>
       until(async () =>
         Boolean((await run(`document.body.innerText.includes(${JSON.stringify(words)})`)).value),
       ),
-    click: async (selector) => {
+    /** Clicks the element, as a mouse does. */
+    click: async (selector: string) => {
       await find(query(selector));
       await run(`${query(selector)}.scrollIntoView({ block: 'center' })`);
       const origin = { type: 'element', element: await find(query(selector)) };
-      const press = { button: 0 };
       const actions = [
         { type: 'pointerMove', x: 0, y: 0, origin },
-        { type: 'pointerDown', ...press },
-        { type: 'pointerUp', ...press },
+        { type: 'pointerDown', button: 0 },
+        { type: 'pointerUp', button: 0 },
       ];
       await perform({ type: 'pointer', actions });
     },
-    type: async (keys) => {
+    /** Presses and releases keys, each a character or a code of WebDriver. */
+    type: async (keys: string) => {
       const actions = [...keys].flatMap((value) => [
         { type: 'keyDown', value },
         { type: 'keyUp', value },
       ]);
       await perform({ type: 'key', actions });
     },
-    setFile: async (selector, path) => {
+    setFile: async (selector: string, path: string) => {
       const element = await find(query(selector));
       await send('input.setFiles', { context, element, files: [path] });
     },

@@ -15,7 +15,8 @@ const PATH = '/petstore';
 
 /** Starts a service behind a proxy that removes the path. Nothing tells the service its path. */
 export async function startProxied(): Promise<ServiceTarget & AsyncDisposable> {
-  let port = 0;
+  await using stack = new AsyncDisposableStack();
+  const { port, key } = stack.use(await startService([], { cwd: createProcessFolder() }));
   const proxy = createServer((incoming, outgoing) => {
     const { method, headers, url = '' } = incoming;
     const target = { host: '127.0.0.1', port, method, headers, path: url.slice(PATH.length) };
@@ -25,13 +26,9 @@ export async function startProxied(): Promise<ServiceTarget & AsyncDisposable> {
     });
     incoming.pipe(onward);
   });
-  await using stack = new AsyncDisposableStack();
   stack.use(proxy);
   stack.defer(() => proxy.closeAllConnections());
   const url = `http://127.0.0.1:${await listen(proxy)}${PATH}`;
-  const cwd = createProcessFolder();
-  const behind = stack.use(await startService([], { cwd }));
-  port = behind.port;
   const started = stack.move();
-  return { url, key: behind.key, [Symbol.asyncDispose]: () => started.disposeAsync() };
+  return { url, key, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
