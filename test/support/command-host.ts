@@ -1,12 +1,24 @@
 /** Runs the commands that `command.ts` sends, one after the other, as the program would run each. */
 
+import type { Writable } from 'node:stream';
 import { run } from '../../src/cli/run.ts';
-import { type Command, END } from './command.ts';
+import type { Command } from './command.ts';
 import { until } from './until.ts';
 
 const home = process.cwd();
-const streams = [process.stdout, process.stderr];
 const countOpen = () => process.getActiveResourcesInfo().length;
+
+const written = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
+for (const name of ['stdout', 'stderr'] as const) {
+  const write: Writable['_write'] = (chunk, encoding, done) => {
+    written[name].push(Buffer.from(chunk, encoding));
+    done();
+  };
+  Object.assign(process[name], { _write: write, _writev: undefined });
+}
+
+/** What was written since the last call. */
+const take = (name: keyof typeof written) => Buffer.concat(written[name].splice(0)).toString();
 
 process.on('message', async ({ args, cwd, env }: Command) => {
   const openBefore = countOpen();
@@ -20,6 +32,5 @@ process.on('message', async ({ args, cwd, env }: Command) => {
   process.exitCode = undefined;
   // The folder may be removed now.
   process.chdir(home);
-  for (const stream of streams) stream.write(END);
-  process.send?.(status);
+  process.send?.({ status, stdout: take('stdout'), stderr: take('stderr') });
 });

@@ -6,18 +6,13 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { HANG_MS } from './hang.ts';
 import { type Finished, type RunOptions, withoutOptions } from './program.ts';
 
-/** A host writes it to both streams after each command. */
-export const END = '\0end of the command\0';
-
 const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
 
-/** What a host is sent; it sends back the exit status. */
+/** What a host is sent; it sends back what the command wrote, and the exit status. */
 export interface Command {
   readonly args: readonly string[];
   readonly cwd: string;
@@ -37,16 +32,12 @@ export async function runCommand(
   host.once('exit', lose);
   // It keeps this process alive, which a host does not.
   const timer = setTimeout(() => host.kill('SIGKILL'), HANG_MS);
-  const ended = Promise.all([
-    readCommand(host.stdout),
-    readCommand(host.stderr),
-    once(host, 'message'),
-  ]);
+  const ended = once(host, 'message');
   host.send({ args, cwd, env: { ...withoutOptions(process.env), ...env } } satisfies Command);
   try {
-    const [stdout, stderr, [status]] = await Promise.race([ended, lost]);
+    const [finished] = await Promise.race([ended, lost]);
     idle.push(host);
-    return { status, signal: null, stdout, stderr };
+    return { signal: null, ...finished };
   } finally {
     host.off('exit', lose);
     clearTimeout(timer);
@@ -65,22 +56,8 @@ export function parseLine(line: string): { args: string[]; env: Record<string, s
 }
 
 function startHost(): ChildProcess {
-  const host = fork(HOST, { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const host = fork(HOST, { execArgv: [], stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   host.unref();
   host.channel?.unref();
-  for (const stream of [host.stdout, host.stderr] as Socket[]) stream.setEncoding('utf8').unref();
   return host;
-}
-
-/** What a command writes to the stream. */
-function readCommand(stream: Readable | null): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  let text = '';
-  stream?.on('data', function add(part: string) {
-    text += part;
-    if (!text.endsWith(END)) return;
-    stream.off('data', add);
-    resolve(text.slice(0, -END.length));
-  });
-  return promise;
 }
