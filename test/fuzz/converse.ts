@@ -1,5 +1,6 @@
 /** One connection: sends what a conversation says, reads the answers, and checks what holds for all of them. */
 
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertError, assertJson } from '../support/request.ts';
 import { type Answer, openConnection } from '../support/socket.ts';
@@ -31,7 +32,7 @@ export async function converse(port: number, conversation: Conversation): Promis
     const statuses: number[] = [];
     let isLast = false;
     for (const answer of await exchange(port, conversation)) {
-      check(!isLast, 'there is an answer after the one that ends the connection');
+      assert.ok(!isLast, 'there is an answer after the one that ends the connection');
       isLast = answer.headers.connection === 'close';
       checkAnswer(answer);
       statuses.push(answer.status);
@@ -78,7 +79,7 @@ async function exchange(
 function* readAnswers(received: string, isCut: boolean): Generator<Answer> {
   for (let rest = Buffer.from(received); rest.length > 0; ) {
     const read = readAnswer(rest);
-    check(read !== undefined || isCut, 'an answer was cut off');
+    assert.ok(read !== undefined || isCut, 'an answer was cut off');
     if (read === undefined) return;
     rest = rest.subarray(read.length);
     if (read.status >= 200) yield read;
@@ -90,13 +91,13 @@ function readAnswer(bytes: Buffer): (Answer & { length: number }) | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
   const [statusLine = '', ...fields] = bytes.toString('latin1', 0, end).split('\r\n');
-  check(STATUS_LINE.test(statusLine), `the status line is ${statusLine}`);
+  assert.ok(STATUS_LINE.test(statusLine), `the status line is ${statusLine}`);
   const status = Number(statusLine.slice(9, 12));
   const headers = parseFields(fields);
   const start = end + 4;
   const mayHaveBody = status >= 200 && status !== 204;
   const size = headers['content-length'] ?? '';
-  check(!mayHaveBody || /^\d+$/.test(size), 'Content-Length is missing');
+  assert.ok(!mayHaveBody || /^\d+$/.test(size), 'Content-Length is missing');
   // An answer to HEAD: no body of the service begins like an answer.
   const isHead = ['', 'HTTP/1.1 '].includes(bytes.toString('latin1', start, start + 9));
   const length = start + (mayHaveBody && !isHead ? Number(size) : 0);
@@ -108,8 +109,8 @@ function parseFields(fields: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const field of fields) {
     const [, name = '', value = ''] = FIELD.exec(field) ?? [];
-    check(name !== '', `a header is ${field}`);
-    check(!(name.toLowerCase() in headers), `${name} is there twice`);
+    assert.ok(name !== '', `a header is ${field}`);
+    assert.ok(!(name.toLowerCase() in headers), `${name} is there twice`);
     headers[name.toLowerCase()] = value;
   }
   return headers;
@@ -118,18 +119,14 @@ function parseFields(fields: readonly string[]): Record<string, string> {
 /** @throws Error for the first thing that is wrong with it. */
 function checkAnswer(answer: Answer): void {
   const { status, headers, body } = answer;
-  check(status < 500 || status === 503, `the status is ${status}`);
-  check(status !== 408, 'it waited for something');
+  assert.ok(status < 500 || status === 503, `the status is ${status}`);
+  assert.ok(status !== 408, 'it waited for something');
   for (const name of ['date', 'x-request-id', REQUIRED[status] ?? 'date']) {
-    check(name in headers, `${name} is missing`);
+    assert.ok(name in headers, `${name} is missing`);
   }
   const isPage = headers['content-type']?.startsWith('text/html');
   if (isPage || status === 204 || (status >= 300 && status < 400)) return;
   // An answer to HEAD has no body.
   if (status < 400 || body === '') assertJson(answer, status);
   else assertError(answer, JSON.parse(body).code, MESSAGE);
-}
-
-function check(isTrue: boolean, what: string): void {
-  if (!isTrue) throw new Error(what);
 }

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import { createApiKey, type NewApiKey } from '../../src/api-key.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { SHARED_NAMES } from '../../src/http/operations/operation.ts';
@@ -16,21 +15,10 @@ import { createTestDatabase, NO_SESSIONS, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 import { createFile } from './sqlite.ts';
 
-export interface TestApp extends AsyncDisposable {
-  readonly app: FastifyInstance;
-  readonly store: Store;
-  /** A key that opens it, and the header that carries it. */
-  readonly key: string;
-  readonly authorization: { readonly authorization: string };
-  readonly port: number;
-  /** That of the store, when this made it. */
-  readonly address: string;
-  /** The lines that it logged so far. */
-  readonly log: readonly Record<string, unknown>[];
-}
+export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** Starts it, on the engine in TEST_ENGINE; `await using` stops it. A store of the options stays open. */
-export async function startTestApp(options: Partial<AppOptions> = {}): Promise<TestApp> {
+export async function startTestApp(options: Partial<AppOptions> = {}) {
   await using stack = new AsyncDisposableStack();
   const address =
     process.env.TEST_ENGINE === 'postgresql'
@@ -62,11 +50,14 @@ export async function startTestApp(options: Partial<AppOptions> = {}): Promise<T
   return {
     app,
     store,
-    key,
+    /** That of the store, when this made it. */
     address,
-    authorization: { authorization: `Bearer ${key}` },
     port: (app.server.address() as AddressInfo).port,
-    log,
+    /** A key that opens it, and the header that carries it. */
+    key,
+    authorization: { authorization: `Bearer ${key}` },
+    /** The lines that it logged so far. */
+    log: log as readonly Record<string, unknown>[],
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

@@ -8,20 +8,17 @@ import type { PetStore, Store } from '../../src/store.ts';
 import { createTestDatabase, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 
-export interface EmptyDatabase extends AsyncDisposable {
-  readonly address: string;
-  query(sql: string): Promise<Record<string, unknown>[]>;
-  open(options?: Partial<OpenOptions> & { query?: string }): Promise<Store>;
-}
+export type EmptyDatabase = Awaited<ReturnType<typeof createEmptyDatabase>>;
 
 /** An empty database; its stores are closed at the end. */
-export async function createEmptyDatabase(): Promise<EmptyDatabase> {
+export async function createEmptyDatabase() {
   const stack = new AsyncDisposableStack();
   const { address } = stack.use(await createTestDatabase());
   return {
     address,
-    query: async (sql) => (await queryOnce(address, sql)).rows,
-    async open({ query = '', ...options } = {}) {
+    query: async (sql: string): Promise<Record<string, unknown>[]> =>
+      (await queryOnce(address, sql)).rows,
+    async open({ query = '', ...options }: Partial<OpenOptions> & { query?: string } = {}) {
       return stack.use(await openStore(address + query, { create: true, ...PATIENT, ...options }));
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -5,16 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { listen } from './socket.ts';
 
-export interface TestProxy extends AsyncDisposable {
-  /** That of the database, through the proxy. */
-  readonly address: string;
-  /** The connections that were opened so far, and those that are open. */
-  readonly opened: number;
-  readonly open: number;
-  /** From now on no byte passes on the connections that are open, and neither end learns of it, until `speak`. */
-  silence(): void;
-  speak(): void;
-}
+export type TestProxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** Passes all on after that time, however much comes meanwhile. */
 function createDelay(ms: number): Transform {
@@ -30,7 +21,7 @@ function createDelay(ms: number): Transform {
 }
 
 /** Starts it; `await using` ends it and its connections. Each byte takes `delayMs` in either direction. */
-export async function startProxy(address: string, delayMs = 0): Promise<TestProxy> {
+export async function startProxy(address: string, delayMs = 0) {
   const target = new URL(address);
   const sockets = new Map<Socket, Socket>();
   let opened = 0;
@@ -51,13 +42,17 @@ export async function startProxy(address: string, delayMs = 0): Promise<TestProx
   const through = new URL(address);
   through.port = String(await listen(server));
   return {
+    /** That of the database, through the proxy. */
     address: through.href,
+    /** The connections that were opened so far. */
     get opened() {
       return opened;
     },
+    /** Those that are open. */
     get open() {
       return sockets.size;
     },
+    /** From now on no byte passes on the connections that are open, and neither end learns of it. */
     silence() {
       for (const socket of sockets.keys()) socket.unpipe().pause();
     },

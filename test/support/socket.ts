@@ -11,19 +11,10 @@ import {
 } from 'node:net';
 import { HANG_MS } from './hang.ts';
 
-export interface RawConnection extends Disposable {
-  readonly socket: Socket;
-  /** What the server sent so far. */
-  readonly received: string;
-  /** What the server sent until the connection was closed; fails when that takes too long. */
-  readToEnd(msMax?: number): Promise<string>;
-}
+export type RawConnection = ReturnType<typeof openConnection>;
 
 /** Connects to the port; `using` ends the connection. */
-export function openConnection(
-  port: number,
-  options: Partial<TcpNetConnectOpts> = {},
-): RawConnection {
+export function openConnection(port: number, options: Partial<TcpNetConnectOpts> = {}) {
   const socket = connect({ host: '127.0.0.1', port, ...options });
   const chunks: Buffer[] = [];
   let failure: Error | undefined;
@@ -34,10 +25,12 @@ export function openConnection(
   const closed = new Promise((resolve) => socket.once('close', resolve));
   return {
     socket,
+    /** What the server sent so far. */
     get received() {
       return Buffer.concat(chunks).toString();
     },
-    async readToEnd(msMax = HANG_MS) {
+    /** What the server sent until the connection was closed; fails when that takes too long. */
+    async readToEnd(msMax = HANG_MS): Promise<string> {
       const late = new Error(`the connection was not closed within ${msMax} ms`);
       const timer = setTimeout(() => socket.destroy(late), msMax);
       await closed;
