@@ -134,7 +134,7 @@ function startAttack(port: number, connections: number, attack: (socket: Socket)
       open.delete(socket);
       setImmediate(start);
     });
-    attack(socket);
+    socket.once('connect', () => attack(socket));
   };
   for (let count = 0; count < connections; count += 1) start();
   return () => {

@@ -15,7 +15,7 @@ function sendForEach(socket: Socket, request: string, waiting: number): void {
   socket.setEncoding('latin1').on('data', (text: string) => {
     socket.write(request.repeat(text.split('HTTP/1.1 ').length - 1));
   });
-  socket.once('connect', () => socket.write(request.repeat(waiting)));
+  socket.write(request.repeat(waiting));
 }
 
 for (const [limit, args] of [
