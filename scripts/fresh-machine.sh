@@ -61,7 +61,7 @@ start() {
   echo "npm start answered after $(since "$began")"
   key=$(sed -nE "s/.*Bearer ([^\x27]+).*/\1/p" start.log)
   node runtime/node.cjs --eval "
-    import(\"./test/support/readme.ts\").then(async ({ assertReadme }) => {
+    import(\"./test/support/curl.ts\").then(async ({ assertReadme }) => {
       console.log(await assertReadme(\"http://127.0.0.1:8080\", \"$key\"), \"requests of the README are answered as it says\");
     });"
   kill -INT -- -$!

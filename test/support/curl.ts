@@ -1,10 +1,26 @@
 /** The curl lines that people paste: run by a shell, or sent by Node on a machine without curl. */
 
+import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { parseArgs, promisify } from 'node:util';
 import { HANG_MS } from './hang.ts';
 
 export const HAS_CURL = spawnSync('curl', ['--version']).error === undefined;
+
+/** A command, and the answer that is shown below it. */
+const EXAMPLE = /```sh\n(curl [\s\S]*?)\n```\n\n```json\n(.*)\n```/g;
+
+/** Asserts that each line of the README is answered as it says; returns how many there are. */
+export async function assertReadme(url: string, key: string): Promise<number> {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const examples = [...readme.matchAll(EXAMPLE)];
+  for (const [, line = '', expected] of examples) {
+    const { body } = await runCurl(line.replaceAll('http://127.0.0.1:8080', url), { KEY: key });
+    assert.equal(body, expected, line);
+  }
+  return examples.length;
+}
 
 /** The answer to a line like `curl URL -H 'Name: value' -d BODY`; `$NAME` stands for a variable. */
 export async function runCurl(line: string, variables: Readonly<Record<string, string>> = {}) {
