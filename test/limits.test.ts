@@ -83,7 +83,7 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
   IDEMPOTENCY_KEY_CHARACTERS_MAX: upTo(async (length) =>
     describeAnswer(await create(REX, { 'idempotency-key': 'x'.repeat(length) })),
   ),
-  IDEMPOTENCY_MS: elsewhere('storage/contract/pets-add-once', 'after 24 hours and not before'),
+  IDEMPOTENCY_MS: elsewhere('storage/contract/pets-add', 'after 24 hours and not before'),
   WAITING_MAX: elsewhere('http/fair-queue', 'one more than may wait of a key'),
   WAIT_MS_MAX: elsewhere('http/fair-queue', 'requests that wait for too long'),
   REFUSE_MS: before(async (ms, t) => {
