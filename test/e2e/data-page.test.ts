@@ -6,23 +6,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { INT64_MAX } from '../../src/int64.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { runProgram } from '../support/program.ts';
+import { runCommand } from '../support/command.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const PAGE = new URL('../../docs/data.md', import.meta.url);
 
 test('docs/data.md › its commands in their order › do what it says', async () => {
-  const folder = createProcessFolder();
-  const cwd = folder;
+  const cwd = createProcessFolder();
   const file = (name: string) => join(cwd, name);
   const page = await readFile(PAGE, 'utf8');
   assert.ok(page.split(/\s+/).length <= 500);
   const [, csv = ''] = /```csv\n([\s\S]*?)```/.exec(page) ?? [];
   await writeFile(file('pets.csv'), csv);
-  // The command of the checkout, as a function of the shell.
-  const shell = (command: string) => [
-    ...['sh', '-c', `node=$1 main=$2; petstore() { "$node" "$main" "$@"; }; ${command}`, 'sh'],
-  ];
   const said: string[] = [];
   for (const [, commands = ''] of page.matchAll(/```sh\n([\s\S]*?)```/g)) {
     for (const command of commands.trim().split('\n')) {
@@ -30,8 +25,12 @@ test('docs/data.md › its commands in their order › do what it says', async (
         const list = await readFile(file('list.csv'), 'utf8');
         await writeFile(file('list.csv'), list.replace('Rex;3', 'Max;3').concat(';Mia;7;\n'));
       }
-      const { status, stderr } = await runProgram([], { cwd, within: shell(command) });
+      const [line = '', target] = command.split(' > ');
+      const [program, ...args] = line.split(' ');
+      assert.equal(program, 'petstore');
+      const { status, stdout, stderr } = await runCommand(args, { cwd });
       assert.equal(status, 0, `${command}: ${stderr}`);
+      if (target) await writeFile(file(target), stdout);
       said.push(...stderr.split('\n').filter((line) => line !== '' && !line.includes('tore: ')));
     }
   }
