@@ -9,6 +9,6 @@ const CREATES = 600;
 const CLIENTS = 32;
 
 test(`kill -9 › ${KILLS} times during creates › loses, doubles and renumbers none`, async (t) => {
-  await using subject = await startOnSqlite(2);
+  await using subject = await startOnSqlite(1);
   await crash(t, subject, { kills: KILLS, creates: CREATES, clients: CLIENTS, reads: 0 });
 });
