@@ -108,10 +108,3 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
   await stopped;
   assert.equal(worker.process.signalCode, 'SIGKILL');
 });
-
-test('workers › all end in time when they stop › no timer keeps the process', async (t) => {
-  await startWorker(t, ENDS_WHEN_ASKED);
-  const before = countTimers();
-  await stopWorkers();
-  assert.equal(countTimers(), before);
-});

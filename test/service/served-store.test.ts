@@ -1,4 +1,4 @@
-/** When a start makes a key, and when it says how to make one. */
+/** The store of a service: when a start makes a key, when it says how to make one, and what its watch says. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
-import { ensureFirstKey } from '../../src/service/served-store.ts';
+import { ensureFirstKey, watchStore } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 
@@ -57,4 +57,24 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
   const keys = { ...store.keys, list };
   const printed = await ensureFirstKey(options, { ...store, keys }, openWarnings().log);
   assert.match(printed ?? '', /^petstore_stag_/);
+});
+
+/** Resolves when the service stops: before the last answer is given. */
+async function watch(answers: string[]): Promise<string[]> {
+  const connections = { used: 0, idle: 0, waiting: 0, broken: 0 };
+  const store = {
+    countConnections: () => connections,
+    async check() {
+      if (answers.shift() === 'away') throw new PetstoreError('unavailable', 'it is away');
+    },
+  };
+  const { warnings, log } = openWarnings();
+  await watchStore(store, log, () => answers.length === 0, 1);
+  return warnings;
+}
+
+test('watchStore › the database is away twice › says each time once that it is away, and that it is back', async () => {
+  const lines = await watch(['away', 'away', 'here', 'here', 'away', 'here', 'here', 'stop']);
+  const outage = ['it is away; requests are 503 until it is back', 'the database is back'];
+  assert.deepEqual(lines, [...outage, ...outage]);
 });
