@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { SCHEMA } from '../../src/storage/migrations.ts';
 import { listChildren } from '../support/children.ts';
 import { runCommand } from '../support/command.ts';
-import { type RunningService, startProgram, startService } from '../support/program.ts';
+import { readMetrics, sum } from '../support/metrics.ts';
+import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
+import { type RunningService, readStart, startProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -47,10 +50,11 @@ async function add({ port, key }: RunningService): Promise<number> {
   return JSON.parse(added.body).id;
 }
 
-/** The processes that logged an answer so far. */
-function listPids({ output }: RunningService): number[] {
+/** The workers that logged an answer so far: the first process logs those of the admin listener. */
+function listPids({ output, process: first }: RunningService): number[] {
   const lines = output.stderr.split('\n').filter((line) => line.includes('"route"'));
-  return [...new Set(lines.map((line) => Number(/"pid":(\d+)/.exec(line)?.[1])))];
+  const pids = lines.map((line) => Number(/"pid":(\d+)/.exec(line)?.[1]));
+  return [...new Set(pids)].filter((pid) => pid !== first.pid);
 }
 
 /** The lines about workers that ended. */
@@ -65,6 +69,13 @@ async function getWorkers(service: RunningService, count = WORKERS): Promise<num
     return listPids(service).length >= count;
   });
   return listPids(service);
+}
+
+async function untilReady(service: RunningService): Promise<void> {
+  await until(async () => {
+    const answer = await ask(service, '/readyz').catch(() => undefined);
+    return answer?.status === 200;
+  });
 }
 
 function isRunning(pid: number): boolean {
@@ -85,10 +96,34 @@ function terminate(pid: number): void {
 
 describe('workers', { concurrency: 2 }, () => {
   test('workers › all the life of a service › is one service in many processes', async (t) => {
-    const database = 'sqlite:all.db';
-    await using service = await start(database);
+    const file = join(cwd, 'all.db');
+    const database = `sqlite:${file}`;
+    await using service = await start(database, '--admin-port', '0');
     const { key } = service;
-    const workers = await getWorkers(service);
+
+    await t.test('requests of each kind › are counted over all processes', async () => {
+      for (let count = 0; count < 8; count += 1) {
+        await ask(service, '/v1/pets', key);
+        await add(service);
+      }
+      await fetch(`${service.url}/v1/pets`);
+      const metrics = await readMetrics(service);
+      const requests = 'petstore_http_request_duration_seconds_count';
+      const list = ['method="GET"', 'route="/v1/pets"', 'status="200"'];
+      assert.equal(sum(metrics, requests, ...list), 8);
+      assert.equal(sum(metrics, requests, 'status="201"'), 8);
+      assert.equal(sum(metrics, 'petstore_key_requests_total', 'key_id="1"'), 16);
+      const refusals = 'petstore_http_refusals_total';
+      assert.equal(sum(metrics, refusals, 'code="unauthorized"', 'reason="missing"'), 1);
+      // The first key is a write too, and the time of last use.
+      const writes = sum(metrics, 'petstore_committed_writes_total');
+      assert.ok(writes >= 9 && writes <= 12, `${writes} writes`);
+      assert.ok(sum(metrics, 'petstore_commit_seconds_total') > 0);
+      assert.equal(sum(metrics, 'petstore_page_reads_total'), 8);
+      assert.match(metrics, /^process_cpu_seconds_total /m);
+      assert.ok(!metrics.includes(key));
+      assert.equal(sum(metrics, 'petstore_ready'), 1);
+    });
 
     await t.test('what one adds › is in the next answer of any', async () => {
       for (let count = 0; count < 10; count += 1) {
@@ -116,23 +151,46 @@ describe('workers', { concurrency: 2 }, () => {
       assert.deepEqual(await askAll(), [401]);
     });
 
+    await t.test('one is killed › is logged and replaced, while the other answers', async () => {
+      const [victim = 0] = await getWorkers(service);
+      process.kill(victim, 'SIGKILL');
+      await until(() => !isRunning(victim));
+      for (let count = 0; count < 10; count += 1) {
+        assert.equal((await ask(service, '/readyz')).status, 200);
+        await add(service);
+      }
+      await getWorkers(service, WORKERS + 1);
+      const [line = '', ...others] = listReplaced(service);
+      assert.match(line, new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
+      assert.deepEqual(others, []);
+    });
+
+    await t.test('all are killed at once › are replaced on the same port', async () => {
+      for (const pid of listPids(service).filter(isRunning)) process.kill(pid, 'SIGKILL');
+      await untilReady(service);
+      await getWorkers(service, 2 * WORKERS + 1);
+      assert.equal(listReplaced(service).length, WORKERS + 1);
+    });
+
     await t.test(
-      'a worker that is killed › is logged and replaced, while the others answer',
+      'the file is away › is not ready, and one that always fails is replaced once in a second',
       async () => {
-        // The second one is the replacement of the first.
-        for (const round of [1, 2]) {
-          const victim = (round === 1 ? workers[0] : listPids(service).at(-1)) ?? 0;
-          process.kill(victim, 'SIGKILL');
-          await until(() => !isRunning(victim));
-          for (let count = 0; count < 10; count += 1) {
-            assert.equal((await ask(service, '/readyz')).status, 200);
-            await add(service);
-          }
-          assert.equal((await getWorkers(service, WORKERS + round)).length, WORKERS + round);
-          const lines = listReplaced(service);
-          assert.equal(lines.length, round);
-          assert.match(lines.at(-1) ?? '', new RegExp(`"worker":${victim},.*"signal":"SIGKILL"`));
-        }
+        renameSync(file, `${file}.away`);
+        mkdirSync(file);
+        await until(async () => (await ask(service, '/readyz')).status === 503);
+        await until(async () => sum(await readMetrics(service), 'petstore_ready') === 0);
+        const replaced = listReplaced(service).length;
+        terminate(listPids(service).at(-1) ?? 0);
+        await until(() => listReplaced(service).length > replaced + 2);
+        const [first, , third] = listReplaced(service)
+          .slice(replaced)
+          .map((line) => Date.parse(JSON.parse(line).time));
+        const ms = Number(third) - Number(first);
+        assert.ok(ms > 1_900, `two were started within ${ms} ms`);
+        rmdirSync(file);
+        renameSync(`${file}.away`, file);
+        await untilReady(service);
+        await getWorkers(service, 2 * WORKERS + 2);
       },
     );
 
@@ -140,8 +198,10 @@ describe('workers', { concurrency: 2 }, () => {
       const begun = Array.from({ length: WORKERS }, () => openConnection(service.port));
       for (const { socket } of begun) socket.write(toCreate(key) + BODY.slice(0, 9));
       await setTimeout(300);
+      const countStopping = () => service.output.stderr.split('"stopping"').length;
+      const before = { stopping: countStopping(), replaced: listReplaced(service) };
       service.process.kill('SIGTERM');
-      await until(() => service.output.stderr.split('"stopping"').length === WORKERS + 2);
+      await until(() => countStopping() === before.stopping + WORKERS + 1);
       await setTimeout(100);
       await assert.rejects(ask(service, '/livez'));
       for (const connection of begun) {
@@ -151,54 +211,60 @@ describe('workers', { concurrency: 2 }, () => {
       const { status, signal } = await service.finished;
       assert.deepEqual({ status, signal }, { status: 0, signal: null });
       assert.deepEqual(listPids(service).filter(isRunning), []);
-      assert.equal(listReplaced(service).length, 2);
+      assert.deepEqual(listReplaced(service), before.replaced);
     });
   });
 
-  test('workers › kill -9 of the first process › ends all, and the next start purges old keys', async () => {
-    const database = 'sqlite:killed.db';
-    await using first = await start(database);
-    const workers = await getWorkers(first);
-    first.process.kill('SIGKILL');
-    await until(() => workers.every((pid) => !isRunning(pid)));
-    using beside = new DatabaseSync(join(cwd, 'killed.db'));
-    beside.exec("insert into idempotency_keys values (1, 'expired', 1, -1, null)");
-    await using _second = await start(database);
+  test('workers › a start on an older store with keys of both environments › does and says once what is for all, and ends with its first process', async () => {
+    const file = join(cwd, 'older.db');
+    await createOlderStore(`sqlite:${file}`);
+    using beside = new DatabaseSync(file);
+    beside.exec(`
+      insert into api_keys (id, digest, name, environment, created_at)
+        values (1, x'00', 'a', 'staging', 1), (2, x'01', 'b', 'production', 1);
+      insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'expired', 1, -1);
+    `);
+    await using service = await start(`sqlite:${file}`, '--seed', '5');
+    for (const said of [
+      `migrated the store from schema ${OLDER_SCHEMA} to ${SCHEMA}`,
+      'the store has keys of both environments: petstore copy --environment staging makes a store without the other keys',
+      'no sample pets are added: the store has pets, or had some',
+    ]) {
+      assert.equal(readStart(service).split(said).length, 2, said);
+    }
     const kept = beside.prepare("select name from idempotency_keys where name = 'expired'");
     await until(() => kept.get() === undefined);
+    const workers = await getWorkers(service);
+    service.process.kill('SIGKILL');
+    await until(() => workers.every((pid) => !isRunning(pid)));
   });
 
-  for (const [nth, count] of [
-    ['first', 1],
-    ['second', 2],
+  for (const [who, isOfAll] of [
+    ['the first process', false],
+    ['all processes', true],
   ] as const) {
-    for (const [who, isOfAll] of [
-      ['the first process', false],
-      ['all processes', true],
-    ] as const) {
-      test(`workers › SIGTERM to ${who} while the ${nth} worker starts › ends all in silence and exits with 0`, {
-        skip: NO_PROC,
-      }, async () => {
-        const folder = createProcessFolder();
-        const args = ['serve', '--port', '0', '--workers', '2', '--log-level', 'silent'];
-        await using program = startProgram(args, { cwd: folder });
-        const { pid } = program.process;
-        let children: number[] = [];
-        await until(async () => {
-          children = await listChildren(pid);
-          return children.length >= count;
-        });
-        if (isOfAll) {
-          // The order of the signals is not that of the calls: this is the worst one.
-          children.forEach(terminate);
-          await until(() => !children.some(isRunning));
-        }
-        program.process.kill('SIGTERM');
-        const { status, signal, stderr } = await program.finished;
-        assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
-        assert.deepEqual(children.filter(isRunning), []);
+    test(`workers › SIGTERM to ${who} while the first worker starts › ends all in silence and exits with 0`, {
+      skip: NO_PROC,
+    }, async () => {
+      const folder = createProcessFolder();
+      const args = ['serve', '--port', '0', '--workers', '2', '--log-level', 'silent'];
+      await using program = startProgram(args, { cwd: folder });
+      const { pid } = program.process;
+      let children: number[] = [];
+      await until(async () => {
+        children = await listChildren(pid);
+        return children.length > 0;
       });
-    }
+      if (isOfAll) {
+        // The order of the signals is not that of the calls: this is the worst one.
+        children.forEach(terminate);
+        await until(() => !children.some(isRunning));
+      }
+      program.process.kill('SIGTERM');
+      const { status, signal, stderr } = await program.finished;
+      assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
+      assert.deepEqual(children.filter(isRunning), []);
+    });
   }
 
   test('workers › SIGTERM to the second worker while it starts, then to the first process › answers what was begun, and exits with 0', {
@@ -229,25 +295,5 @@ describe('workers', { concurrency: 2 }, () => {
     assert.match(await connection.readToEnd(), /HTTP\/1\.1 201 /);
     const { status, signal, stderr } = await program.finished;
     assert.deepEqual({ status, signal, stderr }, { status: 0, signal: null, stderr: '' });
-  });
-
-  test('workers on any free port › all killed at once, then one that always fails › are replaced on the same port, once in a second', async () => {
-    await using service = await start('sqlite:gone.db');
-    for (const pid of await getWorkers(service)) process.kill(pid, 'SIGKILL');
-    await until(async () => {
-      const answer = await ask(service, '/readyz').catch(() => undefined);
-      return answer?.status === 200;
-    });
-    const workers = await getWorkers(service, 2 * WORKERS);
-    renameSync(join(cwd, 'gone.db'), join(cwd, 'moved.db'));
-    mkdirSync(join(cwd, 'gone.db'));
-    const replaced = listReplaced(service).length;
-    terminate(workers.at(-1) ?? 0);
-    await until(() => listReplaced(service).length > replaced + 2);
-    const [first, , third] = listReplaced(service)
-      .slice(replaced)
-      .map((line) => Date.parse(JSON.parse(line).time));
-    const ms = Number(third) - Number(first);
-    assert.ok(ms > 1_900, `two were started within ${ms} ms`);
   });
 });
