@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { NewPet } from '../../src/pet.ts';
 import { openStore } from '../../src/storage/open.ts';
@@ -45,123 +45,121 @@ async function createPetFolder(newPets: readonly NewPet[]) {
 
 const failed = (line: string) => ({ status: 1, stdout: '', stderr: `petstore: ${line}\n` });
 
-describe('pets', { concurrency: 2 }, () => {
-  test('pets list › by status, in pages, as a table and as JSON › has every pet, and says when there are more', async () => {
-    const folder = await createPetFolder([
-      { ...REX, status: 'sold' },
-      { name: 'Mia', categoryId: INT64_MAX },
-      { ...REX, status: 'sold' },
-    ]);
-    const head = 'ID  NAME  CATEGORY ID          STATUS\n';
-    await folder.prints(
-      'list',
-      `${head}1   Rex   3                    sold\n2   Mia   9223372036854775807  -\n3   Rex   3                    sold\n`,
-    );
-    const mia = '{"id":2,"name":"Mia","categoryId":9223372036854775807}';
-    const more = 'There are more: --after 2 lists them.\n';
-    await folder.prints('list --after 1 --limit 1 --json', `[${mia}]\n`, more);
-    const sold = '{"id":3,"name":"Rex","categoryId":3,"status":"sold"}';
-    await folder.prints('list --status sold --after 1 --json', `[${sold}]\n`);
-    await folder.prints('list --status pending', '', 'No pets.\n');
-  });
+test('pets list › by status, in pages, as a table and as JSON › has every pet, and says when there are more', async () => {
+  const folder = await createPetFolder([
+    { ...REX, status: 'sold' },
+    { name: 'Mia', categoryId: INT64_MAX },
+    { ...REX, status: 'sold' },
+  ]);
+  const head = 'ID  NAME  CATEGORY ID          STATUS\n';
+  await folder.prints(
+    'list',
+    `${head}1   Rex   3                    sold\n2   Mia   9223372036854775807  -\n3   Rex   3                    sold\n`,
+  );
+  const mia = '{"id":2,"name":"Mia","categoryId":9223372036854775807}';
+  const more = 'There are more: --after 2 lists them.\n';
+  await folder.prints('list --after 1 --limit 1 --json', `[${mia}]\n`, more);
+  const sold = '{"id":3,"name":"Rex","categoryId":3,"status":"sold"}';
+  await folder.prints('list --status sold --after 1 --json', `[${sold}]\n`);
+  await folder.prints('list --status pending', '', 'No pets.\n');
+});
 
-  test('pets list › more than twenty › has the first twenty', async () => {
-    const folder = await createPetFolder(Array.from({ length: 21 }, () => REX));
-    const { stdout, stderr } = await folder.pets('list');
-    assert.equal(stdout.split('\n').length, 1 + 20 + 1);
-    assert.equal(stderr, 'There are more: --after 20 lists them.\n');
-  });
+test('pets list › more than twenty › has the first twenty', async () => {
+  const folder = await createPetFolder(Array.from({ length: 21 }, () => REX));
+  const { stdout, stderr } = await folder.pets('list');
+  assert.equal(stdout.split('\n').length, 1 + 20 + 1);
+  assert.equal(stderr, 'There are more: --after 20 lists them.\n');
+});
 
-  test('pets get › a name that a terminal would act on › is shown without these characters, in JSON as it is', async () => {
-    const name = '\u001b[31m\u009b\u202e小白\u2028"';
-    const folder = await createPetFolder([{ ...REX, name }]);
-    // Han takes two columns of a terminal.
-    const row = '1   \ufffd[31m\ufffd\ufffd小白\ufffd"  3            -\n';
-    await folder.prints('get 1', `ID  NAME           CATEGORY ID  STATUS\n${row}`);
-    const { stdout } = await folder.pets('get --json 1');
-    assert.deepEqual(JSON.parse(stdout), { id: 1, name, categoryId: 3 });
-  });
+test('pets get › a name that a terminal would act on › is shown without these characters, in JSON as it is', async () => {
+  const name = '\u001b[31m\u009b\u202e小白\u2028"';
+  const folder = await createPetFolder([{ ...REX, name }]);
+  // Han takes two columns of a terminal.
+  const row = '1   \ufffd[31m\ufffd\ufffd小白\ufffd"  3            -\n';
+  await folder.prints('get 1', `ID  NAME           CATEGORY ID  STATUS\n${row}`);
+  const { stdout } = await folder.pets('get --json 1');
+  assert.deepEqual(JSON.parse(stdout), { id: 1, name, categoryId: 3 });
+});
 
-  test('pets add › each field, and none but those that must be › adds exactly that and prints it', async () => {
-    const folder = await createPetFolder([]);
-    await folder.prints(
-      `add --category-id ${INT64_MIN} --json --name=${NAME}`,
-      `{"id":1,"name":"${NAME}","categoryId":-9223372036854775808}\n`,
-      'Pet 1 is added.\n',
-    );
-    await folder.prints(
-      'add --name=- --category-id=0 --status=sold',
-      'ID  NAME  CATEGORY ID  STATUS\n2   -     0            sold\n',
-      'Pet 2 is added.\n',
-    );
-    assert.deepEqual(await folder.readAll(), [
-      { id: 1n, name: NAME, categoryId: INT64_MIN },
-      { id: 2n, name: '-', categoryId: 0n, status: 'sold' },
-    ]);
-  });
+test('pets add › each field, and none but those that must be › adds exactly that and prints it', async () => {
+  const folder = await createPetFolder([]);
+  await folder.prints(
+    `add --category-id ${INT64_MIN} --json --name=${NAME}`,
+    `{"id":1,"name":"${NAME}","categoryId":-9223372036854775808}\n`,
+    'Pet 1 is added.\n',
+  );
+  await folder.prints(
+    'add --name=- --category-id=0 --status=sold',
+    'ID  NAME  CATEGORY ID  STATUS\n2   -     0            sold\n',
+    'Pet 2 is added.\n',
+  );
+  assert.deepEqual(await folder.readAll(), [
+    { id: 1n, name: NAME, categoryId: INT64_MIN },
+    { id: 2n, name: '-', categoryId: 0n, status: 'sold' },
+  ]);
+});
 
-  test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
-    const folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
-    const said = 'Pet 1 is corrected: every running service shows the change from now on.\n';
-    await folder.prints(
-      'update 1 --no-status --category-id 0',
-      '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
-      said,
-    );
-    await folder.prints(
-      'update 1 --name Mia --status pending --json',
-      '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
-      said,
-    );
-    assert.deepEqual(await folder.readAll(), [
-      { id: 1n, name: 'Mia', categoryId: 0n, status: 'pending' },
-      { id: 2n, ...REX },
-    ]);
-  });
+test('pets update › a field or several › changes these alone, and prints what was and is', async () => {
+  const folder = await createPetFolder([{ ...REX, status: 'sold' }, REX]);
+  const said = 'Pet 1 is corrected: every running service shows the change from now on.\n';
+  await folder.prints(
+    'update 1 --no-status --category-id 0',
+    '     ID  NAME  CATEGORY ID  STATUS\nwas  1   Rex   3            sold\nis   1   Rex   0            -\n',
+    said,
+  );
+  await folder.prints(
+    'update 1 --name Mia --status pending --json',
+    '{"was":{"id":1,"name":"Rex","categoryId":0},"is":{"id":1,"name":"Mia","categoryId":0,"status":"pending"}}\n',
+    said,
+  );
+  assert.deepEqual(await folder.readAll(), [
+    { id: 1n, name: 'Mia', categoryId: 0n, status: 'pending' },
+    { id: 2n, ...REX },
+  ]);
+});
 
-  test('pets remove › a pet › prints what it was, which --dry-run leaves', async () => {
-    const folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
-    const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
-    const planned = 'would be removed: 1 pet; nothing was changed\n';
-    await folder.prints('remove 2 --json --dry-run', sold, planned);
-    const said = 'Pet 2 is removed: its id is never used again.\n';
-    await folder.prints('remove 2 --json', sold, said);
-    assert.deepEqual(await folder.pets('remove 2 --dry-run'), failed('there is no pet 2'));
-    assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
-  });
+test('pets remove › a pet › prints what it was, which --dry-run leaves', async () => {
+  const folder = await createPetFolder([REX, { ...REX, status: 'sold' }]);
+  const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
+  const planned = 'would be removed: 1 pet; nothing was changed\n';
+  await folder.prints('remove 2 --json --dry-run', sold, planned);
+  const said = 'Pet 2 is removed: its id is never used again.\n';
+  await folder.prints('remove 2 --json', sold, said);
+  assert.deepEqual(await folder.pets('remove 2 --dry-run'), failed('there is no pet 2'));
+  assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
+});
 
-  test('pets remove › ids and ranges, also on standard input › prints all, which a file brings back', async () => {
-    const folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
-    const removed = ['ID  NAME  CATEGORY ID  STATUS'];
-    removed.push(...[2, 3, 4].map((id) => `${id}   Rex   3            -`), '');
-    const said = '3 pets are removed: their ids are never used again.\n';
-    await folder.prints('remove 4 2-3 2', removed.join('\n'), said);
-    await writeFile(join(folder.path, 'ids'), '5\n7-9, 11;12\r\n');
-    const within = ['sh', '-c', '"$@" < ids', 'sh'];
-    const args = ['pets', 'remove', '1', '-', '--json'];
-    const { stdout } = await runProgram(args, { cwd: folder.path, within });
-    const ids = Array.from(stdout.matchAll(/^\{"id":(\d+)/gm), ([, id]) => Number(id));
-    assert.deepEqual(ids, [1, 5, 7, 8, 9, 11, 12]);
-    const left = await folder.readAll();
-    assert.deepEqual(
-      left,
-      [6n, 10n].map((id) => ({ id, ...REX })),
-    );
-    assert.deepEqual(await folder.pets('remove 6 7-9'), failed('there is no pet 7-9'));
-    assert.deepEqual(await folder.pets('remove 6 9-7'), failed('there is no pet 9-7'));
-    assert.deepEqual(await folder.readAll(), left);
-    await writeFile(join(folder.path, 'removed.ndjson'), stdout);
-    await folder.pets('import removed.ndjson --by-id');
-    assert.equal((await folder.readAll()).length, 9);
-  });
+test('pets remove › ids and ranges, also on standard input › prints all, which a file brings back', async () => {
+  const folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
+  const removed = ['ID  NAME  CATEGORY ID  STATUS'];
+  removed.push(...[2, 3, 4].map((id) => `${id}   Rex   3            -`), '');
+  const said = '3 pets are removed: their ids are never used again.\n';
+  await folder.prints('remove 4 2-3 2', removed.join('\n'), said);
+  await writeFile(join(folder.path, 'ids'), '5\n7-9, 11;12\r\n');
+  const within = ['sh', '-c', '"$@" < ids', 'sh'];
+  const args = ['pets', 'remove', '1', '-', '--json'];
+  const { stdout } = await runProgram(args, { cwd: folder.path, within });
+  const ids = Array.from(stdout.matchAll(/^\{"id":(\d+)/gm), ([, id]) => Number(id));
+  assert.deepEqual(ids, [1, 5, 7, 8, 9, 11, 12]);
+  const left = await folder.readAll();
+  assert.deepEqual(
+    left,
+    [6n, 10n].map((id) => ({ id, ...REX })),
+  );
+  assert.deepEqual(await folder.pets('remove 6 7-9'), failed('there is no pet 7-9'));
+  assert.deepEqual(await folder.pets('remove 6 9-7'), failed('there is no pet 9-7'));
+  assert.deepEqual(await folder.readAll(), left);
+  await writeFile(join(folder.path, 'removed.ndjson'), stdout);
+  await folder.pets('import removed.ndjson --by-id');
+  assert.equal((await folder.readAll()).length, 9);
+});
 
-  test('pets › an id that no pet has, or that is none › exits with one line', async () => {
-    const folder = await createPetFolder([REX]);
-    for (const command of ['get', 'update --name Mia', 'remove']) {
-      assert.deepEqual(await folder.pets(command, '7'), failed('there is no pet 7'));
-    }
-    const told = failed("Invalid pet id '07': expected a number such as 7.");
-    assert.deepEqual(await folder.pets('remove 07'), { ...told, status: 2 });
-    assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
-  });
+test('pets › an id that no pet has, or that is none › exits with one line', async () => {
+  const folder = await createPetFolder([REX]);
+  for (const command of ['get', 'update --name Mia', 'remove']) {
+    assert.deepEqual(await folder.pets(command, '7'), failed('there is no pet 7'));
+  }
+  const told = failed("Invalid pet id '07': expected a number such as 7.");
+  assert.deepEqual(await folder.pets('remove 07'), { ...told, status: 2 });
+  assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
 });
