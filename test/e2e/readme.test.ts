@@ -26,6 +26,7 @@ test('README › its requests in their order › are answered as it says', async
     .replaceAll(key, 'petstore_stag_…')
     .replace(cwd, '/home/you/petstore');
   assert.ok(readme.includes(`\n\`\`\`\n${told}\`\`\`\n`), told);
+  assert.equal(output.stderr, '');
   assert.equal(await assertReadme(url, key), 4);
   const main = join(cwd, 'program.mjs');
   for (const page of ['README.md', 'client/README.md', 'docs/rehearse.md']) {

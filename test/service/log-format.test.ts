@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { RequestLine } from '../../src/log.ts';
 import { createTextLines, type LogFormat } from '../../src/service/log-format.ts';
-import { createLog } from '../../src/service/open-log.ts';
+import { createLog, openLog } from '../../src/service/open-log.ts';
 
 process.env.FORCE_COLOR = '0';
 
@@ -117,6 +118,17 @@ test('text lines › with colours › colour the status', (t) => {
   for (const color of ['32m200', '33m400', '31m500'])
     assert.ok(text.includes(`\x1b[${color}\x1b[39m`));
 });
+
+for (const terminal of ['stdout', 'stderr'] as const) {
+  test(`openLog › only ${terminal} is a terminal › says the start on standard output`, (t) => {
+    const stdout = Object.assign(new PassThrough(), { isTTY: terminal === 'stdout' });
+    const stderr = Object.assign(new PassThrough(), { isTTY: terminal === 'stderr' });
+    t.mock.getter(process, 'stdout', () => stdout);
+    t.mock.getter(process, 'stderr', () => stderr);
+    openLog('info').say('it listens', { api: 'http://a' });
+    assert.equal(String(stdout.read()), 'it listens\n  api  http://a\n');
+  });
+}
 
 test('log › of a process that ends at once › has its last line', () => {
   const program = `import { openLog } from '${LOG}'; openLog('info').log.info('last'); process.exit(3);`;

@@ -11,9 +11,7 @@ import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = constants;
-/** More than is gathered, and than a pipe holds. */
-const MANY = 10_000;
-const line = (number: number) => `${number} 🐈 ${'é'.repeat(number % 50)}\n`;
+const line = (number: number) => `${number} 🐈\n`;
 const describeDropped = (count: number) => `${count} dropped\n`;
 const LONG = 1_001;
 /** The long lines that the buffer has room for; some room is left for a short line. */
@@ -84,16 +82,10 @@ test('LogWriter › a line, and one after a flush › is there soon by itself', 
   await isWritten(line(1) + line(2) + line(3));
 });
 
-test('LogWriter › a full pipe that is read later › gets all lines in order', async (t) => {
-  const { reader, writer } = openPipe(t);
-  const lines = Array.from({ length: MANY }, (_, number) => line(number));
-  for (const each of lines) writer.write(each);
-  assert.equal(await readAll(reader, writer), lines.join(''));
-});
-
 test('LogWriter › nobody reads › keeps 8 MiB, drops the newest lines and counts them', async (t) => {
   const { reader, writer } = openPipe(t);
-  const long = (number: number) => `${String(number).padStart(LONG - 1)}\n`;
+  // A write may end within a character.
+  const long = (number: number) => `${String(number).padStart(LONG - 1, 'é')}\n`;
   const sent = 20_000;
   // More than the pipe takes: a write is under way, and stays so.
   const early = 200;
@@ -108,7 +100,10 @@ test('LogWriter › nobody reads › keeps 8 MiB, drops the newest lines and cou
   assert.equal(lines.length + Number(dropped), sent + 1);
   // The write that is under way is not counted. The line behind the early ones may begin it.
   assert.ok(lines.length >= KEPT && lines.length <= KEPT + early + 1, String(lines.length));
-  assert.deepEqual(lines.map(Number), [...lines.keys()]);
+  assert.deepEqual(
+    lines.map((each) => `${each}\n`),
+    lines.map((_, number) => long(number)),
+  );
   writer.write(line(1));
   await writer.flush();
   assert.equal(readPipe(reader).toString(), line(1));
@@ -125,7 +120,8 @@ test('LogWriter › nobody reads › keeps 8 MiB, drops the newest lines and cou
 test('LogWriter › the reader is gone › is no failure', async (t) => {
   const { writer, closeReader } = openPipe(t);
   closeReader();
-  for (let number = 0; number < MANY; number += 1) writer.write(line(number));
+  // More than is gathered.
+  for (let number = 0; number < 10_000; number += 1) writer.write(line(number));
   await writer.flush();
   writer.write(line(2));
   writer.flushSync();
