@@ -3,56 +3,55 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
+import { openStore } from '../../src/storage/open.ts';
+import { REX } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
-import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 // All that this process starts would let everybody read and write.
 process.umask(0);
 
-describe('files', { skip: process.platform === 'win32' && 'modes are those of POSIX' }, () => {
-  const cwd = createProcessFolder();
+const skip = process.platform === 'win32' && 'modes are those of POSIX';
+const cwd = createProcessFolder();
 
-  async function petstore(...args: readonly string[]): Promise<void> {
-    const { status, stderr } = await runCommand(args, { cwd });
-    assert.equal(status, 0, stderr);
+async function petstore(...args: readonly string[]): Promise<void> {
+  const { status, stderr } = await runCommand(args, { cwd });
+  assert.equal(status, 0, stderr);
+}
+
+async function assertPrivate(...files: readonly string[]): Promise<void> {
+  for (const file of files) {
+    const { mode } = await stat(join(cwd, file));
+    assert.equal((mode & 0o777).toString(8), '600', file);
   }
+}
 
-  async function assertPrivate(...files: readonly string[]): Promise<void> {
-    for (const file of files) {
-      const { mode } = await stat(join(cwd, file));
-      assert.equal((mode & 0o777).toString(8), '600', file);
-    }
-  }
+test('files › a database, its log, a backup and exports › are their owner’s alone', {
+  skip,
+}, async () => {
+  await using store = await openStore(`sqlite:${join(cwd, 'petstore.db')}`, { create: true });
+  await store.pets.add(REX);
+  await petstore('backup', 'backup.db');
+  await petstore('backup', '--keep', '1', '.');
+  await petstore('pets', 'export', 'pets.ndjson');
+  await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
+  await petstore('copy', '--from', 'sqlite:petstore.db', '--to', 'sqlite:copied.db');
+  await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
+  const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
+  assert.equal(dated.length, 1);
+  await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db');
+});
 
-  test('files › a database, its log, a backup and exports › are their owner’s alone', async () => {
-    await using service = await startService([], { cwd });
-    const { status } = await fetch(`${service.url}/v1/pets`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
-      body: '{"name":"Rex","categoryId":1}',
-    });
-    assert.equal(status, 201);
-    await petstore('backup', 'backup.db');
-    await petstore('backup', '--keep', '1', '.');
-    await petstore('pets', 'export', 'pets.ndjson');
-    await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
-    await petstore('copy', '--from', 'sqlite:petstore.db', '--to', 'sqlite:copied.db');
-    await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
-    const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
-    assert.equal(dated.length, 1);
-    await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db');
-  });
-
-  test('files › a link at a name that an export might use › is not written through', async () => {
-    await writeFile(join(cwd, 'victim'), 'as it was');
-    await symlink('victim', join(cwd, 'linked.csv.partial'));
-    await symlink('victim', join(cwd, 'linked.csv'));
-    await petstore('keys', 'create', '--name', 'ci');
-    await petstore('pets', 'export', 'linked.csv');
-    assert.equal(await readFile(join(cwd, 'victim'), 'utf8'), 'as it was');
-    assert.match(await readFile(join(cwd, 'linked.csv'), 'utf8'), /^id,name,categoryId,status\n/);
-    await assertPrivate('linked.csv');
-  });
+test('files › a link at a name that an export might use › is not written through', {
+  skip,
+}, async () => {
+  await writeFile(join(cwd, 'victim'), 'as it was');
+  await symlink('victim', join(cwd, 'linked.csv.partial'));
+  await symlink('victim', join(cwd, 'linked.csv'));
+  await petstore('keys', 'create', '--name', 'ci');
+  await petstore('pets', 'export', 'linked.csv');
+  assert.equal(await readFile(join(cwd, 'victim'), 'utf8'), 'as it was');
+  assert.match(await readFile(join(cwd, 'linked.csv'), 'utf8'), /^id,name,categoryId,status\n/);
+  await assertPrivate('linked.csv');
 });
