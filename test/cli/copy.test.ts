@@ -1,8 +1,9 @@
-/** `petstore copy`: its output and its exit status. */
+/** `petstore copy`: its output, its exit status, and the keys that it takes along. */
 
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
+import { ENVIRONMENTS, type Environment } from '../../src/api-key.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
@@ -57,4 +58,39 @@ test('copy › a store that is not there › exits with 1 and one line, and make
   const line = 'there is no database missing.db; nothing was copied';
   assertRefused(await runCommand(args, { cwd }), 1, line);
   assert.deepEqual(await readdir(cwd), []);
+});
+
+/** A folder whose store has a key of each of the environments. */
+async function createFolder(environments: readonly Environment[]): Promise<string> {
+  const cwd = createProcessFolder();
+  await using store = await openStore(`sqlite:${cwd}/petstore.db`, { create: true });
+  for (const environment of environments) await store.keys.add(createNewKey({ environment }));
+  return cwd;
+}
+
+const COPY = ['copy', '--from', 'sqlite:petstore.db', '--to'];
+
+test('copy --environment › a store with keys of both › leaves some out, which the variable of serve does not', async () => {
+  const cwd = await createFolder(ENVIRONMENTS);
+  const env = { PETSTORE_ENVIRONMENT: 'production' };
+  const whole = await runCommand([...COPY, 'sqlite:whole.db'], { cwd, env });
+  assert.match(whole.stderr, /^With 2 keys\./m);
+  const args = ['sqlite:part.db', '--environment', 'production'];
+  const part = await runCommand([...COPY, ...args], { cwd });
+  assert.match(part.stderr, /^With 1 key\./m);
+});
+
+test('copy --environment › a store without such a key › is of that environment with its first key', async () => {
+  const cwd = await createFolder(['staging']);
+  const args = ['sqlite:new.db', '--environment', 'production'];
+  const { stderr } = await runCommand([...COPY, ...args], { cwd });
+  assert.match(stderr, /^With 0 keys\./m);
+  const createKey = (environment: Environment) =>
+    runCommand(
+      `keys create --name ci --database sqlite:new.db --environment ${environment}`.split(' '),
+      { cwd },
+    );
+  assert.equal((await createKey('production')).status, 0);
+  const line = `the store sqlite:${cwd}/new.db is of production, not of staging: give --environment production, or another --database, which petstore copy --environment staging can make`;
+  assertRefused(await createKey('staging'), 1, line);
 });

@@ -1,25 +1,21 @@
-/** A store has the environment of its first key: what is refused, warned about and copied. */
+/** A store has the environment of its first key: what is refused, and warned about. */
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { ENVIRONMENTS, type Environment } from '../../src/api-key.ts';
 import { describeAddress } from '../../src/storage/address.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, REX } from '../storage/contract/data.ts';
 import { ENGINES, openNewStore } from '../storage/contract/engines.ts';
-import { runCommand } from '../support/command.ts';
-import { assertRefused, readStart, startService } from '../support/program.ts';
 
 const PERSISTENT = ENGINES.filter(({ persists }) => persists);
 
 /** A store with a pet and a key of each of the environments, whatever the program thinks of them. */
 async function openPlace(engine: (typeof ENGINES)[number], environments: readonly Environment[]) {
   const place = await openNewStore(engine);
-  const { store, folder: cwd, address } = place;
-  await store.pets.add(REX);
-  for (const environment of environments) await store.keys.add(createNewKey({ environment }));
-  return { ...place, cwd, env: { PETSTORE_DATABASE: address } };
+  await place.store.pets.add(REX);
+  for (const environment of environments) await place.store.keys.add(createNewKey({ environment }));
+  return place;
 }
 
 const toRefusal = (address: string, own: Environment, other: Environment) =>
@@ -27,9 +23,6 @@ const toRefusal = (address: string, own: Environment, other: Environment) =>
 
 const toWarning = (environment: Environment) =>
   `the store has keys of both environments: petstore copy --environment ${environment} makes a store without the other keys`;
-
-const createKey = (environment: Environment) =>
-  `keys create --name ci --environment ${environment}`.split(' ');
 
 for (const engine of PERSISTENT) {
   const kind = engine.name;
@@ -52,35 +45,5 @@ for (const engine of PERSISTENT) {
       await using _opened = await openStore(place.address, { environment, warn });
       assert.deepEqual(told, [toWarning(environment)]);
     }
-  });
-}
-
-for (const engine of PERSISTENT.slice(0, 1)) {
-  test('the environment of a store › with keys of both › is warned about once at a start, and a copy leaves some out', async () => {
-    await using place = await openPlace(engine, ENVIRONMENTS);
-    const args = ['--environment', 'production'];
-    {
-      await using service = await startService([...args, '--workers', '2'], place);
-      assert.equal(readStart(service).split(toWarning('production')).length, 2);
-    }
-    // The variable of serve changes no copy.
-    const env = { PETSTORE_ENVIRONMENT: 'production' };
-    const copy = ['copy', '--from', place.address, '--to'];
-    const whole = await runCommand([...copy, 'sqlite:whole.db'], { ...place, env });
-    assert.match(whole.stderr, /^With 2 keys\./m);
-    const part = await runCommand([...copy, 'sqlite:part.db', ...args], place);
-    assert.match(part.stderr, /^With 1 key\./m);
-  });
-
-  test('copy --environment › a store without such a key › is of that environment with its first key', async () => {
-    await using place = await openPlace(engine, ['staging']);
-    const to = `sqlite:${join(place.cwd, 'production.db')}`;
-    const args = ['copy', '--from', place.address, '--to', to, '--environment', 'production'];
-    const { stderr } = await runCommand(args, place);
-    assert.match(stderr, /^With 0 keys\./m);
-    const there = { ...place, env: { PETSTORE_DATABASE: to } };
-    assert.equal((await runCommand(createKey('production'), there)).status, 0);
-    const refusal = toRefusal(to, 'production', 'staging');
-    assertRefused(await runCommand(createKey('staging'), there), 1, refusal);
   });
 }
