@@ -59,7 +59,7 @@ function listPids({ output, process: first }: RunningService): number[] {
 
 /** The lines about workers that ended. */
 function listReplaced({ output }: RunningService): string[] {
-  return output.stderr.split('\n').filter((line) => line.includes('replaced'));
+  return output.stderr.split('\n').filter((line) => line.includes('is replaced'));
 }
 
 /** Asks until so many processes have answered, all of them ready; returns those. */
