@@ -40,11 +40,11 @@ test('copy › to PostgreSQL by flags and back by variables › is the same stor
   }
   const shown = `postgres://${url.host}${url.pathname}`;
   assert.ok(there.stderr.endsWith(`\nFrom sqlite:${cwd}/first.db to ${shown}.\n`));
-  const [first, ...others] = await Promise.all(
-    ['sqlite:first.db', url.href, 'sqlite:last.db'].map(
-      async (address) => (await run(['pets', 'export', '--database', address])).stdout,
-    ),
-  );
+  const exported: string[] = [];
+  for (const address of ['sqlite:first.db', url.href, 'sqlite:last.db']) {
+    exported.push((await run(['pets', 'export', '--database', address])).stdout);
+  }
+  const [first, ...others] = exported;
   assert.equal(first?.split('\n').length, 1_201);
   assert.deepEqual(others, [first, first]);
 
