@@ -80,15 +80,14 @@ describe('stop', { concurrency: 3 }, () => {
     using connection = openConnection(service.port);
     await sendHalf(service, connection.socket);
     const began = performance.now();
-    service.process.kill('SIGINT');
-    // Two signals that wait are one for the kernel.
-    await until(() => service.output.stderr.includes('"stopping"'));
-    // As npm sends it again: nothing more happens.
-    service.process.kill('SIGINT');
+    // As npm sends it again: nothing more happens. Two equal signals that wait are one for the kernel.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) service.process.kill(signal);
     await setTimeout(1_000);
     const { exitCode, signalCode } = service.process;
     assert.deepEqual({ exitCode, signalCode }, { exitCode: null, signalCode: null });
-    service.process.kill('SIGTERM');
+    await until(() => service.output.stderr.includes('"stopping"'));
+    // A busy machine may still take this one for the same signal.
+    await until(() => !service.process.kill('SIGTERM'));
     assert.deepEqual(await finish(service), { status: null, signal: 'SIGTERM' });
     assert.ok(performance.now() - began < CUT_MS);
   });
