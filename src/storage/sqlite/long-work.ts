@@ -11,6 +11,7 @@ export function createLongWork(
 ): Pick<Engine, 'transact' | 'inSession' | 'copyTo'> {
   const { file } = connection;
   const transaction = createTransaction(connection);
+  let isInSession = false;
 
   const transact: Engine['transact'] = async (kind, work) => {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
@@ -30,10 +31,15 @@ export function createLongWork(
     transact,
 
     async inSession(work) {
+      // All sessions share the connection: a rollback of one would take back what another has written.
+      if (isInSession) throw new Error('a session is under way');
+      isInSession = true;
       try {
         return await work({ ...transaction, transact });
       } catch (error) {
         throw explain(error, file);
+      } finally {
+        isInSession = false;
       }
     },
 
