@@ -16,14 +16,17 @@ const NEEDS_QUOTES = /[",;|\t\r\n]|^ | $/;
 const IS_LOST = /[^\P{Cc}\n]|[\ufffe\uffff]/u;
 /** A spreadsheet shows a longer number as 1.23457E+11. */
 const CHARACTERS_MAX = 11;
-/** Makes a spreadsheet take a value for a text. Before a column's name, if all its cells have it. */
+/**
+ * Before a value, so that a spreadsheet takes it for a text, and not for a formula, a number, a date or a truth value.
+ * Before a column's name, if all its cells have it.
+ */
 export const MARK = "'";
 
 /**
  * How a file of CSV begins, and the row of a pet.
  *
- * @param isExcel whether values that a spreadsheet would change get a mark. Then `row` throws PetstoreError
- *   `bad_request` for a name that it would change despite the mark.
+ * @param isExcel whether the file has a byte order mark, and marks before values that a spreadsheet would change. Then
+ *   `row` throws PetstoreError `bad_request` for a name that a spreadsheet would change despite the mark.
  */
 export function createCsvFormat(isExcel: boolean, separator: ',' | ';') {
   const toRow = (cells: readonly string[]) => `${cells.map(quoteCell).join(separator)}\n`;

@@ -82,8 +82,8 @@ export const IDEMPOTENT_PET_REMOVED =
   'the pet of this Idempotency-Key was removed: send a new key to add it again';
 
 /**
- * An expected error. Its message tells who can mend it which field, parameter or option is wrong, and what it must be.
- * It never holds a key, a path of the source or a statement of the database.
+ * An expected error. Its message is for the person who can fix the cause: it names the field, parameter or option, and
+ * says what it must be. It never holds a key, a path of the source or a statement of the database.
  */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';

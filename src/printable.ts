@@ -1,6 +1,9 @@
 /** What may be shown of a text that somebody else wrote. */
 
-/** All controls and formats, except the two joiners: words of some scripts, and emojis, need them. */
+/**
+ * Characters that a terminal acts on, or that hide, break or reverse the text beside them: all controls and formats.
+ * Only the two joiners stay: words of some scripts, and emojis, need them.
+ */
 export const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** The text on one line, with a space in the place of each unprintable character. */

@@ -56,7 +56,8 @@ type ReadProgress = Pick<Partial<Progress>, 'part'>;
 /**
  * The rows of the file in its order, read as they are consumed.
  *
- * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and rows that cannot be split.
+ * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no row
+ *   can be found.
  */
 export function readRows(
   petFile: PetFileOptions,

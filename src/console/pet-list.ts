@@ -105,10 +105,10 @@ export class PetList {
   /** Lets the browser keep all pets of the filters. Meanwhile its button does nothing. */
   async download(): Promise<void> {
     const button = getElement('download', HTMLButtonElement);
-    button.disabled = true;
     const asked = { ...Object.fromEntries(readTexts(this.#form)), limit: PAGE_LIMIT_MAX };
     const pets = createClient('work').list(asked);
     const tell = (count: number) => write('shown', `${count} pets read`);
+    button.disabled = true;
     try {
       await keepCsv('pets.csv', pets, tell);
     } catch (error) {

@@ -65,7 +65,7 @@ export const CONSTANT_HEADERS = {
 const KNOWN_NAMES = [...Object.keys(EXPOSED_FIELDS), 'Content-Length', 'Content-Type'];
 const NAMES = new Map(KNOWN_NAMES.map((name) => [name.toLowerCase(), name]));
 
-/** The canonical case of a name, by which some clients look up `Link`. The rule is wrong for `WWW-Authenticate`. */
+/** The canonical case: some clients look up `Link` by its case. The pattern alone would write `Www-Authenticate`. */
 function toSentName(name: string): string {
   return NAMES.get(name) ?? name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -25,7 +25,7 @@ export function createMetricsReader(sources: Sources): () => Promise<string> {
   };
 }
 
-/** A metric as `getMetricsAsJSON` of prom-client has it. Its own metrics would take longer to count. */
+/** A metric as `getMetricsAsJSON` of prom-client has it. The metrics of prom-client would take longer to count. */
 async function collect(name: string, row: MetricRow, sources: Sources) {
   const { kind: type, help, labels: names, aggregator = 'sum', read } = row;
   const found = await read(sources);

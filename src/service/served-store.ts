@@ -47,7 +47,10 @@ export async function watchStore(
   }
 }
 
-/** Resolves to the new key of a first start in staging. Without an active key, another start logs how to make one. */
+/**
+ * Resolves to the new key if this is the first start in staging. If no key is active at another start, the log says how
+ * to make a key: in production no key is ever printed.
+ */
 export async function ensureFirstKey(
   options: ServeOptions,
   store: Store,

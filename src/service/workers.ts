@@ -19,7 +19,8 @@ const SIGNAL_DELAY_MS_MAX = 1_000;
 /**
  * Resolves when the first worker listens.
  *
- * @throws PetstoreError `unavailable` if the port is not free, or the first worker, which then prints why, ends.
+ * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
+ *   ends before it listens.
  */
 export async function startWorkers(
   options: ServeOptions,

@@ -60,7 +60,7 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
    */
   transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
 
-  /** Runs the work in one session, without a time limit. A temporary table lasts as long, unless it is dropped. */
+  /** Runs the work in one session, without a time limit. The work drops its temporary tables: the session may go on. */
   inSession<T>(work: (session: Session) => Promise<T>): Promise<T>;
 
   /** Fills an empty file with a copy of the database, as of one moment, and checks the copy; only on SQLite. */

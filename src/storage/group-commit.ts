@@ -5,8 +5,9 @@ import { PetstoreError } from '../error.ts';
 import type { Statistics } from '../statistics.ts';
 
 /**
- * If this process was busy and read during a commit, a pause follows, so many times as long. It then has one group
- * under way. Otherwise commits would take the processor from the reads, here and in the database.
+ * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a
+ * commit if this process was busy and read something during it. It lasts PAUSE_FACTOR times as long as the commit. For
+ * the same reason, such a process then has one group under way.
  */
 const PAUSE_FACTOR = 6;
 const PAUSE_MS_MAX = 50;

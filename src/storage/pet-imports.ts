@@ -134,7 +134,7 @@ async function correct(
   await read(`update pets set ${changes} from ${staged} as staged where pets.id = staged.id`);
 }
 
-/** The id from which on the store has the first pets without an id, in their order: the file was added before. */
+/** The id in the store from which on it has the first staged pets without an id: the same file was added before. */
 async function findSame({ read }: Transaction, staged: string): Promise<bigint | undefined> {
   const first = await read(
     `select ${COLUMNS} from ${staged} where id < 0 order by id desc limit ?`,
@@ -150,7 +150,7 @@ async function findSame({ read }: Transaction, staged: string): Promise<bigint |
   return found?.[0] as bigint | undefined;
 }
 
-/** Adds the staged pets. Alone, it takes the ids only at the end: after a failure the store still never had a pet. */
+/** Adds the staged pets. Alone, it takes the ids only at the end: if it fails, the store never had a pet. */
 async function addStaged(
   { read, readLastId, writeLastId, addNew }: Transaction,
   staged: string,

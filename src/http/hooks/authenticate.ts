@@ -24,7 +24,10 @@ const TOUCH_MS_MIN = 60_000;
 /** The token is the rest of the text. With a `$` behind it, a long text could be searched again for each space. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
 
-/** A cached key comes without a promise, which would cost more than the hook. `at` is by a clock that never goes back. */
+/**
+ * Finds the key of a token. A cached key comes without a promise, which would cost more than the rest of the hook.
+ * `at` is the time now, by a clock that cannot be set back: that would keep a revoked key in use.
+ */
 export function createFindKey(keys: KeyStore, environment: Environment) {
   const cache = new Map<string, { readonly key: ApiKey; readonly at: number }>();
 
@@ -65,7 +68,10 @@ function judge(key: ApiKey | undefined, token: string, environment: Environment,
   return isKey ? 'other environment' : 'malformed';
 }
 
-/** The hook lets only active keys pass. It runs again after the body and the queue: a key may be revoked meanwhile. */
+/**
+ * The hook that lets a request with an active key pass, and answers every other with the same 401. It runs again after
+ * the body and the fair queue, which may take long: the key may be revoked meanwhile.
+ */
 export function createAuthenticate(
   keys: KeyStore,
   environment: Environment,

@@ -53,7 +53,10 @@ export class FairQueue {
     return this.#lines.values().reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Calls `start` in its turn; with an error if too many wait, or it waits too long. Refusals wait too, and ignore it. */
+  /**
+   * Calls `start` when the turn of the request comes: with an error if too many of its key wait, or it waits too long.
+   * Refused requests also wait here, and ignore this error.
+   */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;

@@ -12,7 +12,7 @@ const LATE = new PetstoreError('bad_request', 'the body came after the answer');
 
 /**
  * An `onSend` hook: `onResponse` would cost as much as all other hooks together. The answers of a turn are sent together
- * at its end. So a client wakes once for all, and its next requests come together: this saves 8 % of a list.
+ * at its end. So a client wakes once for all, and its next requests come together: this saves 8 % of a list or more.
  */
 export function createFinishResponse(
   requestLog: RequestLog,

@@ -8,7 +8,10 @@ import { isTarget } from '../protocol/request-line.ts';
 /** uri-host [ ":" port ] (RFC 9110 section 7.2), not empty. */
 const HOST_FIELD = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::\d*)?$/;
 
-/** Refuses what only Node's parser accepts (RFC 9112 sections 3.2 and 6.1). Repeated fields come joined by a comma. */
+/**
+ * Refuses what Node's parser accepts, and RFC 9112 does not: a bad Host (section 3.2), a bad Transfer-Encoding (6.1).
+ * Repeated fields come joined by a comma, which neither check accepts.
+ */
 export const rejectAmbiguousFraming: onRequestHookHandler = (request, reply, done) => {
   const refuse = (message: string, code: ErrorCode = 'bad_request'): never => {
     reply.header('connection', 'close');

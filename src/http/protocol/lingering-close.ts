@@ -1,7 +1,8 @@
 /** How a connection ends: its client gets the whole last answer, and what the client still sends is dropped. */
 
-// node:http closes a connection as soon as the last answer is written. With bytes of the client unread, the kernel then
-// resets it, and the client may lose the answer. No option changes this: so only this file replaces methods of Node.
+// node:http closes a connection as soon as the last answer is written. If bytes of the client are unread then, the
+// kernel resets the connection, and the client may lose the answer. No option of node:http changes this. So this file,
+// and no other one, replaces methods of sockets and servers.
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -37,7 +38,8 @@ export function useLingeringClose(
 
 /** Reads and parses nothing more of the client. */
 export function stopReading(socket: Socket): void {
-  // Node may have paused the socket. Its parser goes on at this event, until somebody listens for `data`.
+  // Node may have paused the socket, and its parser continues at this event. It reads the socket directly until somebody
+  // listens for `data`.
   socket.emit('resume');
   socket.on('data', () => undefined);
   socket.removeAllListeners('data');

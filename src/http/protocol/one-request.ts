@@ -1,7 +1,7 @@
 /** One request of a connection is at work. What its client sends behind it is dropped. */
 
-// The connection ends after the answer at work: clients must be ready to send again what came before (RFC 9112 section
-// 9.3.2). So nothing has to be kept, and no bytes are counted.
+// The connection ends after the answer to the request at work. A client must be ready to send again what it sent before
+// this answer (RFC 9112 section 9.3.2). So nothing has to be kept, and no bytes are counted.
 
 import type { Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

@@ -23,7 +23,10 @@ export function collectRoutes(app: FastifyInstance): Routes {
   return routes;
 }
 
-/** To be called after all other routes of the scope. All of its answers come before a body is read. */
+/**
+ * Answers OPTIONS, the methods that a path does not have, and unknown paths, all before a body is read. To be called
+ * after all other routes of the scope.
+ */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
     if (methods.includes('OPTIONS') || !path.startsWith(scope.prefix)) continue;

@@ -72,7 +72,7 @@ export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(cause.code ?? '');
 }
 
-/** Whether the database may come back by itself. With `mustWrite`, also a standby may: a failover is under way. */
+/** Whether the database may come back by itself. With `mustWrite`, a standby is away too: a failover may go on. */
 export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
   if (!(error instanceof PetstoreError) || error.cause === undefined) return false;
   const code = toCode(error);

@@ -54,7 +54,8 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
 }
 
 /**
- * Connects to the current host, and after a failure to each other host for `msMax`. The next call begins with the next.
+ * Connects to the current host, and after a failure to each other host. After `msMax` milliseconds no other host is
+ * tried: the next call begins with the next host.
  *
  * @throws PetstoreError `unavailable` with the error of the last host.
  */

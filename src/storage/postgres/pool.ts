@@ -10,7 +10,10 @@ const WRITES_PART = 0.4;
 const POOL_IDLE_MS_MAX = 60_000;
 const LONG_CONNECT_MS_MAX = 5_000;
 
-/** After this part of a call's time, the server ends the statement, unless it waits for a synchronous standby. */
+/**
+ * The server ends a statement after this part of the time of its call. So no statement goes on after a 503, and its
+ * connection is kept. Only the wait for a synchronous standby has no limit.
+ */
 const STATEMENT_PART = 0.8;
 
 type PooledConnection = Connection & pg.PoolClient;

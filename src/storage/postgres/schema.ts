@@ -80,7 +80,8 @@ async function checkEncoding(connection: Connection): Promise<void> {
 
 /** @param known the schema of this program. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
-  // to_regclass alone uses a cache, which may lack a table that another session has just created.
+  // to_regclass alone uses a cache, which may lack a table that another session has just created. To read a table
+  // refreshes the cache.
   const [found] = await connection.run(
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );

@@ -20,8 +20,8 @@ export function toLastId(table: string): string {
 const IDS = "cast(cast('pets_id' as regclass) as int)";
 
 /**
- * Before a transaction takes ids of pets, it announces the last id by a lock, which ends when its pets are visible. By
- * another lock, it waits for work that must be alone.
+ * Before a transaction takes ids of pets, it announces the last id: its ids will be greater. It does so by a lock,
+ * which ends when its pets are visible. By another lock, it waits for work that must be alone.
  */
 export const ANNOUNCE = `select pg_advisory_xact_lock_shared(${IDS}, -1),
   pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;

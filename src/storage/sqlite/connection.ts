@@ -5,7 +5,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { MEMORY_FILE } from '../address.ts';
 import type { Row, SqlValue } from '../engine.ts';
 
-/** The log is truncated to 64 MiB after a large transaction. Functions in the schema may have no side effects. */
+/** The write-ahead log shrinks to 64 MiB after a large transaction. Functions of the schema have no side effects. */
 export const SETTINGS =
   'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
 
