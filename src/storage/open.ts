@@ -25,8 +25,9 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
+  const { foundSchema, connectionsMax, statistics, countConnections, check } = engine;
   return {
-    ...engine,
+    ...{ foundSchema, connectionsMax, statistics, countConnections, check },
     pets: createPetStore(engine),
     keys: createKeyStore(engine),
     backup: (file) => writeBackup(engine, file),
