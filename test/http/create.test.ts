@@ -25,7 +25,7 @@ function post(body: string | Buffer, headers: OutgoingHttpHeaders = {}): Promise
 }
 
 /** Asserts a 201 with exactly these members after the id, and the same answer at its Location. */
-async function assertCreated(answer: Answer, members: string): Promise<void> {
+async function assertCreated(answer: Answer, members: string) {
   assertJson(answer, 201);
   assert.equal(answer.headers['idempotency-replayed'], undefined);
   const { location = '' } = answer.headers;
@@ -55,31 +55,18 @@ for (const [what, body, members] of [
 for (const [body, message] of [
   ['{}', /^name is required; categoryId is required$/],
   [
-    '{"status":"Sold","categoryId":1.5,"name":""}',
-    /^name must be [^;]*; categoryId must be [^;]*; status must be one of available, pending, sold$/,
+    `{"status":null,"categoryId":"3","name":"${DOG.repeat(256)}"}`,
+    /^name must be a string of 1 to 255 characters, not blank[^;]*; categoryId must be a whole number from -9223372036854775808 to 9223372036854775807; status must be one of available, pending, sold$/,
   ],
-  [
-    `{"name":"${DOG.repeat(256)}","categoryId":3}`,
-    /^name must be a string of 1 to 255 characters, not blank/,
-  ],
-  [
-    '{"name":"Rex","categoryId":"3"}',
-    /^categoryId must be a whole number from -9223372036854775808 to 9223372036854775807$/,
-  ],
-  ['{"name":"Rex","categoryId":1e999999999999}', /^categoryId must be a whole number from /],
-  [`${REX.slice(0, -1)},"status":null}`, /^status must be one of available, pending, sold$/],
   ['null', /^body: the JSON must be an object$/],
   [`[${REX}]`, /^body: the JSON must be an object$/],
   [`${REX}${REX}`, /^body: not valid JSON/],
   ['', /^the body is required: a JSON object$/],
-  ['['.repeat(60_000), /^body: the JSON must have at most 16 levels$/],
-  ['{"other":[{"\\u0078":1,"x":1}]}', /^body: the member "x" is given twice$/],
   // A sequence that is cut.
   [Buffer.from(REX.replace('Rex', '\xf0\x9f\x90'), 'latin1'), /^the body must be UTF-8$/],
 ] as const) {
-  const text = body.toString('latin1');
-  const shown = text.length > 60 ? `${text.slice(0, 40)}… of ${text.length}` : text;
-  test(`POST /v1/pets › with the body ${JSON.stringify(shown)} › answers 400 and says why`, async () => {
+  const shown = JSON.stringify(body.toString('latin1').slice(0, 60));
+  test(`POST /v1/pets › with the body ${shown} › answers 400 and says why`, async () => {
     const answer = await post(body);
     assertError(answer, 'bad_request', message);
     assert.equal(answer.headers.location, undefined);
@@ -131,10 +118,6 @@ test('POST /v1/pets › chunks of 64 KiB › are taken, and one byte more is 413
   assertError(answer, 'payload_too_large', /^the body must be at most 64 KiB$/);
 });
 
-test('POST /v1/pets › chunks that are empty › answers 400: the body is required', async () => {
-  assertError(await post('', CHUNKED), 'bad_request', /^the body is required: a JSON object$/);
-});
-
 const HEADER = /^Idempotency-Key must be given once, 1 to 255 visible ASCII characters$/;
 
 function postOnce(key: string, body = REX, headers: OutgoingHttpHeaders = {}): Promise<Answer> {
@@ -160,21 +143,15 @@ test('Idempotency-Key › the same pet again, also written otherwise › has the
   assert.equal(JSON.parse((await postOnce(randomUUID())).body).id, id + 1);
 });
 
-test('Idempotency-Key › another pet › answers 422 and keeps the first', async () => {
+test('Idempotency-Key › another pet › answers 422 and keeps the first, and is added by another API key', async () => {
+  const other = `Bearer ${await addKey(service.store, { environment: 'staging' })}`;
+  const mia = '{"name":"Mia","categoryId":3}';
   const key = randomUUID();
   const first = await postOnce(key);
-  const answer = await postOnce(key, '{"name":"Mia","categoryId":3}');
+  const answer = await postOnce(key, mia);
   assertError(answer, 'idempotency_key_reused', /was sent before with another pet/);
   assert.equal(answer.headers.location, undefined);
-  assertReplay(await postOnce(key), first);
-});
-
-test('Idempotency-Key › of another API key › is independent', async () => {
-  const other = `Bearer ${await addKey(service.store, { environment: 'staging' })}`;
-  const key = randomUUID();
-  const first = await postOnce(key);
-  const second = await postOnce(key, '{"name":"Mia","categoryId":3}', { authorization: other });
-  assertJson(second, 201);
+  assertJson(await postOnce(key, mia, { authorization: other }), 201);
   assertReplay(await postOnce(key), first);
 });
 
@@ -192,8 +169,3 @@ for (const fields of ['', ' \t ', 'a b', 'a\tb', 'caf\u00e9', ['a', 'b'], ['a', 
     assert.equal(JSON.parse((await postOnce(randomUUID())).body).id, id + 1);
   });
 }
-
-test('Idempotency-Key › on other operations › is not looked at', async () => {
-  const headers = { ...authorization, 'idempotency-key': 'a b' };
-  assertJson(await send(port, { path: '/v1/pets', headers }), 200);
-});

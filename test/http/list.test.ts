@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createCursor } from '../../src/http/cursor.ts';
 import type { NewPet } from '../../src/pet.ts';
-import { startTestApp, type TestApp } from '../support/app.ts';
+import { startTestApp } from '../support/app.ts';
 import { assertError, assertJson, send } from '../support/request.ts';
 import type { Answer } from '../support/socket.ts';
 
@@ -20,12 +20,12 @@ async function* seed(): AsyncGenerator<NewPet> {
 }
 await service.store.pets.merge(seed());
 
-function list(query: string, { port, authorization } = service as TestApp): Promise<Answer> {
-  return send(port, { path: `/v1/pets${query}`, headers: authorization });
-}
+const list = (query: string) =>
+  send(service.port, { path: `/v1/pets${query}`, headers: service.authorization });
 
 function idsOf(answer: Answer): number[] {
   assertJson(answer, 200);
+  assert.equal(answer.headers.deprecation, undefined);
   return JSON.parse(answer.body).map(({ id }: { id: number }) => id);
 }
 
@@ -66,9 +66,8 @@ for (const [queries, message] of [
     ['limit=5&limit=5', 'limit=5&x=1&limit=', 'status=sold&status=pending', 'cursor=a&cursor=a'],
     TWICE,
   ],
-  [['limit', 'limit=', 'limit=0', 'limit=101', 'limit=-1', 'limit=99999999999999999999'], LIMIT],
-  [['limit=+5', 'limit=%2B5', 'limit=05', 'limit=1e1', 'limit=1.0', 'limit=%205'], LIMIT],
-  [['limit=5%0A', 'limit=%EF%BC%95', 'limit=%zz'], LIMIT],
+  [['limit', 'limit=', 'limit=0', 'limit=101', 'limit=-1', 'limit=05', 'limit=1.0'], LIMIT],
+  [['limit=%205', 'limit=5%0A', 'limit=%EF%BC%95', 'limit=%zz'], LIMIT],
   [['status', 'status=', 'status=Sold', 'status=sold%20', 'status=constructor'], STATUS],
 ] as const) {
   for (const query of queries) {
@@ -78,17 +77,6 @@ for (const [queries, message] of [
   }
 }
 
-test('GET /v1/pets › a pet with and one without a status › are the documented members in their order', async () => {
-  const { headers, body } = await list('?limit=3');
-  assert.equal(headers.deprecation, undefined);
-  assert.equal(
-    body,
-    '[{"id":1,"name":"pet 1","categoryId":1,"status":"available"},' +
-      '{"id":2,"name":"pet 2","categoryId":2,"status":"pending"},' +
-      '{"id":3,"name":"pet 3","categoryId":3}]',
-  );
-});
-
 for (const [query, expected] of [
   ['?limit=100', [range(1, 100), range(101, 120)]],
   ['?limit=40&status=available', [AVAILABLE]],
@@ -96,25 +84,16 @@ for (const [query, expected] of [
 ] as const) {
   test(`GET /v1/pets › the pages of "${query}" › are full but for the last, which has no link`, async () => {
     const pages: number[][] = [];
-    for (let path: string | undefined = `/v1/pets${query}`; path !== undefined; ) {
-      const answer = await send(service.port, { path, headers: service.authorization });
+    for (let next: string | undefined = query; next !== undefined; ) {
+      const answer = await list(next);
       pages.push(idsOf(answer));
       const { link = '' } = answer.headers;
-      assert.match(link, /^(?:<[^>]+>; rel="next")?$/);
-      path = /<(.+)>/.exec(link)?.[1];
+      assert.match(link, /^(?:<\/v1\/pets\?[^>]+>; rel="next")?$/);
+      next = /\?.+(?=>)/.exec(link)?.[0];
     }
     assert.deepEqual(pages, expected);
   });
 }
-
-test('GET /v1/pets › with a base URL › links to the outside address', async () => {
-  const { store } = service;
-  await using outside = await startTestApp({ baseUrl: 'https://pets.example/store/v1', store });
-  assert.match(
-    (await list('?limit=1', outside)).headers.link ?? 'no link',
-    /^<https:\/\/pets\.example\/store\/v1\/pets\?limit=1&(?:\w+=\w+&)*cursor=[\w-]+>; rel="next"$/,
-  );
-});
 
 const cursor = createCursor(5n);
 
