@@ -30,7 +30,6 @@ const sized = (fields: string) => post(fields, REX);
 const good = sized(`Content-Length: ${REX.length}\r\n`);
 
 const MALFORMED = /^the request is not well-formed HTTP\/1\.1: \w/;
-const BAD_HOST = /^Host must be given once, as host or host:port$/;
 
 type Sent = readonly [what: string, text: string];
 
@@ -43,7 +42,6 @@ function testRefused(code: Code, message: RegExp, requests: readonly Sent[]): vo
       assertError(answer, code, message);
       assert.equal(answer.headers.connection, 'close');
       assert.equal(answer.headers.allow, undefined);
-      assert.equal(Number(answer.headers['content-length']), Buffer.byteLength(answer.body));
       assert.ok(Math.abs(Date.parse(answer.headers.date ?? '') - Date.now()) < 60_000);
     });
   }
@@ -51,15 +49,9 @@ function testRefused(code: Code, message: RegExp, requests: readonly Sent[]): vo
 
 testRefused('bad_request', MALFORMED, [
   ['no HTTP at all', 'garbage\r\n\r\n'],
-  ['line feeds alone', 'GET /livez HTTP/1.1\nHost: x\n\n'],
   ['U+0000 in a field', get(`${HOST}X: a\0b\r\n`)],
   ['a folded field', get(`${HOST}X: a\r\n b\r\n`)],
-  ['a space before a colon', get('Host : x\r\n')],
-  ['the coding chunked before gzip', coded('chunked, gzip')],
-  ['Transfer-Encoding twice', coded('chunked\r\nTransfer-Encoding: chunked')],
-  ['the same Content-Length twice', sized('Content-Length: 29\r\nContent-Length: 29\r\n')],
   ['both lengths, chunked first', coded('chunked\r\nContent-Length: 29')],
-  ['both lengths, chunked last', sized('Content-Length: 29\r\nTransfer-Encoding: chunked\r\n')],
   ['chunk extensions over 16 KiB', coded('chunked', `1;${'x'.repeat(17_000)}\r\n`)],
   ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n')],
 ]);
@@ -74,7 +66,7 @@ testRefused('bad_request', /^the request target must be a path$/, [
   ['a target behind *', `OPTIONS *x HTTP/1.1\r\n${HOST}${CLOSE}\r\n`],
 ]);
 
-testRefused('bad_request', BAD_HOST, [
+testRefused('bad_request', /^Host must be given once, as host or host:port$/, [
   ['no Host', get('')],
   ['an empty Host', get('Host:\r\n')],
   ['two Hosts', get('Host: x\r\nHost: y\r\n')],
@@ -93,14 +85,9 @@ testRefused('bad_request', /^Transfer-Encoding must be chunked, given once and i
   ['the coding Chunked, in another case', coded('Chunked')],
 ]);
 
-testRefused('payload_too_large', /^the body must be at most 64 KiB$/, [
-  ['a Content-Length over 64 KiB', sized('Content-Length: 65537\r\n')],
-]);
-
 testRefused('headers_too_large', /^the request line and headers must be at most 16 KiB, in 100 f/, [
   ['101 fields', get(`${HOST}${'a:\r\n'.repeat(99)}`)],
   ['a field over 16 KiB', get(`${HOST}X: ${'x'.repeat(17_000)}\r\n`)],
-  ['a target over 16 KiB', `GET /${'a'.repeat(17_000)} HTTP/1.1\r\n${HOST}\r\n`],
 ]);
 
 for (const [what, text] of [
@@ -118,42 +105,24 @@ for (const [what, text] of [
   });
 }
 
-for (const [what, field, code, message] of [
-  ['a second Authorization', AUTHORIZATION, 'unauthorized', /API key/],
-  ['a second Host', HOST, 'bad_request', BAD_HOST],
-] as const) {
-  test(`parser › ${what} as the field of number 100 › is seen`, async () => {
-    const text = get(`${HOST}${CLOSE}${'a:\r\n'.repeat(96)}${field}`);
-    assertError(parseAnswer(await exchange(port, text)), code, message);
-  });
-}
-
-test('parser › a body that breaks off › is logged as a refusal of its operation, once', async () => {
-  await using own = await startTestApp();
-  const text = await exchange(own.port, coded('chunked', 'zz\r\n').replace(key, own.key));
-  assertError(parseAnswer(text), 'bad_request', MALFORMED);
-  assert.deepEqual(
-    own.log.map(({ route, keyId, status }) => [route, keyId, status]),
-    [['/v1/pets', 1, 400]],
-  );
-});
-
-for (const [what, leave] of [
-  ['goes away', (socket: Socket) => socket.destroy()],
-  ['resets', (socket: Socket) => socket.resetAndDestroy()],
+for (const [what, leave, reason] of [
+  ['goes away', (socket: Socket) => socket.destroy(), /^the request broke off$/],
+  ['resets', (socket: Socket) => socket.resetAndDestroy(), /^the request broke off$/],
+  ['sends no chunk', (socket: Socket) => socket.write('zz\r\n'), MALFORMED],
 ] as const) {
   test(`parser › a client that ${what} in its body › has a line that says so, and is no failure`, async () => {
     await using app = await startTestApp();
     const accepted = once(app.app.server, 'request');
     const socket = connect(app.port, '127.0.0.1');
-    const fields = `${HOST}Authorization: Bearer ${app.key}\r\nContent-Length: 100\r\n`;
-    socket.write(`POST /v1/pets HTTP/1.1\r\n${fields}\r\n{`);
+    socket.write(coded('chunked', '1\r\n{\r\n').replace(key, app.key));
     const [request] = await accepted;
     await once(request, 'resume');
     leave(socket);
-    await until(() => app.log.some(({ route }) => route === '/v1/pets'));
-    assert.equal(app.log.find(({ route }) => route !== undefined)?.reason, 'the request broke off');
-    assert.ok(app.log.every(({ level }) => level === 'info'));
+    await until(() => app.log.length > 0);
+    const lines = app.log.map(({ level, route, keyId, status }) => [level, route, keyId, status]);
+    assert.deepEqual(lines, [['info', '/v1/pets', 1, 400]]);
+    assert.match(String(app.log[0]?.reason), reason);
+    socket.destroy();
   });
 }
 
@@ -181,16 +150,4 @@ test('parser › a client that ends in a body that is refused already › gets n
   const [refusal = '', ...more] = (await connection.readToEnd()).split(/(?=HTTP\/1\.1 \d{3} )/);
   assertError(parseAnswer(refusal), 'unauthorized', /API key/);
   assert.deepEqual(more, []);
-});
-
-test('parser › CONNECT from a client that resets › does not end the service', async () => {
-  for (let round = 0; round < 20; round += 1) {
-    const socket = connect(port, '127.0.0.1');
-    await once(socket, 'connect');
-    const before = round % 2 === 0 ? '' : get(HOST);
-    socket.write(`${before}CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n`);
-    socket.resetAndDestroy();
-  }
-  const answer = parseAnswer(await exchange(port, get(HOST + CLOSE)));
-  assert.equal(answer.status, 200);
 });
