@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { after, beforeEach, describe, test } from 'node:test';
+import { after, beforeEach, describe, mock, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { digestApiKey } from '../../src/api-key.ts';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
+import type { PetQuery } from '../../src/pet-query.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
 import { until } from '../support/until.ts';
@@ -13,33 +13,23 @@ import { until } from '../support/until.ts';
 const MAX = 3;
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
 
-const real = await startTestApp();
-const slow = await addKey(real.store, { environment: 'staging' });
-const slowId = (await real.store.keys.find(digestApiKey(slow)))?.id;
 const rateLimiter = new TokenBuckets(1_000);
-rateLimiter.take = (keyId) => (keyId === slowId ? -1 : 1);
+// Only the first key, that of the service, is within its rate.
+rateLimiter.take = (keyId) => (keyId === 1 ? 1 : -1);
+const service = await startTestApp({ maxConnections: MAX, rateLimiter });
+after(() => service[Symbol.asyncDispose]());
+const { store } = service;
+const slow = await addKey(store, { environment: 'staging' });
 let answerLists = () => {};
-const service = await startTestApp({
-  ...{ maxConnections: MAX, rateLimiter },
-  store: {
-    ...real.store,
-    pets: {
-      ...real.store.pets,
-      async listAsJson(query) {
-        await new Promise<void>((resolve) => {
-          answerLists = resolve;
-        });
-        return real.store.pets.listAsJson(query);
-      },
-    },
-  },
+const list = store.pets.listAsJson.bind(store.pets);
+mock.method(store.pets, 'listAsJson', async (query: PetQuery) => {
+  await new Promise<void>((resolve) => {
+    answerLists = resolve;
+  });
+  return list(query);
 });
-after(async () => {
-  await service[Symbol.asyncDispose]();
-  await real[Symbol.asyncDispose]();
-});
-const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${real.key}\r\n\r\n`;
-const SLOW = LIST.replace(real.key, slow);
+const LIST = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.key}\r\n\r\n`;
+const SLOW = LIST.replace(service.key, slow);
 
 let open: RawConnection[] = [];
 
@@ -96,8 +86,8 @@ describe('connections', () => {
   }
 
   test('connections › several more in a second › are one line in the log', async (t) => {
-    const store = { ...real.store, check: () => new Promise<void>(() => {}) };
-    await using bounded = await startTestApp({ maxConnections: 1, store });
+    const check = () => new Promise<void>(() => {});
+    await using bounded = await startTestApp({ maxConnections: 1, store: { ...store, check } });
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
     const openNext = () => openRaw(bounded.port);
