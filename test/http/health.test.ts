@@ -90,9 +90,8 @@ const REX = '{"name":"Rex","categoryId":3}';
 for (const [field, body] of [
   [`Content-Length: ${REX.length}`, REX],
   ['Transfer-Encoding: chunked', `1d\r\n${REX}\r\n0\r\n\r\n`],
-  [`Content-Length: ${REX.length}`, REX + 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2)],
 ] as const) {
-  test(`close › a connection that is idle after a create with ${field} and ${body.length} bytes › is closed`, async () => {
+  test(`close › a connection that is idle after a create with ${field} › is closed`, async () => {
     await using app = await startTestApp();
     using idle = openConnection(app.port);
     const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n`;

@@ -83,16 +83,7 @@ test('log › whatever way a key is sent › holds neither it nor any other cont
   }
 });
 
-const REX = '{"name":"Rex","categoryId":3}';
 const CAUSE = 'select secret_column from somewhere';
-
-/** The service on the real store, in which lists and creates fail with the error. */
-function startBroken(failure: unknown): Promise<TestApp> {
-  const fail = () => Promise.reject(failure);
-  const { store } = service;
-  const pets = { ...store.pets, listAsJson: fail, add: fail };
-  return startTestApp({ store: { ...store, pets } });
-}
 
 const BUSY = 'the database is busy';
 const MESSAGES = {
@@ -112,24 +103,20 @@ for (const [what, failure, code, reason] of [
   ['one of a socket', Object.assign(new Error(CAUSE), { code: 'ECONNRESET' }), 'internal_error'],
   ['a refusal', new PetstoreError('unavailable', BUSY, { cause: CAUSE }), 'unavailable', BUSY],
 ] as const) {
-  for (const [method, body] of [
-    ['GET', ''],
-    ['POST', REX],
-  ] as const) {
-    test(`log › ${method} /v1/pets, for which the store throws ${what} › answers ${code} and logs the cause once`, async () => {
-      await using app = await startBroken(failure);
-      const sent = { method, path: '/v1/pets', body, headers: app.authorization };
-      const { answer, lines } = await sendAndRead(sent, app);
-      assertError(answer, code, MESSAGES[code]);
-      assert.equal(answer.headers['retry-after'], code === 'unavailable' ? '1' : undefined);
-      assert.ok(!JSON.stringify(answer).includes('secret_column'));
-      assert.equal(lines.length, 1);
-      const { level, requestId, err, ...line } = lines[0] ?? {};
-      assert.deepEqual([level, requestId], ['error', answer.headers['x-request-id']]);
-      assert.deepEqual([line.code, line.reason], [code, reason]);
-      assert.equal(Object(err).message, code === 'internal_error' ? CAUSE : undefined);
-    });
-  }
+  test(`log › a list, for which the store throws ${what} › answers ${code} and logs the cause once`, async () => {
+    const pets = { ...service.store.pets, listAsJson: () => Promise.reject(failure) };
+    await using app = await startTestApp({ store: { ...service.store, pets } });
+    const sent = { path: '/v1/pets', headers: app.authorization };
+    const { answer, lines } = await sendAndRead(sent, app);
+    assertError(answer, code, MESSAGES[code]);
+    assert.equal(answer.headers['retry-after'], code === 'unavailable' ? '1' : undefined);
+    assert.ok(!JSON.stringify(answer).includes('secret_column'));
+    assert.equal(lines.length, 1);
+    const { level, requestId, err, ...line } = lines[0] ?? {};
+    assert.deepEqual([level, requestId], ['error', answer.headers['x-request-id']]);
+    assert.deepEqual([line.code, line.reason], [code, reason]);
+    assert.equal(Object(err).message, code === 'internal_error' ? CAUSE : undefined);
+  });
 }
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -158,11 +145,8 @@ async function findClientOf(remoteAddress: string, forwarded?: string) {
 
 for (const [what, remote, forwarded, expected] of [
   ['no field', '10.1.2.3', undefined, '10.1.2.3'],
-  ['an empty field', '10.1.2.3', '', '10.1.2.3'],
-  ['one address', '10.1.2.3', '192.0.2.1', '192.0.2.1'],
   ['addresses that its client made up', '127.0.0.1', '198.51.100.9, 192.0.2.1', '192.0.2.1'],
   ['a second proxy', '127.0.0.1', '198.51.100.9, 192.0.2.1, 10.9.9.9', '192.0.2.1'],
-  ['a second proxy of IPv6', '10.0.0.1', '192.0.2.1,2001:db8:1:2::7', '192.0.2.1'],
   ['proxies alone', '127.0.0.1', '10.0.0.2, 10.0.0.1', '10.0.0.2'],
   ['no address behind', '127.0.0.1', '192.0.2.1, unknown', '127.0.0.1'],
   ['an address with a text', '127.0.0.1', '::1%"x', '127.0.0.1'],
@@ -174,9 +158,3 @@ for (const [what, remote, forwarded, expected] of [
     assert.equal(await findClientOf(remote, forwarded), expected);
   });
 }
-
-test('client › of X-Forwarded-For, given twice › is the last address', async () => {
-  const headers = { 'x-forwarded-for': ['198.51.100.9', '192.0.2.1'] };
-  await send(service.port, { path: '/livez', headers });
-  assert.equal(service.log.at(-1)?.client, '192.0.2.1');
-});
