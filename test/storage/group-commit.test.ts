@@ -1,6 +1,7 @@
 /** Which writes share a commit, how many commits are under way, and the outcome of each write. */
 
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -67,6 +68,32 @@ for (const [what, reads, use, isAtOnce] of [
   });
 }
 
+test('createGroupCommit › a long commit beside reads › is followed by a pause of 50 ms', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.timers.reset();
+    syncBuiltinESMExports();
+  });
+  const { write, commits, statistics } = create();
+  const writing = [write(1)];
+  await nextTurn();
+  writing.push(write(2));
+  work(10 * WORK_MS);
+  statistics.reads += 1;
+  await commits[0]?.end();
+  for (const [ms, count] of [
+    [49, 1],
+    [1, 2],
+  ] as const) {
+    t.mock.timers.tick(ms);
+    await nextTurn();
+    assert.equal(commits.length, count);
+  }
+  await commits[1]?.end();
+  assert.deepEqual(await Promise.all(writing), [2, 4]);
+});
+
 test('createGroupCommit › creates that start in one turn after the other › share a commit', async () => {
   const { write, commits, statistics } = create(2);
   const writing: Promise<number>[] = [];
@@ -122,6 +149,12 @@ test('createGroupCommit › reads in a busy process › one group is under way',
   statistics.reads += 1;
   await commits[2]?.end();
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
+  // After the last pause, which takes at most 50 ms, the place of the group is free.
+  await sleep(100);
+  const next = write(4);
+  await until(() => commits.length === 4, PAUSE_MS_MAX);
+  await commits[3]?.end();
+  assert.equal(await next, 8);
 });
 
 test('createGroupCommit › thousands of groups that have ended › take no memory', async () => {
