@@ -119,12 +119,11 @@ test('pets.remove › ids and ranges › are what they were, by id, and they alo
   const { pets } = store;
   await pets.merge(repeat(2_500));
   const all = await listAll(store);
-  // Of the first and of the last one, an end has no pet.
   const ranges = [
     { first: 2_000n, last: 9_000n },
     ...all.slice(3, 1_500).map(({ id }) => toRange(id)),
   ];
-  ranges.push(toRange(2_100), { first: 0n, last: 2n }, { first: 5n, last: 6n });
+  ranges.push(toRange(2_100), { first: 1n, last: 2n }, { first: 5n, last: 6n });
   const removed = all.filter(({ id }) => id <= 2 || (id >= 4 && id <= 1_500) || id >= 2_000);
   assert.deepEqual(await pets.remove(ranges, true), removed);
   assert.equal((await listAll(store)).length, all.length);
@@ -133,6 +132,13 @@ test('pets.remove › ids and ranges › are what they were, by id, and they alo
     await listAll(store),
     all.filter((pet) => !removed.includes(pet)),
   );
+  // A range is as good if only its first or its last id has a pet.
+  for (const [first, last] of [
+    [1n, 3n],
+    [1_999n, 9_000n],
+  ] as const) {
+    assert.equal((await pets.remove([{ first, last }], true)).length, 1);
+  }
 });
 
 test('pets.remove › an id or a range without a pet › removes none', async (store) => {
