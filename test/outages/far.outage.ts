@@ -1,7 +1,7 @@
 /** A database that is far away: each byte takes 0.1 s to it and from it, and a connection has TLS and a password. */
 
 import assert from 'node:assert/strict';
-import { chownSync } from 'node:fs';
+import { chownSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -34,6 +34,8 @@ after(async () => {
 async function startTls({ folder, url }: Cluster): Promise<void> {
   const data = join(folder, 'data');
   createCertificate(data, 'db');
+  mkdirSync(join(data, 'other'));
+  createCertificate(join(data, 'other'), 'db');
   const { uid, gid } = findAccount() ?? {};
   if (uid !== undefined && gid !== undefined) chownSync(join(data, 'server.key'), uid, gid);
   await queryOnce(url(), 'alter system set ssl = on');
@@ -65,6 +67,7 @@ test('a far database › the time of requests is too short › ends the start wi
 for (const [query, reason] of [
   ['sslmode=verify-full', 'shows a certificate that is not trusted'],
   ['sslmode=verify-full&sslrootcert=server.crt', 'shows a certificate for another host'],
+  ['sslmode=require&sslrootcert=other/server.crt', 'shows a certificate that is not trusted'],
 ] as const) {
   test(`a far database › ${query} › ends a command with one line`, async () => {
     const cwd = join(cluster.folder, 'data');

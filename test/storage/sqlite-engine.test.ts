@@ -81,6 +81,17 @@ test('statistics › pages and pets with and without a commit between, of this p
   assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
 });
 
+test('pets.add › while another holds the lock › waits for it', async () => {
+  const file = createFile();
+  await using engine = await openNew(file);
+  using other = new DatabaseSync(file);
+  other.exec('begin immediate');
+  const adding = createPetStore(engine).add(REX);
+  await setTimeout(300);
+  other.exec('commit');
+  assert.equal((await adding).id, 1n);
+});
+
 test('pets.merge › while another holds the lock › waits for it, for four seconds at most', async (t) => {
   const file = createFile();
   await using engine = await openNew(file);
