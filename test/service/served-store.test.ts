@@ -26,8 +26,11 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   await store.keys.revoke(2, 1);
   t.mock.property(process, 'argv', ['node', '/usr/local/bin/petstore']);
   const { warnings, log } = openWarnings();
-  assert.equal(await ensureFirstKey(options, store, log), undefined);
-  const command = "petstore keys create --name NAME --database 'sqlite::memory:'";
+  // A shell takes this address as it is.
+  const named = { ...options, database: "sqlite:/Rex's pet's.db" };
+  assert.equal(await ensureFirstKey(named, store, log), undefined);
+  const address = String.raw`'sqlite:/Rex'\''s pet'\''s.db'`;
+  const command = `petstore keys create --name NAME --database ${address}`;
   assert.deepEqual(warnings, [`no staging key is active; to make one: ${command}`]);
   assert.equal((await store.keys.list()).length, 2);
 });
