@@ -10,7 +10,12 @@ import type { OptionRow } from '../../src/option.ts';
 import { startListener } from '../../src/service/listener.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import { SERVE_OPTIONS, type ServeOptions } from '../../src/service/serve-options.ts';
-import { describeFirstKey, describeService, warnAtStart } from '../../src/service/service.ts';
+import {
+  describeFirstKey,
+  describeService,
+  explainListenError,
+  warnAtStart,
+} from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
 import { HANG_MS } from '../support/hang.ts';
@@ -73,6 +78,12 @@ for (const [host, shown, others = []] of [
     await service.stop();
   });
 }
+
+test('listener › the last port is in use › is told with a port that can be used', () => {
+  const place = { host: '127.0.0.1', port: 65_535, options: '' } as const;
+  const error = explainListenError({ code: 'EADDRINUSE' }, place) as Error;
+  assert.match(error.message, / --port 0 \(or PETSTORE_PORT=0\)$/);
+});
 
 describe('listener', { concurrency: 4 }, () => {
   test('listener › stopped while an answer is read slowly › closes its connection soon after its end', async () => {
