@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { runCurl } from '../support/curl.ts';
-import { readFacts, readStart, startService } from '../support/program.ts';
+import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const ENV_EXAMPLE = join(import.meta.dirname, '../../deploy/env.example');
@@ -72,4 +72,13 @@ test('start in production, by deploy/env.example › no key yet › says how to 
     const answer = await fetch(`${url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
     assert.equal(answer.status, status);
   }
+});
+
+test('a command › nobody reads its output any more › does its work and exits with 0', async () => {
+  const within = ['bash', '-c', 'set -o pipefail; "$0" "$@" 2>&1 | true'];
+  const database = `sqlite:${cwd}/unread.db`;
+  const args = ['keys', 'create', '--name', 'unread', '--database', database];
+  assert.equal((await runProgram(args, { cwd, within })).status, 0);
+  const { stdout } = await runProgram(['keys', 'list', '--database', database], { cwd });
+  assert.match(stdout, / unread /);
 });

@@ -158,7 +158,7 @@ describe('opening', { concurrency: 2 }, () => {
       () => write('buy food for Rex\n'.repeat(1_000)),
       'is not an SQLite database',
     ],
-    ['with random bytes in its middle', () => createDatabase().then(damage), DAMAGED],
+    ['with random bytes in 10 MB', () => createDatabase(1_000, 10_000).then(damage), DAMAGED],
     [
       'of a petstore that lost its tables',
       createBy(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA}`),
