@@ -17,9 +17,10 @@ export class LogWriter {
   readonly #fd: number;
   readonly #describe: (dropped: number) => string;
   #buffer = '';
-  /** The lines that were dropped so far, and those of them that a line has counted. */
+  /** How many lines were dropped so far. */
   dropped = 0;
-  #counted = 0;
+  /** How many of these lines the log has told of. */
+  #told = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
@@ -33,7 +34,7 @@ export class LogWriter {
   write(line: string): void {
     // After a dropped line all lines are dropped, until the line that counts them is written.
     const isFull = this.#buffer.length + line.length > SERVICE_LIMITS.LOG_UNITS_MAX.value;
-    if (isFull || this.dropped > this.#counted) {
+    if (isFull || this.dropped > this.#told) {
       this.dropped += 1;
       return;
     }
@@ -63,10 +64,10 @@ export class LogWriter {
   }
 
   #take(): string {
-    const dropped = this.dropped - this.#counted;
+    const dropped = this.dropped - this.#told;
     const text = this.#buffer + (dropped > 0 ? this.#describe(dropped) : '');
     this.#buffer = '';
-    this.#counted = this.dropped;
+    this.#told = this.dropped;
     return text;
   }
 
