@@ -69,7 +69,7 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
 
 export type TransactionKind = 'snapshot' | 'shared' | 'exclusive';
 
-/** Its statements, outside of `transact`, may be a transaction each. */
+/** Outside of `transact`, each of its statements may be a transaction. */
 export type Session = Transaction & Pick<Engine, 'transact'>;
 
 export interface Transaction extends Pick<Engine, 'read'> {

@@ -134,7 +134,7 @@ async function correct(
   await read(`update pets set ${changes} from ${staged} as staged where pets.id = staged.id`);
 }
 
-/** The id in the store from which on it has the first staged pets without an id: the same file was added before. */
+/** The first id of the pets that an earlier import of the same file added; undefined if there was none. */
 async function findSame({ read }: Transaction, staged: string): Promise<bigint | undefined> {
   const first = await read(
     `select ${COLUMNS} from ${staged} where id < 0 order by id desc limit ?`,

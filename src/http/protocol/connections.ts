@@ -17,8 +17,8 @@ function isWorking(socket: Socket): boolean {
 }
 
 /**
- * For a connection above the limit, the connection without work that was used longest ago is closed. If all work, the
- * new connection is closed. Returns a function that reads what the connections do.
+ * For a connection above the limit, the connection without work that was used longest ago is closed. If all have work,
+ * the new connection is closed. Returns a function that reads what the connections do.
  */
 export function boundConnections(server: Server, log: Log, connectionsMax: number) {
   /** In the order in which they were opened or got their last request. */

@@ -11,7 +11,7 @@ import { createServer, IncomingMessage, METHODS } from './node-http.ts';
 /** Node's parser also takes methods of RTSP and HTTP/2, which Fastify cannot route. */
 const ROUTED = new Set(METHODS);
 
-/** Of a socket: the answer to its last request; undefined before the first one. */
+/** The answer to the last request of a socket; undefined before the first request. */
 export const LAST_RESPONSE = Symbol('last response');
 
 declare module 'node:net' {

@@ -5,7 +5,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { MEMORY_FILE } from '../address.ts';
 import type { Row, SqlValue } from '../engine.ts';
 
-/** The write-ahead log shrinks to 64 MiB after a large transaction. Functions of the schema have no side effects. */
+/** The write-ahead log shrinks to 64 MiB after a large transaction. Functions of the schema may not have side effects. */
 export const SETTINGS =
   'pragma synchronous = full; pragma journal_size_limit = 67108864; pragma trusted_schema = off';
 
@@ -36,8 +36,9 @@ export class SqliteConnection extends DatabaseSync {
   }
 
   /**
-   * A number that changes with every commit; NaN when it cannot be read, as the next read reports. `data_version` is read
-   * once in a turn: who has the answer to a write of another process can only send a request for a later turn.
+   * A number that changes with every commit. It is NaN if it cannot be read: the next read then reports the error.
+   * `data_version` is read once in a turn: whoever has the answer to a write of another process can only send a request
+   * for a later turn.
    */
   readCommitCounter(): number {
     // Node counts the turns of its event loop.
