@@ -58,18 +58,25 @@ const create = (body: string, headers = {}) =>
     headers: { ...authorization, ...headers },
   });
 
-/** What is the answer to a request with these fields, one a line? */
-async function get(...fields: readonly string[]): Promise<string | undefined> {
+/** What is the answer to these bytes? */
+async function ask(bytes: string): Promise<string | undefined> {
   using connection = openConnection(port);
-  connection.socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\n${fields.join('')}\r\n`);
+  connection.socket.write(bytes);
   await once(connection.socket, 'data');
   return describeAnswer(parseAnswer(connection.received));
 }
 
+const get = (fields: string) => ask(`GET /livez HTTP/1.1\r\nHost: x\r\n${fields}\r\n`);
+
 const REX = '{"name":"Rex","categoryId":1}';
+const POST_CHUNKED = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nAuthorization: ${authorization.authorization}\r\n\r\n`;
 
 const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
   BODY_BYTES_MAX: upTo(async (bytes) => describeAnswer(await create(REX.padEnd(bytes)))),
+  BODY_PARTS_MAX: upTo((chunks) => {
+    const body = REX.padEnd(chunks).replaceAll(/./g, '1\r\n$&\r\n');
+    return ask(`${POST_CHUNKED}${body}0\r\n\r\n`);
+  }),
   // Node counts no punctuation.
   HEADER_BYTES_MAX: before((bytes) => get(`X: ${'x'.repeat(bytes - '/livezHostxX'.length)}\r\n`)),
   HEADER_FIELDS_MAX: upTo((fields) => get('a:\r\n'.repeat(fields - 1))),

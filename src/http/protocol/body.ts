@@ -1,4 +1,4 @@
-/** Bodies: which ones are too long, and how the parts are joined as they come. */
+/** Bodies: which ones are too long or come in too many parts, and how the parts are joined as they come. */
 
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
@@ -6,7 +6,12 @@ import { HTTP_LIMITS } from '../limits.ts';
 import { StoppableRequest } from './one-request.ts';
 
 const BYTES_MAX = HTTP_LIMITS.BODY_BYTES_MAX.value;
+const PARTS_MAX = HTTP_LIMITS.BODY_PARTS_MAX.value;
 const TOO_LONG = new PetstoreError('payload_too_large');
+const TOO_MANY_PARTS = new PetstoreError(
+  'payload_too_large',
+  `the body must come in at most ${PARTS_MAX} chunks or packets`,
+);
 
 type OnBody = (error: Error | null, body?: Buffer) => void;
 
@@ -17,6 +22,7 @@ export class BodyRequest extends StoppableRequest {
   /** Has room for the whole body, and for no more than a body may have. */
   #body: Buffer | undefined;
   #length = 0;
+  #parts = 0;
   #refusal: PetstoreError | undefined;
   #onBody: OnBody | undefined;
 
@@ -28,7 +34,9 @@ export class BodyRequest extends StoppableRequest {
     this.#body ??= Buffer.allocUnsafe(Math.min(Number(announced), BYTES_MAX));
     const copied = part.copy(this.#body, this.#length);
     this.#length += copied;
+    this.#parts += 1;
     if (copied < part.length) this.refuse(TOO_LONG);
+    else if (this.#parts > PARTS_MAX) this.refuse(TOO_MANY_PARTS);
     return this.#refusal === undefined;
   }
 
