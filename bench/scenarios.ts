@@ -69,7 +69,7 @@ const COMPARISONS: readonly Comparison[] = [
     thresholds:
       clients === 64
         ? [
-            costOf('baseline', 0.4),
+            costOf('baseline', 0.35),
             // A commit for each create leaves the processor idle while the disk syncs.
             { of: 'petstore', beside: 'naive', atLeast: 5, unit: 'requests/s' as const },
           ]
