@@ -8,7 +8,7 @@ import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { SERVICE_LIMITS } from './limits.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { explainListenError, type Service, toListenHost } from './service.ts';
+import { explainListenError, type Place, type Service, toListenHost } from './service.ts';
 
 /** The pause before a worker is replaced: a worker that always fails must not take the processor. */
 const REPLACE_MS = 1_000;
@@ -19,7 +19,7 @@ const SIGNAL_DELAY_MS_MAX = 1_000;
 /**
  * Resolves when the first worker listens.
  *
- * @throws PetstoreError `unavailable` if the port cannot be listened on, or if the first worker, which then prints why,
+ * @throws PetstoreError `unavailable` if a port cannot be listened on, or if the first worker, which then prints why,
  *   ends before it listens.
  */
 export async function startWorkers(
@@ -27,11 +27,13 @@ export async function startWorkers(
   log: Log,
   isStopping: () => boolean,
 ): Promise<Service> {
-  const { workers: count, host, port: wanted, adminPort } = options;
+  const { workers: count, host, port: wanted, adminHost, adminPort } = options;
   // Each worker accepts its connections: one that the primary passes to a dead worker would hang.
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   // All workers listen on the same port. The second --port option overrides the first.
-  const port = await findPort(host, wanted);
+  const port = await findPort(host, wanted, '');
+  // The admin listener starts last. Found now, its error does not wait for the workers.
+  if (adminPort !== undefined) await findPort(adminHost, adminPort, 'admin-');
   cluster.setupPrimary({ args: [...process.argv.slice(2), '--port', String(port)] });
   // A message to a dead worker fails. Without a listener this error would end the primary.
   cluster.on('fork', (worker) =>
@@ -85,10 +87,10 @@ async function listening(worker: Worker): Promise<void> {
 }
 
 /** Resolves to a port that can be listened on: to `wanted`, or to any if `wanted` is 0. */
-async function findPort(host: string, wanted: number): Promise<number> {
+async function findPort(host: string, wanted: number, options: Place['options']): Promise<number> {
   const server = createServer().listen(wanted, toListenHost(host));
   await once(server, 'listening').catch((error) => {
-    throw explainListenError(error, { host, port: wanted, options: '' });
+    throw explainListenError(error, { host, port: wanted, options });
   });
   const { port } = server.address() as AddressInfo;
   server.close();

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
-import { listen } from '../support/socket.ts';
+import { getFreePort, listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const cwd = createProcessFolder();
@@ -55,6 +55,11 @@ for (const [args, line] of [
   ['--port BUSY --database POSTGRESQL', PORT],
   ['--port 0 --admin-port BUSY', ADMIN],
   ['--port 0 --admin-port BUSY --workers 2', ADMIN],
+  // Only the admin listener finds that its port is the port of the workers, which log that they stop.
+  [
+    '--port OWN --admin-port OWN --workers 2 --log-level silent',
+    'port OWN is in use: npm start -- --admin-port AFTER (or PETSTORE_ADMIN_PORT=AFTER)',
+  ],
   ['--host 192.0.2.1', `this machine does not have the address 192.0.2.1: ${LOCAL}`],
   ['--port 0 --host petstore.invalid', `nobody knows the host petstore.invalid: ${LOCAL}`],
   [
@@ -68,14 +73,17 @@ for (const [args, line] of [
     await using place = args.includes('POSTGRESQL') ? await createTestDatabase() : undefined;
     await using other = createServer();
     const port = await listen(other);
+    const own = await getFreePort();
     const fill = (text: string) =>
       text
         .replaceAll('BUSY', `${port}`)
         .replaceAll('NEXT', `${port + 1}`)
+        .replaceAll('OWN', `${own}`)
+        .replaceAll('AFTER', `${own + 1}`)
         .replace('POSTGRESQL', place?.address ?? '');
     const within = args.endsWith(' 80') ? asNobody : [];
     const options = { cwd: createProcessFolder(), within };
-    const all = `serve --log-level silent ${fill(args)}`.split(' ');
+    const all = `serve ${fill(args)}`.split(' ');
     // Workers, and another user, need a process.
     const run = within.length > 0 || args.includes('--workers') ? runProgram : runCommand;
     assertRefused(await run(all, options), 1, fill(line));
