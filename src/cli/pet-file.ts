@@ -10,7 +10,7 @@ import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
-import { writePrivateFile } from '../storage/private-file.ts';
+import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
 import type { Progress } from './output.ts';
 
 export const STANDARD_STREAM = '-';
@@ -118,9 +118,8 @@ async function* readText(file: string, progress: ReadProgress): AsyncGenerator<s
     yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, progress));
   } catch (cause) {
     if (cause instanceof PetstoreError) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
     const what = file === STANDARD_STREAM ? 'standard input' : file;
-    const why = code === 'EISDIR' ? 'is a folder' : `cannot be read: ${message}`;
+    const why = describeFileError(cause as NodeJS.ErrnoException, 'read');
     throw new PetstoreError('bad_request', `${what} ${why}`, { cause });
   }
 }

@@ -10,7 +10,20 @@ const KNOWN: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
   EISDIR: 'is a folder',
 };
+/** Not EPERM: a file system without links gives it for a link, whatever the rights are. */
+const OUT_OF_REACH = ['EACCES', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
+/** What follows the name of a file in a message. @param done what cannot be done with the file, such as `read`. */
+export function describeFileError(
+  { code = '', message }: NodeJS.ErrnoException,
+  done: string,
+): string {
+  const reason = OUT_OF_REACH.includes(code)
+    ? ` (${code}): check its path, and the rights of this user on its file and folders`
+    : `: ${message}`;
+  return KNOWN[code] ?? `cannot be ${done}${reason}`;
+}
 
 /** Creates an empty file. @throws Error with the system's code, `EEXIST` when anything has that name. */
 export function createPrivateFile(file: string): void {
@@ -57,7 +70,7 @@ function toWriteError(cause: NodeJS.ErrnoException, partial: string, file: strin
   const message = cause.message.replaceAll(partial, file);
   if (cause instanceof PetstoreError) return new PetstoreError(cause.code, message, { cause });
   if (cause.code === undefined) return cause;
-  const what = KNOWN[cause.code] ?? `cannot be written: ${message}`;
+  const what = describeFileError({ ...cause, message }, 'written');
   return new PetstoreError('bad_request', `${file} ${what}`, { cause });
 }
 

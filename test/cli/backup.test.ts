@@ -35,7 +35,7 @@ describe('backup', () => {
     assert.equal(status, 1);
     assert.match(
       stderr,
-      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written: ENOTDIR: not a directory, [^\n]*\n$/,
+      /^petstore: file\/petstore-[^\n]*Z\.db cannot be written \(ENOTDIR\): check its path, and the rights of this user on its file and folders; nothing was copied\n$/,
     );
   });
 });

@@ -74,10 +74,17 @@ test('pets export › that fails › leaves the old file and nothing else', asyn
 });
 
 test('pets export › to a place where no file can be › says so in one line', async () => {
-  const missing = join(folder, 'no', 'pets.csv');
-  const message =
-    /pets\.csv cannot be written: ENOENT: no such file or directory, open '.*pets\.csv'$/;
-  await refuses(() => writePets({ file: missing }, iterate(pets)), message);
+  await writeFile(join(folder, 'file'), 'Rex');
+  for (const [inner, why] of [
+    ['no', /pets\.csv cannot be written: ENOENT: no such file or directory, open '.*pets\.csv'$/],
+    [
+      'file',
+      /pets\.csv cannot be written \(ENOTDIR\): check its path, and the rights of this user on its file and folders$/,
+    ],
+  ] as const) {
+    const file = join(folder, inner, 'pets.csv');
+    await refuses(() => writePets({ file }, iterate(pets)), why);
+  }
 });
 
 /** As many pets as are asked for, and how many that were. */

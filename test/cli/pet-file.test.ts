@@ -159,6 +159,17 @@ test('pets import › a file that cannot be read › is named in one line', asyn
   await refuses(() => Array.fromAsync(readGood(missing)), `${missing} cannot be read: ${why}`);
 });
 
+test('pets import › a file of another user › is refused with what to check', async () => {
+  const file = join(folder, 'secret.csv');
+  await writeFile(file, 'name,categoryId\nRex,1\n', { mode: 0 });
+  const isRoot = process.getuid?.() === 0;
+  // Root may read every file.
+  if (isRoot) process.seteuid?.(65_534);
+  const message = `${file} cannot be read (EACCES): check its path, and the rights of this user on its file and folders`;
+  const refused = refuses(() => Array.fromAsync(readGood(file)), message);
+  await refused.finally(() => isRoot && process.seteuid?.(0));
+});
+
 test('pets import › a stream that breaks behind a wrong row › tells why it broke', async (t) => {
   async function* breakOff() {
     yield Buffer.from('{"name":"Rex"}\n');

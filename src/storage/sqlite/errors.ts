@@ -3,6 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import { STORE_LIMITS } from '../limits.ts';
+import { describeFileError } from '../private-file.ts';
 
 const BUSY_RETRY_MS = 5;
 
@@ -19,7 +20,6 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-const LOOK_AT = 'check its path, and the rights of this user on its file and folders';
 const NO_ROOM = 'cannot grow: the disk is full, or no id is left';
 export const WITHOUT_WAL =
   'is without its -wal file, which has its pets: stop the service, and move all files of the database together';
@@ -60,9 +60,9 @@ export function createError(file: string, what: string, cause?: unknown): Petsto
 
 /** A PetstoreError for an error that the operator can mend; any other error as it is. */
 export function explain<T>(error: T, file: string): T | PetstoreError {
-  const { errcode, code, syscall } = Object(error);
+  const { errcode, syscall } = Object(error);
   // An error of the file system: Node, and not SQLite, has looked at the file.
-  const unreachable = syscall && `cannot be reached (${code}): ${LOOK_AT}`;
+  const unreachable = syscall && describeFileError(Object(error), 'reached');
   const message = EXPLANATIONS.get(errcode) ?? EXPLANATIONS.get(toResultCode(error)) ?? unreachable;
   return message === undefined ? error : createError(file, message, error);
 }
