@@ -9,6 +9,7 @@ import { PetstoreError } from '../error.ts';
 const KNOWN: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
   EISDIR: 'is a folder',
+  ERR_FS_EISDIR: 'is a folder in place of a file: move it away',
 };
 /** Not EPERM: a file system without links gives it for a link, whatever the rights are. */
 const OUT_OF_REACH = ['EACCES', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];

@@ -164,8 +164,9 @@ describe('backup --keep', () => {
   test('backup --keep › an old backup that cannot be removed › says so, and that the new one is there', async (t) => {
     await using prepared = await prepare(t, [at(11)]);
     await mkdir(prepared.path(at(10)));
-    const message = `${prepared.path(at(10))} cannot be read or removed (ERR_FS_EISDIR): check the rights of this user on it; the new backup is there`;
+    const message = `${prepared.path(at(10))} is a folder in place of a file: move it away; the new backup is there`;
     await assert.rejects(prepared.backUp(2, 13), { code: 'unavailable', message });
     assert.deepEqual(await prepared.list(), [at(10), at(11), at(13)]);
+    assert.equal(prepared.told(), `The store is copied to ${at(13)}.\n`);
   });
 });

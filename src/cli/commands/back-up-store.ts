@@ -4,6 +4,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { PetstoreError } from '../../error.ts';
+import { describeFileError } from '../../storage/private-file.ts';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
 import { say, withProgress } from '../output.ts';
@@ -52,7 +53,7 @@ export async function backUpDated(
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined);
   await backUp(store, join(folder, name));
   await removeOldest(folder, keep, name).catch((cause) => {
-    const why = `cannot be read or removed (${cause.code}): check the rights of this user on it`;
+    const why = describeFileError(cause, 'read or removed');
     const message = `${cause.path} ${why}; the new backup is there`;
     throw new PetstoreError('unavailable', message, { cause });
   });
