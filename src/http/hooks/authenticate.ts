@@ -21,6 +21,9 @@ const CACHED_KEY_MS_MAX = 500;
 /** The least time between two writes of a key's time of last use. */
 const TOUCH_MS_MIN = 60_000;
 
+/** Made once: the stack of an error takes a sixth of the time of its answer. */
+const UNAUTHORIZED = new PetstoreError('unauthorized');
+
 /** The token is the rest of the text. With a `$` behind it, a long text could be searched again for each space. */
 const CREDENTIALS = /^bearer +([^ ].*)/is;
 
@@ -105,7 +108,7 @@ export function createAuthenticate(
       request.refusal = { code: 'unauthorized', reason };
       // If no credential was sent, the challenge names no error (RFC 6750 section 3.1).
       if (token === '') reply.header('www-authenticate', 'Bearer realm="petstore"');
-      done(new PetstoreError('unauthorized'));
+      done(UNAUTHORIZED);
     };
     const found = findKey(token, at);
     if (found instanceof Promise) found.then(decide, done);
