@@ -1,4 +1,4 @@
-/** What requests take is given back, however they end: each row has more of them than there are places. */
+/** However requests end, nothing of them is left: no place, connection, timer, file, listener or memory. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,8 +21,10 @@ import { HANG_MS } from '../support/hang.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
 import { until } from '../support/until.ts';
 
-/** With one connection to the database, reads have the most places; creates have as many here. */
-const COUNT = READS_OF_CONNECTION_MAX + 10;
+/** The places of reads, with one connection to the database. `start` leaves as many places to creates. */
+const PLACES = READS_OF_CONNECTION_MAX;
+/** If the places are not given back, the last of so many requests get none. */
+const COUNT = PLACES + 10;
 /** Enough for what ends by itself, such as a delay. What is not given back by then never is. */
 const MS_MAX = HANG_MS / 12;
 
@@ -46,68 +48,59 @@ Object.assign(globalThis, {
 });
 
 const real = await startTestApp();
+after(() => real[Symbol.asyncDispose]());
 const { pets, keys } = real.store;
 const slow = await addKey(real.store, { environment: 'staging' });
-const [{ id: slowId = 0 } = {}] = (await real.store.keys.list()).slice(-1);
-/** The store works so when it is asked for one of these keys. */
-const KEYS = { held: createApiKeyText('staging'), away: createApiKeyText('staging') };
-const DIGESTS = new Map(
-  Object.entries(KEYS).map(([work, text]) => [digestApiKey(text).toString('hex'), work]),
-);
-
-/** What the store has not answered yet. */
-const held: (() => void)[] = [];
-const WORK: Readonly<Record<string, () => unknown>> = {
-  held: () => new Promise<void>((answer) => held.push(answer)),
-  broken: () => Promise.reject(new Error('broken')),
-  away: () => Promise.reject(new PetstoreError('unavailable')),
-};
-const IDS: Readonly<Record<string, string>> = { 7: 'held', 8: 'broken', 9: 'away' };
-
+const slowId = (await keys.list()).at(-1)?.id;
 const rateLimiter = new TokenBuckets(1_000_000);
 rateLimiter.take = (keyId) => (keyId === slowId ? -1 : 1);
+
+/** The answers that the store holds back. */
+const held: (() => void)[] = [];
+const hold = () => new Promise<void>((answer) => held.push(answer));
+const answerHeld = () => {
+  for (const answer of held.splice(0)) answer();
+};
+const breakDown = () => Promise.reject(new Error('broken'));
+const beAway = () => Promise.reject(new PetstoreError('unavailable'));
+
+const HELD_KEY = createApiKeyText('staging');
+const AWAY_KEY = createApiKeyText('staging');
+/** What the store does first if it is asked for this id of a pet, name of a new pet, or digest of a key. */
+const WORK: Readonly<Record<string, () => Promise<void>>> = {
+  ...{ 7: hold, held: hold, [String(digestApiKey(HELD_KEY))]: hold },
+  ...{ 8: breakDown, broken: breakDown },
+  ...{ 9: beAway, away: beAway, [String(digestApiKey(AWAY_KEY))]: beAway },
+};
+const workFirst =
+  <Asked, Answer>(ask: (asked: Asked) => Promise<Answer>) =>
+  async (asked: Asked) => {
+    await WORK[Object(asked).name ?? String(asked)]?.();
+    return ask(asked);
+  };
+
 const sockets: WeakRef<Socket>[] = [];
 
-/** Each row has its own: what a row does not give back must not fail the next one. */
+/** Each test has its own service: what a row does not give back must not fail the next row. */
 async function start(): Promise<TestApp> {
   const service = await startTestApp({
     ...{ rehearse: true, rateLimiter },
     store: {
-      ...real.store,
-      connectionsMax: 1,
-      check: async () => {
-        await WORK.held?.();
-      },
-      keys: {
-        ...keys,
-        find: async (digest) => {
-          await WORK[DIGESTS.get(Buffer.from(digest).toString('hex')) ?? '']?.();
-          return keys.find(digest);
-        },
-      },
-      pets: {
-        ...pets,
-        find: async (id) => {
-          await WORK[IDS[String(id)] ?? '']?.();
-          return pets.find(id);
-        },
-        add: async (pet) => {
-          await WORK[pet.name]?.();
-          return pets.add(pet);
-        },
-      },
+      ...{ ...real.store, connectionsMax: 1, check: hold },
+      keys: { ...keys, find: workFirst(keys.find) },
+      pets: { ...pets, find: workFirst(pets.find), add: workFirst(pets.add) },
     },
   });
-  service.app.server.on('connection', (socket) => sockets.push(new WeakRef(socket)));
-  // The other places of creates are taken for ever.
-  const taking = { method: 'POST', keyId: 1, refusal: null, socket: { destroyed: false } };
-  for (let count = READS_OF_CONNECTION_MAX; count < CREATES_AT_WORK_MAX; count += 1) {
-    service.app.queue.enter({ ...taking } as FastifyRequest, () => undefined);
+  const { server, queue, readConnections } = service.app;
+  server.on('connection', (socket) => sockets.push(new WeakRef(socket)));
+  // Creates that never end take the other places of creates. Only a few start in a turn.
+  const endless = { method: 'POST', keyId: 1, refusal: null, socket: { destroyed: false } };
+  for (let free = CREATES_AT_WORK_MAX; free > PLACES; free -= 1) {
+    queue.enter({ ...endless } as FastifyRequest, () => undefined);
   }
-  await until(() => service.app.readConnections().waitingRequests === 0);
+  await until(() => readConnections().waitingRequests === 0);
   return service;
 }
-after(() => real[Symbol.asyncDispose]());
 
 const OPEN = 'Host: x\r\n';
 const HOST = `${OPEN}Connection: close\r\n`;
@@ -127,10 +120,14 @@ const TUNNEL = 'CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n';
 const DELAYED = get('/v1/pets', `${KEY}Prefer: delay=0\r\n`);
 
 /**
- * How they end: by this status, 0 for none; or their clients reset once all are at work or wait, or once the kernel takes
- * no more of the answers; or they wait for too long; or the service has answered and closed its side.
+ * How clients leave that do not wait for the end of an answer: they reset once all requests are at work or wait, or once
+ * the kernel takes no more of the answers, or once the service has closed its side. Or they stay until their requests
+ * have waited for too long, or for ever.
  */
-type End = number | 'reset' | 'unread' | 'reset while lingering' | 'late' | 'never closed';
+type Leave = 'reset' | 'unread' | 'reset while lingering' | 'late' | 'never closed';
+
+/** A status, which is 0 without an answer; or how the clients leave. */
+type End = number | Leave;
 
 const ROWS: readonly (readonly [what: string, sent: string, end: End, count?: number])[] = [
   ['lists', get('/v1/pets'), 200],
@@ -155,11 +152,11 @@ const ROWS: readonly (readonly [what: string, sent: string, end: End, count?: nu
   ['bodies that break', `${CHUNKED}zz\r\n`, 400],
   ['bodies on their way', `${CHUNKED}1\r\n{`, 408],
   ['heads on their way', 'GET / HTTP/1.1\r\n', 408],
-  ['gets with a key of a store that is away', get('/v1/pets/1', HOST + withKey(KEYS.away)), 503],
+  ['gets with a key of a store that is away', get('/v1/pets/1', HOST + withKey(AWAY_KEY)), 503],
   ['gets', get('/v1/pets/7'), 'reset'],
   ['creates', create('held'), 'reset'],
   ['gets with another one behind', LIST.replace('pets', 'pets/7') + LIST, 'reset'],
-  ['gets with a key that is looked up', get('/v1/pets/1', HOST + withKey(KEYS.held)), 'reset'],
+  ['gets with a key that is looked up', get('/v1/pets/1', HOST + withKey(HELD_KEY)), 'reset'],
   ['checks', get('/readyz', HOST), 'reset'],
   ['bodies on their way', create('Rex').slice(0, -9), 'reset'],
   ['lists above the rate', get('/v1/pets', SLOW), 'reset'],
@@ -184,58 +181,57 @@ function listTaken(): string {
 }
 
 async function getStatus(port: number, text: string): Promise<number> {
-  return parseAnswer(await exchange(port, text)).status;
+  return parseAnswer(await exchange(port, text)).status || 0;
 }
 
 /** Fails with what is still taken. */
-async function assertSoon<Taken>(
-  readTaken: () => Taken | Promise<Taken>,
-  expected: Taken,
-): Promise<void> {
-  const isSo = async () => isDeepStrictEqual(await readTaken(), expected);
+async function assertSoon<Taken>(read: () => Taken | Promise<Taken>, expected: Taken) {
+  const isSo = async () => isDeepStrictEqual(await read(), expected);
   await until(isSo, MS_MAX).catch(() => undefined);
-  assert.deepEqual(await readTaken(), expected);
+  assert.deepEqual(await read(), expected);
 }
 
-/** Sends a request so often; how they ended. */
-async function sendAll({ app, port }: TestApp, text: string, end: End, count: number) {
-  const read = () => app.readConnections();
-  const isLingering = end === 'reset while lingering' || end === 'never closed';
+/** Sends the request so often. Each is answered with the status. */
+async function answerAll({ app, port }: TestApp, text: string, status: number, count: number) {
   const { headersTimeout, requestTimeout } = app.server;
-  if (end === 408) Object.assign(app.server, { headersTimeout: 500, requestTimeout: 500 });
-  const open = Array.from({ length: count }, () =>
-    openConnection(port, { allowHalfOpen: isLingering }),
-  );
-  if (end === 'reset' || end === 'unread') for (const { socket } of open) socket.pause();
-  if (end !== 'unread') for (const { socket } of open) socket.write(text);
-  if (typeof end === 'number') {
-    const texts = await Promise.all(open.map((connection) => connection.readToEnd()));
-    Object.assign(app.server, { headersTimeout, requestTimeout });
-    return texts.map((answer) => parseAnswer(answer).status || 0);
+  if (status === 408) Object.assign(app.server, { headersTimeout: 500, requestTimeout: 500 });
+  const answers = Array.from({ length: count }, () => getStatus(port, text));
+  assert.deepEqual(await Promise.all(answers), Array(count).fill(status));
+  Object.assign(app.server, { headersTimeout, requestTimeout });
+}
+
+/** Sends the request so often. The clients leave, and the service closes their connections. */
+async function leaveAll({ app, port }: TestApp, text: string, leave: Leave, count: number) {
+  const read = () => app.readConnections();
+  const allowHalfOpen = leave === 'reset while lingering' || leave === 'never closed';
+  const open = Array.from({ length: count }, () => openConnection(port, { allowHalfOpen }));
+  if (leave === 'reset' || leave === 'unread') for (const { socket } of open) socket.pause();
+  for (const { socket } of open) {
+    if (leave === 'unread') await sendUntilUnread(app, socket, text);
+    else socket.write(text);
   }
-  const unread = () =>
-    [...timers.values()].filter((ms) => ms === HTTP_LIMITS.UNREAD_MS_MAX.value).length;
-  if (end === 'unread') {
-    for (const [index, { socket }] of open.entries()) {
-      // The kernel takes the first answers.
-      while (unread() === index) {
-        const received = once(app.server, 'request');
-        socket.write(text);
-        await received;
-        await until(() => unread() > index || read().requestsAtWork === index);
-      }
-    }
-  }
-  if (isLingering) await Promise.all(open.map(({ socket }) => once(socket, 'end')));
+  if (allowHalfOpen) await Promise.all(open.map(({ socket }) => once(socket, 'end')));
   else await assertSoon(() => read().requestsAtWork, count);
-  if (end === 'late') await assertSoon(() => read().waitingRequests, 0);
-  else if (end !== 'never closed') for (const { socket } of open) socket.resetAndDestroy();
+  if (leave === 'late') await assertSoon(() => read().waitingRequests, 0);
+  else if (leave !== 'never closed') for (const { socket } of open) socket.resetAndDestroy();
   await assertSoon(() => {
-    for (const answer of held.splice(0)) answer();
+    answerHeld();
     return read().connections;
   }, 0);
   for (const connection of open) connection[Symbol.dispose]();
-  return open.map(() => end);
+}
+
+/** Sends the request again and again, until the kernel takes no more of the answers. */
+async function sendUntilUnread(app: TestApp['app'], socket: Socket, text: string) {
+  const countUnread = () =>
+    [...timers.values()].filter((ms) => ms === HTTP_LIMITS.UNREAD_MS_MAX.value).length;
+  const before = countUnread();
+  while (countUnread() === before) {
+    const received = once(app.server, 'request');
+    socket.write(text);
+    await received;
+    await until(() => countUnread() > before || app.readConnections().requestsAtWork === before);
+  }
 }
 
 for (const [what, sent, end, count = COUNT] of ROWS) {
@@ -245,7 +241,8 @@ for (const [what, sent, end, count = COUNT] of ROWS) {
     const isIdle = () => !/Timeout|Immediate/.test(process.getActiveResourcesInfo().join());
     await assertSoon(isIdle, true);
     const before = listTaken();
-    assert.deepEqual(await sendAll(service, sent, end, count), Array(count).fill(end));
+    if (typeof end === 'number') await answerAll(service, sent, end, count);
+    else await leaveAll(service, sent, end, count);
     const nothing = { connections: 0, requestsAtWork: 0, waitingRequests: 0 };
     await assertSoon(() => service.app.readConnections(), nothing);
     // A shorter timer may end by itself: the pause of a refusal, and the window of the log.
@@ -292,7 +289,7 @@ const countBytes = () => {
 
 for (const [status, what, fields, body] of [
   [401, 'an unknown key', OPEN + withKey(createApiKeyText('staging')), ''],
-  [401, 'an unknown key that is looked up meanwhile', OPEN + withKey(KEYS.held), ''],
+  [401, 'an unknown key that is looked up meanwhile', OPEN + withKey(HELD_KEY), ''],
   [400, 'no JSON', KEPT, ''],
   [415, 'another type', `${KEPT}Content-Type: text/plain\r\n`, ''],
   [500, 'a pet that breaks', KEPT, '{"name":"broken","categoryId":1}'],
@@ -307,7 +304,7 @@ for (const [status, what, fields, body] of [
     const answered = connections.map(({ socket }) => once(socket, 'data'));
     const sent = head.length + BODY_BYTES;
     await until(() => sockets.slice(-30).every((each) => each.deref()?.bytesRead === sent));
-    for (const answer of held.splice(0)) answer();
+    answerHeld();
     await Promise.all(answered);
     for (const { received } of connections) assert.equal(parseAnswer(received).status, status);
     await assertSoon(() => countBytes() - before < 10 * BODY_BYTES, true);
