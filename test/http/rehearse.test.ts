@@ -80,16 +80,19 @@ describe('rehearse', { concurrency: true }, () => {
     assertError(answer, 'rate_limited', /./);
   });
 
-  test('rehearse › Prefer: status=503, times=2 › fails twice for a key and path, then succeeds, and begins anew', async () => {
+  test('rehearse › Prefer: status=503, times=2 › fails twice for a key, method and path, then succeeds, and begins anew', async () => {
     const { id } = await store.pets.add({ name: 'Rex', categoryId: 3n });
     const headers = { ...authorization, prefer: 'status=503, times=2' };
     const answers: unknown[] = [];
-    for (const path of [`${id}?x=1`, `${id}9`, `${id}?x=2`, `${id}`, `${id}`]) {
-      const answer = await send(port, { path: `/v1/pets/${path}`, headers });
+    for (const [path, method = 'GET'] of [
+      ...[[`${id}?x=1`], [`${id}9`], [`${id}`, 'HEAD']],
+      ...[[`${id}?x=2`], [`${id}`], [`${id}`]],
+    ]) {
+      const answer = await send(port, { method, path: `/v1/pets/${path}`, headers });
       answers.push([answer.status, answer.headers['preference-applied']]);
     }
     const failed = [503, headers.prefer];
-    assert.deepEqual(answers, [failed, failed, failed, [200, undefined], failed]);
+    assert.deepEqual(answers, [failed, failed, failed, failed, [200, undefined], failed]);
   });
 
   test('rehearse › more paths than are counted › are all forgotten', async () => {

@@ -50,7 +50,7 @@ function parsePrefer(prefer: string): ReadonlyMap<string, string> {
   return preferences;
 }
 
-/** Counts for `times`: after so many requests of a key and path, one is answered as ever, and the count begins anew. */
+/** Counts for `times`: after so many requests of a key, method and path one succeeds, and the count begins anew. */
 function createCounter() {
   const counts = new Map<string, number>();
 
