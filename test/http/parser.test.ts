@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { countPets } from '../support/count-pets.ts';
 import { assertError, assertJson, type Code, send } from '../support/request.ts';
 import { exchange, openConnection, parseAnswer } from '../support/socket.ts';
@@ -29,6 +29,7 @@ const sized = (fields: string) => post(fields, REX);
 
 const good = sized(`Content-Length: ${REX.length}\r\n`);
 
+const BROKEN_OFF = /^the request broke off$/;
 const MALFORMED = /^the request is not well-formed HTTP\/1\.1: \w/;
 
 type Sent = readonly [what: string, text: string];
@@ -106,9 +107,10 @@ for (const [what, text] of [
 }
 
 for (const [what, leave, reason] of [
-  ['goes away', (socket: Socket) => socket.destroy(), /^the request broke off$/],
-  ['resets', (socket: Socket) => socket.resetAndDestroy(), /^the request broke off$/],
+  ['goes away', (socket: Socket) => socket.destroy(), BROKEN_OFF],
+  ['resets', (socket: Socket) => socket.resetAndDestroy(), BROKEN_OFF],
   ['sends no chunk', (socket: Socket) => socket.write('zz\r\n'), MALFORMED],
+  ['is cut off', (_: Socket, app: TestApp) => app.app.server.closeAllConnections(), BROKEN_OFF],
 ] as const) {
   test(`parser › a client that ${what} in its body › has a line that says so, and is no failure`, async () => {
     await using app = await startTestApp();
@@ -117,7 +119,7 @@ for (const [what, leave, reason] of [
     socket.write(coded('chunked', '1\r\n{\r\n').replace(key, app.key));
     const [request] = await accepted;
     await once(request, 'resume');
-    leave(socket);
+    leave(socket, app);
     await until(() => app.log.length > 0);
     const lines = app.log.map(({ level, route, keyId, status }) => [level, route, keyId, status]);
     assert.deepEqual(lines, [['info', '/v1/pets', 1, 400]]);
