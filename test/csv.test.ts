@@ -110,9 +110,9 @@ for (const [what, text, expected] of [
   ],
   [
     'values that are wrong',
-    `name,categoryId,status\n ,1,gone\n${'x'.repeat(256)},1,\n`,
+    `name,categoryId,status\n ,1,${'x'.repeat(38)}\n${'x'.repeat(256)},1,\n`,
     [
-      `${wrong('line 2', 'name', ' ', NAME_RULE)}; status "gone" ${STATUS}`,
+      `${wrong('line 2', 'name', ' ', NAME_RULE)}; status "${'x'.repeat(38)}" ${STATUS}`,
       `line 3: name "${'x'.repeat(39)}… ${NAME_RULE}`,
     ],
   ],
