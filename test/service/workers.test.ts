@@ -94,6 +94,12 @@ test('workers › one ends while it is asked for its metrics, another is about t
   }
 });
 
+test('workers › none is there when all stop › leaves no timer, which would hold up the end', async () => {
+  const before = countTimers();
+  await stopWorkers();
+  assert.equal(countTimers(), before);
+});
+
 test('workers › one is frozen when all stop › is killed after 13 s, and not before', async (t) => {
   const worker = await startWorker(t, ENDS_WHEN_ASKED);
   worker.process.kill('SIGSTOP');
