@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { after, beforeEach, describe, mock, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import type { PetQuery } from '../../src/pet-query.ts';
 import { addKey, startTestApp } from '../support/app.ts';
 import { openConnection as openRaw, type RawConnection } from '../support/socket.ts';
-import { until } from '../support/until.ts';
+import { nextPoll, until } from '../support/until.ts';
 
 const MAX = 3;
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -33,18 +33,26 @@ const SLOW = LIST.replace(service.key, slow);
 
 let open: RawConnection[] = [];
 
+/** The service answers what it has read, or pauses, within these turns. */
+async function passTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await nextPoll();
+}
+
 async function openConnection(bytes = ''): Promise<RawConnection> {
+  const accepted = once(service.app.server, 'connection');
   const connection = openRaw(service.port);
   open.push(connection);
-  await once(connection.socket, 'connect');
   connection.socket.write(bytes);
-  await sleep(50);
+  const [socket] = (await accepted) as [Socket];
+  await until(() => socket.destroyed || socket.bytesRead === bytes.length);
+  await passTurns();
   return connection;
 }
 
-/** Which of them are closed, a moment later. */
+/** Which of them are closed, once one is. */
 async function findClosed(): Promise<boolean[]> {
-  await sleep(100);
+  await until(() => open.some(({ socket }) => socket.destroyed));
+  await passTurns();
   return open.map(({ socket }) => socket.destroyed);
 }
 
@@ -52,7 +60,7 @@ describe('connections', () => {
   beforeEach(async () => {
     for (const { socket } of open) socket.destroy();
     open = [];
-    await sleep(50);
+    await until(() => service.app.readConnections().connections === 0);
   });
 
   test('connections › one more than the bound › closes the one that is idle for longest', async () => {
@@ -60,7 +68,7 @@ describe('connections', () => {
     await openConnection(LIVEZ);
     await openConnection();
     first.socket.write(LIVEZ);
-    await sleep(50);
+    await until(() => first.received.split('200 OK').length === 3);
     const added = await openConnection(LIVEZ);
     assert.deepEqual(await findClosed(), [false, true, false, false]);
     assert.match(added.received, /^HTTP\/1\.1 200 OK/);
