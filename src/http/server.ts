@@ -97,8 +97,8 @@ export async function createHttpApp(
     schemaController: {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },
-    // `escapeTarget` and the router may each make a character longer: `#` becomes `%2523`.
-    routerOptions: { maxParamLength: 5 * HTTP_LIMITS.HEADER_BYTES_MAX.value },
+    // `escapeTarget` may make three characters of one: `#` becomes `%23`.
+    routerOptions: { maxParamLength: 3 * HTTP_LIMITS.HEADER_BYTES_MAX.value },
     rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
   app.server.timeout = HTTP_LIMITS.IDLE_MS_MAX.value;

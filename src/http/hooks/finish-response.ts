@@ -39,9 +39,7 @@ export function createFinishResponse(
       }
       boundUnreadAnswer(reply.raw);
     };
-    // An error is sent at once: later in this turn the parser may refuse the rest of the request.
-    if (reply.statusCode >= 400) send();
-    else if (toSend.push(send) === 1) setImmediate(sendAll);
+    if (toSend.push(send) === 1) setImmediate(sendAll);
   };
 
   return (request, reply, _payload, done) => {
