@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SCHEMA } from '../../src/storage/migrations.ts';
-import { openStore } from '../../src/storage/open.ts';
+import { fillStore, openStore } from '../../src/storage/open.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import {
   createEmptyDatabase,
@@ -44,10 +44,13 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
 
   test('openStore on postgresql › an empty database that is not to be made › is refused and left', async () => {
     await using database = await createEmptyDatabase();
-    await assert.rejects(database.open({ create: false }), {
+    const none = {
       ...UNAVAILABLE,
       message: 'there is no petstore in this database: serve, keys create or pets import makes one',
-    });
+    };
+    await assert.rejects(database.open({ create: false }), none);
+    const planned = fillStore(database.address, true, () => assert.fail('it has none'));
+    await assert.rejects(planned, none);
     assert.deepEqual(await listTables(database), []);
   });
 
