@@ -61,6 +61,11 @@ test('pets.merge › the greatest id that a file may have › leaves one more id
   await assert.rejects(pets.add(REX), noneLeft);
 });
 
+test('pets.merge › the greatest id, and a pet without an id › gives it the last id', async (store) => {
+  const { withNewIds } = await merge(store, [toPet(INT64_MAX - 1n), REX]);
+  assert.equal(withNewIds.lastId, INT64_MAX);
+});
+
 const many = Array.from({ length: 12 }, (_, index) => toPet(index + 1));
 for (const [what, stored, given, message] of [
   [
