@@ -216,14 +216,17 @@ describe('opening', { concurrency: 2 }, () => {
     });
   }
 
-  for (const [what, errcode, left] of [
-    ['on a full disk', 13, []],
+  for (const [what, sql, errcode, left] of [
+    ['on a full disk', 'begin', 13, []],
+    ['on a disk that is full after the first page', 'begin immediate', 13, []],
     // Another process may have it open.
-    ['that cannot be opened', 14, ['store.db']],
+    ['that cannot be opened', 'begin', 14, ['store.db']],
   ] as const) {
     test(`openStore › a new database ${what} › leaves ${left.length} files`, async (t) => {
       const file = createFile();
-      t.mock.method(DatabaseSync.prototype, 'exec', () => {
+      const { exec } = DatabaseSync.prototype;
+      t.mock.method(DatabaseSync.prototype, 'exec', function (this: DatabaseSync, given: string) {
+        if (!given.startsWith(sql)) return exec.call(this, given);
         throw Object.assign(new Error('SQLite'), { errcode });
       });
       await assert.rejects(openStore(`sqlite:${file}`, { create: true }), { code: 'unavailable' });
