@@ -140,12 +140,16 @@ for (const [what, last] of [
   });
 }
 
-test('pets import › a JSON file of more than 64 MiB › is refused before its end', async () => {
+test('pets import › a JSON file of 64 MiB, and of more › is read, and refused before its end', async () => {
   const file = join(folder, 'large.json');
-  await writeFile(file, '[');
-  await truncate(file, 64 * 1024 * 1024 + 1);
-  const message = 'a JSON file may have at most 64 MiB: use NDJSON for more pets';
-  await refuses(() => Array.fromAsync(readGood(file)), message);
+  await writeFile(file, '['.repeat(17));
+  for (const [more, message] of [
+    [0, 'the JSON must have at most 16 levels'],
+    [1, 'a JSON file may have at most 64 MiB: use NDJSON for more pets'],
+  ] as const) {
+    await truncate(file, 64 * 1024 * 1024 + more);
+    await refuses(() => Array.fromAsync(readGood(file)), message);
+  }
 });
 
 test('pets import › a JSON array of more than 5,000,000 values › is refused', async () => {
