@@ -122,6 +122,8 @@ test('keys create › nowhere to print the key › fails, and names the key, whi
   assert.match(stderr, /^petstore: .*no space left.*$/m);
   assert.match(stderr, /^Key 2 \(lost\) for staging/m);
   await folder.keys('revoke 2');
+  const generated = await runProgram(['pets', 'generate'], { cwd: folder.path, within });
+  assert.match(generated.stderr, /^petstore: [^\n]*no space left[^\n]*\n$/);
 });
 
 test('keys rotate › with and without an overlap › makes a key of the same name and lifetime', async () => {
