@@ -168,8 +168,12 @@ serve --workers 2 --database sqlite::memory:
   sqlite::memory: is for one process: --workers must be 1
 keys create --name ci --database sqlite::memory:
   option '--database <address>', or PETSTORE_DATABASE: sqlite::memory: keeps nothing: name a file
+copy --from sqlite:a
+  required option '--to <address>' not specified
 copy --from sqlite:a --to sqlite::memory:
   option '--to <address>', or PETSTORE_TO: sqlite::memory: keeps nothing: name a file
+pets export --excel --format json
+  option '--excel' cannot be used with option '--format <format>'
 pets add --name Rex --category-id 1.5
   option '--category-id <int64>': categoryId "1.5" must be a whole number from -9223372036854775808 to 9223372036854775807
 pets update 7 --status Sold
