@@ -62,12 +62,13 @@ test('petstore migrate › a table that is locked › waits, and says so', {
   await using older = await openOlder('postgresql');
   await using other = await holdInSession(older, 'lock table petstore_schema in share mode');
   await using migrating = startProgram(['migrate'], older);
-  const told = 'the database is locked by another process; trying again for 60 s\n';
-  await until(() => migrating.output.stderr === told);
+  const told = /^the database is locked by another process; trying again for (?:60|5\d) s\n/;
+  await until(() => migrating.output.stderr.endsWith('\n'));
+  assert.match(migrating.output.stderr, told);
   await other.end('rollback');
   const { status, stderr } = await within(migrating.finished);
   assert.equal(status, 0);
-  assert.ok(stderr.startsWith(`${told}Migrated ${STEPS}.\n`), stderr);
+  assert.ok(stderr.replace(told, '').startsWith(`Migrated ${STEPS}.\n`), stderr);
 });
 
 for (const kind of ['sqlite', 'postgresql']) {
