@@ -228,17 +228,26 @@ test('pets export › for a spreadsheet, by status › is what the import takes'
   assert.ok(!(await readdir(cwd)).includes('-'));
 });
 
-test('pets import › a signal on the way into a new file › leaves none, which is told', async () => {
-  const folder = createProcessFolder();
-  const file = join(folder, 'pets.csv');
-  execFileSync('mkfifo', [file]);
-  // Opened to read too, because nobody reads the pipe yet.
-  await using pipe = await open(file, 'r+');
-  await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
-  await using program = startProgram(['pets', 'import', file], { cwd: folder });
-  await until(async () => (await readdir(folder)).some((name) => name.endsWith('-wal')));
-  program.process.kill('SIGINT');
-  const { signal, stderr } = await within(program.finished);
-  assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
-  assert.deepEqual(await readdir(folder), ['pets.csv']);
-});
+for (const [where, command] of [
+  ['a new file', 'pets list'],
+  ['a store', 'pets add --name Mia --category-id 1'],
+] as const) {
+  test(`pets import › a signal on the way into ${where} › leaves what was there, which is told`, async () => {
+    const cwd = createProcessFolder();
+    await runCommand(command.split(' '), { cwd });
+    const file = join(cwd, 'pets.csv');
+    execFileSync('mkfifo', [file]);
+    const names = await readdir(cwd);
+    const before = await runCommand(['pets', 'list'], { cwd });
+    // Opened to read too, because nobody reads the pipe yet.
+    await using pipe = await open(file, 'r+');
+    await pipe.write(`name,categoryId\n${'Rex,1\n'.repeat(COMPARED_PETS + 1)}`);
+    await using program = startProgram(['pets', 'import', file], { cwd });
+    await until(async () => (await readdir(cwd)).some((name) => name.endsWith('-wal')));
+    program.process.kill('SIGINT');
+    const { signal, stderr } = await within(program.finished);
+    assert.deepEqual([signal, stderr], ['SIGINT', 'stopped: nothing was imported\n']);
+    assert.deepEqual(await runCommand(['pets', 'list'], { cwd }), before);
+    assert.deepEqual(await readdir(cwd), names);
+  });
+}
