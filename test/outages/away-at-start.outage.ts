@@ -124,7 +124,7 @@ test('start › the password in .pgpass › is used, and no warning is in the lo
   const file = join(home, '.pgpass');
   writeFileSync(file, `*:*:petstore:petstore:${petstore.PASSWORD}\n`, { mode: 0o600 });
   const args = serve(address.replace(`:${petstore.PASSWORD}`, ''));
-  await using service = startProgram(args, { ...RUN, env: { HOME: home } });
+  await using service = startProgram(args, { ...RUN, env: { HOME: home, PGPASSFILE: 'nowhere' } });
   await until(() => / listens on /.test(readStart(service)));
   for (const line of service.output.stderr.trim().split('\n')) assert.match(line, /^\{.*\}$/);
 });
