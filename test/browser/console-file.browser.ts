@@ -218,14 +218,14 @@ describePages('console, add many', start, (test, stage) => {
     });
   }
 
-  test('console, add many › creates that take time › are 16 at a time, and tell the minutes that are left', async (page) => {
+  test('console, add many › creates that take time › are 16 at a time, tell the minutes that are left, and end with one that fails', async (page) => {
     // In the page, since a browser sends only six requests at once.
     await page.evaluate(`{
       window.held = [];
       window.fetch = (url, init) => {
         if (init.method === 'GET') return Promise.resolve(new Response('[]'));
         const { promise, resolve } = Promise.withResolvers();
-        held.push(() => resolve(new Response('{"id":1,"name":"Slow","categoryId":1}', { status: 201 })));
+        held.push((status = 201) => resolve(new Response('{"id":1,"name":"Slow","categoryId":1}', { status })));
         return promise;
       };
     }`);
@@ -245,7 +245,11 @@ describePages('console, add many', start, (test, stage) => {
       await page.getByText(told).waitFor();
       await until(async () => (await countHeld()) === AT_A_TIME);
     }
-    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.evaluate('held.shift()(400)');
+    await page.getByText('42 of 100 added. Add the same file again to go on.').waitFor();
+    // What is under way is answered, and no more is sent.
+    await answer(AT_A_TIME);
+    assert.equal(await countHeld(), 0);
   });
 
   test('console, add many › more than 2,000 pets › names the command line to use', async (page) => {
