@@ -10,7 +10,7 @@ const WAITING = 'petstore_http_waiting_requests';
 
 export const HTTP_LIMITS = {
   BODY_BYTES_MAX: limit(BOUNDS.bodyKib * KIB, 'a body', '413, close'),
-  // Node's parser calls for each part: a body of 65,536 chunks would take 0.1 s.
+  // Node's parser calls the service for each part: a body of 65,536 chunks would take 0.1 s.
   BODY_PARTS_MAX: limit(1_024, 'the chunks or packets of a body', '413, close'),
   HEADER_BYTES_MAX: limit(BOUNDS.headKib * KIB, 'the request line and headers', '431, close'),
   HEADER_FIELDS_MAX: limit(BOUNDS.headFields, 'the header fields of a request', '431, close'),

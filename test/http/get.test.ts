@@ -45,7 +45,7 @@ for (const [petId, body] of [
 
 for (const petId of [
   ...['3', '0', '-1', '9223372036854775807', '9223372036854775808', '9'.repeat(15_000)],
-  // The longest in the router: it makes three characters of each.
+  // The longest id that the router gets: each `#` comes to it as three characters.
   `${'#'.repeat(15_000)}%`,
   ...['%23'.repeat(5_000), 'abc', '01', '1.0', '-0', '1%20', '%EF%BC%91', '1%2F', '..%2F1'],
 ]) {
