@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -48,51 +48,42 @@ function work(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
 }
 
-for (const [what, reads, use, isAtOnce] of [
-  ['reads and a busy event loop beside a commit', 1, () => work(WORK_MS), false],
-  ['reads beside a commit', 1, () => sleep(IDLE_MS), true],
-  ['a busy event loop beside a commit', 0, () => work(WORK_MS), true],
-] as const) {
-  test(`createGroupCommit › ${what} › the next one begins ${isAtOnce ? 'at once' : 'after a pause'}`, async () => {
-    const { write, commits, statistics } = create();
-    const writing = [write(1)];
-    await nextTurn();
-    writing.push(write(2));
-    await use();
-    statistics.reads += reads;
-    await commits[0]?.end();
-    assert.equal(commits.length, isAtOnce ? 2 : 1);
-    await until(() => commits.length === 2, PAUSE_MS_MAX);
-    await commits[1]?.end();
-    assert.deepEqual(await Promise.all(writing), [2, 4]);
-  });
-}
-
-test('createGroupCommit › a long commit beside reads › is followed by a pause of 50 ms', async (t) => {
+/** From now on, time passes only by `tick`. */
+function stopClock(t: TestContext): void {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   syncBuiltinESMExports();
   t.after(() => {
     t.mock.timers.reset();
     syncBuiltinESMExports();
   });
-  const { write, commits, statistics } = create();
-  const writing = [write(1)];
-  await nextTurn();
-  writing.push(write(2));
-  work(10 * WORK_MS);
-  statistics.reads += 1;
-  await commits[0]?.end();
-  for (const [ms, count] of [
-    [49, 1],
-    [1, 2],
-  ] as const) {
-    t.mock.timers.tick(ms);
+}
+
+for (const [what, reads, use, pauseMs] of [
+  ['a long commit beside reads and a busy event loop', 1, () => work(10 * WORK_MS), 50],
+  ['reads beside a commit', 1, () => sleep(IDLE_MS), 0],
+  ['a busy event loop beside a commit', 0, () => work(WORK_MS), 0],
+] as const) {
+  test(`createGroupCommit › ${what} › the next one begins after ${pauseMs} ms`, async (t) => {
+    const { write, commits, statistics } = create();
+    const writing = [write(1)];
     await nextTurn();
-    assert.equal(commits.length, count);
-  }
-  await commits[1]?.end();
-  assert.deepEqual(await Promise.all(writing), [2, 4]);
-});
+    writing.push(write(2));
+    await use();
+    stopClock(t);
+    statistics.reads += reads;
+    await commits[0]?.end();
+    for (const [ms, count] of [
+      [Math.max(0, pauseMs - 1), pauseMs > 0 ? 1 : 2],
+      [1, 2],
+    ] as const) {
+      t.mock.timers.tick(ms);
+      await nextTurn();
+      assert.equal(commits.length, count);
+    }
+    await commits[1]?.end();
+    assert.deepEqual(await Promise.all(writing), [2, 4]);
+  });
+}
 
 test('createGroupCommit › creates that start in one turn after the other › share a commit', async () => {
   const { write, commits, statistics } = create(2);
