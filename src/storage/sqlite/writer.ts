@@ -1,7 +1,12 @@
 /** The writer: a thread that writes to SQLite. Each message is one transaction and one sync of the disk. */
 
-import { once } from 'node:events';
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import {
+  isMainThread,
+  MessageChannel,
+  type MessagePort,
+  Worker,
+  workerData,
+} from 'node:worker_threads';
 import { PetstoreError } from '../../error.ts';
 import type { Row, Statement } from '../engine.ts';
 import { STORE_LIMITS } from '../limits.ts';
@@ -14,33 +19,57 @@ export type Write = readonly Statement[];
 /** The rows of each statement of each write. */
 type Written = Row[][][];
 
+interface Thread {
+  readonly worker: Worker;
+  /** Not the port of the worker itself: there `node --watch` sends messages of its own. */
+  readonly port: MessagePort;
+}
+
 export function createWriter(file: string) {
-  let thread: Worker | undefined;
+  let thread: Thread | undefined;
   return {
     /** Resolves to what `writeAll` returns. One call at a time. */
     async commit(writes: readonly Write[]): Promise<Written> {
       if (thread === undefined) {
         // The thread starts with the first write; after a failure the next write starts a new one.
-        thread = new Worker(new URL(import.meta.url), { workerData: file });
-        thread.once('error', () => {
+        thread = startThread(file);
+        thread.worker.once('error', () => {
           thread = undefined;
         });
       }
-      thread.postMessage(writes);
-      const answer = once(thread, 'message').catch((cause: unknown) => {
-        if (toResultCode(cause) > 0) throw cause;
-        // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
-        throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
-      });
-      const [message] = (await answer) as [Written | Error];
+      const message = await send(thread, writes);
       if (!(message instanceof Error)) return message;
       throw Object.assign(message, { errcode: message.cause, cause: undefined });
     },
 
     async close(): Promise<void> {
-      await thread?.terminate();
+      await thread?.worker.terminate();
     },
   };
+}
+
+function startThread(file: string): Thread {
+  const { port1: port, port2 } = new MessageChannel();
+  const options = { workerData: { file, port: port2 }, transferList: [port2] };
+  return { worker: new Worker(new URL(import.meta.url), options), port };
+}
+
+/** The answer of the thread: what it wrote, or an error of SQLite. */
+async function send({ worker, port }: Thread, writes: readonly Write[]): Promise<Written | Error> {
+  const { promise, resolve, reject } = Promise.withResolvers<Written | Error>();
+  port.once('message', resolve);
+  worker.once('error', reject);
+  port.postMessage(writes);
+  try {
+    return await promise;
+  } catch (cause) {
+    if (toResultCode(cause) > 0) throw cause;
+    // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
+    throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
+  } finally {
+    port.off('message', resolve);
+    worker.off('error', reject);
+  }
 }
 
 /** Executes all the writes in one transaction. */
@@ -58,15 +87,16 @@ export function writeAll(connection: SqliteConnection, writes: readonly Write[])
 }
 
 if (!isMainThread) {
+  const { file, port }: { readonly file: string; readonly port: MessagePort } = workerData;
   // SQLite may block this thread while it waits for a lock: nothing else runs on it.
-  const connection = new SqliteConnection(workerData, STORE_LIMITS.BUSY_MS_MAX.value);
+  const connection = new SqliteConnection(file, STORE_LIMITS.BUSY_MS_MAX.value);
   connection.exec(SETTINGS);
-  parentPort?.on('message', (writes: readonly Write[]) => {
+  port.on('message', (writes: readonly Write[]) => {
     try {
-      parentPort?.postMessage(writeAll(connection, writes));
+      port.postMessage(writeAll(connection, writes));
     } catch (error) {
       // Between threads an Error loses its `errcode`, but not its cause.
-      parentPort?.postMessage(new Error((error as Error).message, { cause: toResultCode(error) }));
+      port.postMessage(new Error((error as Error).message, { cause: toResultCode(error) }));
     }
   });
 }
