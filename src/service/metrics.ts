@@ -106,7 +106,7 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     { labels: ['from'] },
   ),
   petstore_log_dropped_lines_total: counter(
-    'Log lines that were dropped, because nobody read standard error.',
+    'Log lines that were not written whole: nobody read standard error, or its disk was full.',
     ({ countDropped }) => countDropped(),
   ),
   petstore_database_connections: gauge(

@@ -40,7 +40,7 @@ export interface OpenLog {
   readonly log: Log;
   /** Tells what started, and facts of it: in the log if programs read it, else on standard output, a fact in a line. */
   say(what: string, facts: Readonly<Record<string, string>>): void;
-  /** The lines that were dropped so far, because nobody read them. */
+  /** The lines that were not written whole so far. */
   countDropped(): number;
   /** Writes the last lines. Resolves to false if they cannot be written in time. */
   close(): Promise<boolean>;
@@ -50,7 +50,9 @@ export function openLog(level: LogLevel): OpenLog {
   const { stdout, stderr } = process;
   const format = stderr.isTTY ? createTextLines() : createJsonLines();
   const writer = new LogWriter(STDERR, (dropped) =>
-    format.event('warn', 'nobody read the log, so lines were dropped', { dropped }),
+    format.event('warn', 'lines were dropped: nobody read the log, or its disk was full', {
+      dropped,
+    }),
   );
   process.on('exit', () => writer.flushSync());
   const log = createLog(level, (line) => writer.write(line), format);

@@ -1,10 +1,11 @@
 /** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. */
 
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runProgram, startService } from '../support/program.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runProgram, startProgram, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
 import { fill, mountDisk } from '../support/small-disk.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
@@ -118,3 +119,33 @@ for (const kilobytes of [4, 24, 48]) {
     assert.deepEqual(readdirSync(disk), []);
   });
 }
+
+test('a full disk › under the log of a service › each whole line is JSON, and the others are counted', async () => {
+  const cwd = createProcessFolder();
+  const disk = join(cwd, 'disk');
+  using _mounted = mountDisk(disk);
+  const log = join(disk, 'log');
+  const within = ['sh', '-c', 'exec "$0" "$@" 2>disk/log'];
+  await using _service = startProgram(['serve', '--port', '0'], { cwd, within });
+  const read = () => (existsSync(log) ? readFileSync(log, 'utf8') : '');
+  const findUrl = () => /listens on (http:[^"]+)"/.exec(read())?.[1];
+  await until(() => findUrl() !== undefined);
+  const ask = async (count: number) => {
+    for (let each = 0; each < count; each += 1) await (await fetch(`${findUrl()}/livez`)).text();
+    // Longer than lines are gathered.
+    await sleep(500);
+  };
+  await ask(100);
+  const makeRoom = fill(disk);
+  await ask(300);
+  makeRoom();
+  await ask(300);
+  const lines = read().trimEnd().split('\n');
+  // The line that the full disk has cut is the only one that is no JSON.
+  const isWhole = (line: string) => line.endsWith('}');
+  assert.ok(lines.filter((line) => !isWhole(line)).length <= 1, read());
+  const whole = lines.filter(isWhole).map((line) => JSON.parse(line));
+  const dropped = whole.reduce((sum, line) => sum + (line.dropped ?? 0), 0);
+  assert.ok(dropped > 100, `${dropped} are counted`);
+  assert.equal(whole.filter(({ route }) => route === '/livez').length + dropped, 700);
+});
