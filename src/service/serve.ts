@@ -6,7 +6,7 @@ import { generatePets } from '../sample.ts';
 import type { Store } from '../store.ts';
 import { type OpenLog, openLog } from './open-log.ts';
 import type { ServeOptions } from './serve-options.ts';
-import { ensureFirstKey, openServedStore, watchStore } from './served-store.ts';
+import { ensureFirstKey, openServedStore, requireKey, watchStore } from './served-store.ts';
 import { describeFirstKey, describeService, type Service, warnAtStart } from './service.ts';
 import { startWorkers, stopWorkers } from './workers.ts';
 
@@ -67,16 +67,17 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
   if (options.seed !== undefined && cluster.isPrimary) await addSamples(store, options.seed, log);
   const hasWorkers = options.workers > 1 && cluster.isPrimary;
   const isStopping = () => running.isStopping;
+  const served = requireKey(store, options);
   const service = hasWorkers
     ? await startWorkers(options, log, isStopping)
-    : await (await loadListener()).startListener(options, store, openedLog);
+    : await (await loadListener()).startListener(options, served, openedLog);
   running.service = service;
   if (cluster.isPrimary) watchStore(store, log, isStopping);
   const { readMetrics } = service;
   // The primary has the admin listener for all workers.
   if (readMetrics && cluster.isPrimary) {
     const { startAdmin } = await loadListener();
-    running.admin = await startAdmin(options, { store, log, readMetrics, isStopping });
+    running.admin = await startAdmin(options, { store: served, log, readMetrics, isStopping });
   }
   if (cluster.isWorker || running.isStopping) return;
   const firstKey = await ensureFirstKey(options, store, log);

@@ -3,7 +3,9 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApiKey, getKeyState } from '../api-key.ts';
+import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
+import { describeAddress } from '../storage/address.ts';
 import { SCHEMA } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
@@ -27,6 +29,17 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
     log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
   }
   return store;
+}
+
+/** A store of production in which no key was ever made is new, lost or mistyped: its check fails until a key is made. */
+export function requireKey(store: Store, { environment }: ServeOptions): Store {
+  let hasKey = environment === 'staging';
+  const check = async () => {
+    await store.check();
+    hasKey ||= (await store.keys.list()).length > 0;
+    if (!hasKey) throw new PetstoreError('unavailable', 'no key was ever made in the store');
+  };
+  return { ...store, check };
 }
 
 /** Logs when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
@@ -56,14 +69,18 @@ export async function ensureFirstKey(
   store: Store,
   log: Log,
 ): Promise<string | undefined> {
-  const { environment } = options;
+  const { environment, database } = options;
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
   const keys = await listKeys();
   if (keys.some((key) => getKeyState(key, now) === 'active')) return undefined;
   if (environment === 'production' || keys.length > 0) {
-    log.warn(`no ${environment} key is active; to make one: ${spellKeysCreate(options)}`);
+    const what =
+      keys.length > 0
+        ? `no ${environment} key is active`
+        : `no key was ever made in ${describeAddress(database)}, so /readyz is 503`;
+    log.warn(`${what}; to make one: ${spellKeysCreate(options)}`);
     return undefined;
   }
   const { text, newKey } = createApiKey({ name: 'first', environment }, now);

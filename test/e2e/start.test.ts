@@ -8,8 +8,10 @@ import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { runCurl } from '../support/curl.ts';
+import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
+import { until } from '../support/until.ts';
 
 const ENV_EXAMPLE = join(import.meta.dirname, '../../deploy/env.example');
 
@@ -48,7 +50,7 @@ test('first start in staging › the lines that it prints › list the pets, and
 
 test('start in production, by deploy/env.example › no key yet › says how to make one and prints no secret', async () => {
   const within = ['sh', '-c', `set -a; . ${ENV_EXAMPLE}; exec "$0" "$@"`];
-  const args = ['--database', 'sqlite:production.db'];
+  const args = ['--database', 'sqlite:production.db', '--workers', '2', '--admin-port', '0'];
   await using production = await startService(args, { cwd, within });
   const [hint = '', ...rest] = readStart(production).split('\n');
   assert.equal(rest.length, 2);
@@ -58,11 +60,21 @@ test('start in production, by deploy/env.example › no key yet › says how to 
     { store: `sqlite:${cwd}/production.db, new`, environment: 'production', keys: undefined },
   );
   const [words, command = ''] = hint.split(/: (.*)/);
-  assert.equal(words, 'no production key is active; to make one');
+  assert.equal(
+    words,
+    `no key was ever made in sqlite:${cwd}/production.db, so /readyz is 503; to make one`,
+  );
   assert.equal(production.output.stdout, '');
   assert.doesNotMatch(production.output.stderr, /petstore_(?:stag|prod)_/);
 
+  const isReady = async (url: string) => (await fetch(`${url}/readyz`)).ok;
+  const isReadyEach = () => Promise.all([production.url, getAdmin(production)].map(isReady));
+  const readReady = async () => sum(await readMetrics(production), 'petstore_ready');
+  assert.deepEqual([await isReadyEach(), await readReady()], [[false, false], 0]);
   const made = await paste(command);
+  // A check is a second old at most.
+  await until(async () => (await readReady()) === 1);
+  assert.deepEqual(await isReadyEach(), [true, true]);
   for (const [url, key, status] of [
     [production.url, made.stdout.trim(), 200],
     [production.url, service.key, 401],

@@ -6,7 +6,7 @@ import { digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
 import { createLog } from '../../src/service/open-log.ts';
 import type { ServeOptions } from '../../src/service/serve-options.ts';
-import { ensureFirstKey, watchStore } from '../../src/service/served-store.ts';
+import { ensureFirstKey, requireKey, watchStore } from '../../src/service/served-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey } from '../storage/contract/data.ts';
 
@@ -60,6 +60,16 @@ test('ensureFirstKey › a store that cannot tell of other processes › prints 
   const keys = { ...store.keys, list };
   const printed = await ensureFirstKey(options, { ...store, keys }, openWarnings().log);
   assert.match(printed ?? '', /^petstore_stag_/);
+});
+
+test('requireKey › no key, a key, a revoked key › only a store of production without a key is not ready', async () => {
+  await using store = await openStore(database, { create: true });
+  await requireKey(store, options).check();
+  const { check } = requireKey(store, { ...options, environment: 'production' });
+  await assert.rejects(check(), /^PetstoreError: no key was ever made in the store$/);
+  await store.keys.add(createNewKey());
+  await store.keys.revoke(1, 1);
+  await check();
 });
 
 /** Resolves when the service stops: before the last answer is given. */

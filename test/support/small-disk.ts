@@ -25,3 +25,25 @@ export function fill(disk: string): () => void {
   assert.throws(() => writeFileSync(filler, Buffer.alloc(DISK_BYTES)), { code: 'ENOSPC' });
   return () => rmSync(filler);
 }
+
+/** A disk of ext4 in a file, which {@link failDisk} makes fail; `using` removes it. */
+export function mountFailingDisk(folder: string): Disposable {
+  const below = `${folder}-below`;
+  const medium = mountDisk(below);
+  const image = join(below, 'image');
+  execFileSync('truncate', ['--size=32M', image]);
+  execFileSync('mkfs.ext4', ['-q', '-E', 'lazy_itable_init=0', image]);
+  mkdirSync(folder);
+  execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, folder]);
+  return {
+    [Symbol.dispose]() {
+      execFileSync('umount', [folder]);
+      medium[Symbol.dispose]();
+    },
+  };
+}
+
+/** From now on, most writes to the disk fail, since its file cannot grow. Then the kernel makes the disk read-only. */
+export function failDisk(folder: string): () => void {
+  return fill(`${folder}-below`);
+}
