@@ -1,18 +1,19 @@
 /** The schema as numbered steps for both engines. A step that was released is never changed; a new step is added. */
 
 import { PetstoreError } from '../error.ts';
+import type { OpenOptions } from './engine.ts';
 
 /** "Pets" in ASCII: the `application_id` of a file of SQLite, and the advisory lock of a migration on PostgreSQL. */
 export const APPLICATION_ID = 0x50657473;
 
 export interface Migration {
-  /** The schema that this step makes; 0 is an empty database. */
+  /** The schema that this step starts from; 0 is an empty database. */
+  readonly from: number;
+  /** The schema that this step makes. */
   readonly number: number;
   /** Whether a program without this step fails on a schema that has it. Such a program does not start there. */
   readonly breaking: boolean;
   readonly sqlite: string;
-  /** Columns that it adds on SQLite where they are missing: there `add column` has no `if not exists`. */
-  readonly sqliteColumns?: readonly (readonly [table: string, definition: string])[];
   readonly postgres: string;
 }
 
@@ -21,8 +22,10 @@ export interface Migration {
  * step fails its requests. No number is used again, released or not: a store may have the schema of that number.
  */
 export const MIGRATIONS: readonly Migration[] = [
+  // The schema of 1.0.0.
   {
-    number: 1,
+    from: 0,
+    number: 2,
     breaking: true,
     sqlite: `
   create table pets (
@@ -47,6 +50,16 @@ export const MIGRATIONS: readonly Migration[] = [
     revoked_at integer,
     rotated_at integer
   ) strict;
+
+  create table idempotency_keys (
+    api_key_id integer not null,
+    name text not null,
+    created_at integer not null,
+    -- null only within the transaction that adds the pet
+    pet_id integer unique,
+    primary key (api_key_id, name)
+  ) strict;
+  create index idempotency_keys_created_at on idempotency_keys (created_at);
 
   pragma application_id = ${APPLICATION_ID};
   `,
@@ -77,23 +90,7 @@ export const MIGRATIONS: readonly Migration[] = [
     revoked_at bigint,
     rotated_at bigint
   );
-  `,
-  },
-  {
-    number: 2,
-    breaking: true,
-    sqlite: `
-  create table idempotency_keys (
-    api_key_id integer not null,
-    name text not null,
-    created_at integer not null,
-    -- null only within the transaction that adds the pet
-    pet_id integer unique,
-    primary key (api_key_id, name)
-  ) strict;
-  create index idempotency_keys_created_at on idempotency_keys (created_at);
-  `,
-    postgres: `
+
   create table idempotency_keys (
     api_key_id bigint not null,
     name text collate "C" not null,
@@ -104,8 +101,20 @@ export const MIGRATIONS: readonly Migration[] = [
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
   },
+  // Only the main branch made schema 5.
   {
-    number: 3,
+    from: 5,
+    number: 6,
+    breaking: true,
+    sqlite: '-- it has all columns',
+    postgres: `
+  drop table counters;
+  drop function if exists take_ids(), refuse_import() cascade;
+  `,
+  },
+  {
+    from: 2,
+    number: 6,
     breaking: true,
     sqlite: `
   alter table api_keys add column read_only integer not null default 0;
@@ -113,63 +122,16 @@ export const MIGRATIONS: readonly Migration[] = [
   alter table idempotency_keys add column added_as text;
   `,
     postgres: `
+  alter table petstore_schema add column compatible bigint;
   alter table api_keys add column read_only bigint not null default 0;
   -- the pet as it was added, in JSON; null unless it was corrected since
   alter table idempotency_keys add column added_as text;
-  `,
-  },
-  // 4 was step 3 in two parts; a store with only the first part has the number 3.
-  {
-    number: 5,
-    breaking: false,
-    sqlite: '-- its ids come from autoincrement',
-    sqliteColumns: [
-      ['api_keys', 'rotated_at integer'],
-      ['idempotency_keys', 'added_as text'],
-    ],
-    postgres: `
-  alter table idempotency_keys add column if not exists added_as text;
 
-  lock table counters in exclusive mode;
+  lock table counters;
   create sequence pets_id;
   create sequence api_keys_id;
   select setval(cast(name || '_id' as regclass), greatest(value, 1), value > 0) from counters;
-
-  -- the release before takes its ids from counters: each block of them comes from the sequence
-  create function take_ids() returns trigger
-    language plpgsql security definer set search_path from current as $$
-    declare
-      ids regclass := cast(new.name || '_id' as regclass);
-      first_id bigint := 1;
-      last_id bigint := 0;
-      next_id bigint;
-    begin
-      if new.value <= old.value then return new; end if;
-      if new.name = 'pets' then
-        perform pg_advisory_xact_lock_shared(cast(ids as int), -1), pg_advisory_xact_lock_shared(
-          cast(ids as int), cast(case when is_called then last_value else 0 end & 2147483647 as int)) from pets_id;
-      end if;
-      while last_id - first_id + 1 < new.value - old.value loop
-        next_id := nextval(ids);
-        if next_id <> last_id + 1 then first_id := next_id; end if;
-        last_id := next_id;
-      end loop;
-      new.value := last_id;
-      return new;
-    end $$;
-  create trigger take_ids before update on counters for each row execute function take_ids();
-
-  -- its import would choose ids that others may have: it locks counters, and has a temporary table
-  create function refuse_import() returns trigger
-    language plpgsql security definer set search_path from current as $$
-    begin
-      if exists (select from counters where xmax = cast(pg_current_xact_id() as xid)) then
-        raise 'pets import of the release before' using errcode = 'object_in_use';
-      end if;
-      return null;
-    end $$;
-  create trigger refuse_import before insert on pets for each statement
-    when (pg_my_temp_schema() <> 0) execute function refuse_import();
+  drop table counters;
   `,
   },
 ];
@@ -177,10 +139,27 @@ export const MIGRATIONS: readonly Migration[] = [
 /** The schema of this program. */
 export const SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
 
-/** @param database how the message names the database. */
-export function createOlderError(database: string, schema: number): PetstoreError {
+/** The steps from a schema to the last one; none if no step starts from it. */
+export function findSteps(schema: number, migrations = MIGRATIONS): readonly Migration[] {
+  const step = migrations.find(({ from }) => from === schema);
+  return step === undefined ? [] : [step, ...findSteps(step.number, migrations)];
+}
+
+/**
+ * @param database how the message names the database.
+ * @throws PetstoreError `unavailable` for an older schema, unless it may be `olderSchema`.
+ */
+export function refuseOlder(
+  database: string,
+  schema: number,
+  olderSchema: OpenOptions['olderSchema'],
+): void {
+  const hasSteps = findSteps(schema).length > 0;
+  if (schema === 0 || schema >= SCHEMA || (hasSteps && olderSchema !== undefined)) return;
   const what = `its schema is ${schema}, this program needs ${SCHEMA}`;
-  const remedy = 'back it up with the older release, then run petstore migrate';
+  const remedy = hasSteps
+    ? 'back it up with the older release, then run petstore migrate'
+    : 'no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys';
   const message = `${database} is of an older petstore: ${what}: ${remedy}`;
-  return new PetstoreError('unavailable', message);
+  throw new PetstoreError('unavailable', message);
 }

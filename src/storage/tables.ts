@@ -13,8 +13,6 @@ interface Table {
 
 export const TABLES: Readonly<Record<string, Table>> = {
   petstore_schema: { columns: ['version', 'compatible'], key: [], rights: ['select'] },
-  // Only the release before reads and writes it.
-  counters: { columns: ['name', 'value'], key: [], rights: [] },
   pets: { columns: PET_COLUMNS, key: ['id'], rights: ['select', 'insert'] },
   api_keys: {
     columns: [...KEY_COLUMNS, 'digest'],
@@ -43,8 +41,6 @@ export const NUMBERED = COPIED.filter(({ key }) => key[0] === 'id').map(({ name 
 
 /** What a service needs on PostgreSQL, by the name of a table or sequence. */
 export const RIGHTS: readonly (readonly [name: string, rights: Table['rights']])[] = [
-  ...Object.entries(TABLES).flatMap(([name, { rights }]) =>
-    rights.length === 0 ? [] : [[name, rights] as const],
-  ),
+  ...Object.entries(TABLES).map(([name, { rights }]) => [name, rights] as const),
   ...NUMBERED.map((name) => [`${name}_id`, ['select', 'update']] as const),
 ];

@@ -18,14 +18,14 @@ const PET = '--name Mia --category-id 1';
 const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
 
 /** A store with an older schema and the pet 7, in the folder `cwd`. */
-async function openOlder(kind: string, schema = OLDER_SCHEMA) {
+async function openOlder(kind: string) {
   await using stack = new AsyncDisposableStack();
   const cwd = createProcessFolder();
   const isFile = kind === 'sqlite';
   const address = isFile
     ? `sqlite:${join(cwd, 'store.db')}`
     : stack.use(await createTestDatabase()).address;
-  await createOlderStore(address, schema);
+  await createOlderStore(address);
   const opened = stack.move();
   const readSchema = isFile ? 'pragma user_version' : 'select version from petstore_schema';
   return {
@@ -109,16 +109,14 @@ for (const kind of ['sqlite', 'postgresql']) {
     assert.equal(stdout, '{"id":7,"name":"Rex","categoryId":1,"status":"sold"}\n');
   });
 
-  for (const schema of [1, OLDER_SCHEMA]) {
-    test(`an older schema on ${kind} › opened to migrate it, for the other environment, from schema ${schema} › is refused, and left`, async () => {
-      await using older = await openOlder(kind, schema);
-      await older.addKey();
-      const options = { olderSchema: 'migrate', environment: 'production' } as const;
-      const message = /^the store \S+ is of staging, not of production: .*$/;
-      await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
-      assert.equal(await older.readSchema(), schema);
-    });
-  }
+  test(`an older schema on ${kind} › opened to migrate it, for the other environment › is refused, and left`, async () => {
+    await using older = await openOlder(kind);
+    await older.addKey();
+    const options = { olderSchema: 'migrate', environment: 'production' } as const;
+    const message = /^the store \S+ is of staging, not of production: .*$/;
+    await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
+    assert.equal(await older.readSchema(), OLDER_SCHEMA);
+  });
 }
 
 test('serve › an older schema › is refused for the other environment, and left', async () => {

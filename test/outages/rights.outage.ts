@@ -8,6 +8,7 @@ import { SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { RIGHTS } from '../../src/storage/tables.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
+import { OLDER_SCHEMA } from '../support/older-store.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startService } from '../support/program.ts';
 import { until } from '../support/until.ts';
@@ -90,10 +91,10 @@ test('rights › only to select › is enough to read, and a start names every g
 
 test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
   await asOwner(GRANTS);
-  await asOwner(`update petstore_schema set version = ${SCHEMA - 1}`);
+  await asOwner(`update petstore_schema set version = ${OLDER_SCHEMA}`);
   assertRefused(
     await serve(),
     1,
-    `the upgrade of the database from schema ${SCHEMA - 1} to ${SCHEMA} is pending: run petstore migrate as the owner of its tables`,
+    `the upgrade of the database from schema ${OLDER_SCHEMA} to ${SCHEMA} is pending: run petstore migrate as the owner of its tables`,
   );
 });

@@ -39,7 +39,7 @@ const STEPS: readonly Edit[] = [
   [
     'src/storage/migrations.ts',
     '\n  },\n',
-    `  { number: ${SCHEMA + 1}, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
+    `  { from: ${SCHEMA}, number: ${SCHEMA + 1}, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
   ],
 ];
 

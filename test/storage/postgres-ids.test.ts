@@ -1,4 +1,4 @@
-/** The ids on PostgreSQL: what a cursor may pass, what the release before does with them, and sequences gone wrong. */
+/** The ids on PostgreSQL: what a cursor may pass, what is beside creates, and sequences gone wrong. */
 
 import assert from 'node:assert/strict';
 import { describe, test as testAlone } from 'node:test';
@@ -7,7 +7,7 @@ import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
-import { addOnce, createNewKey, REX, repeat } from './contract/data.ts';
+import { createNewKey, REX, repeat } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const UNDER_WAY = { ...UNAVAILABLE, message: 'an earlier create or import is still under way' };
@@ -18,18 +18,6 @@ const test = testOnPostgres();
 const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
     cast(case when is_called then last_value else 0 end as int)) from pets_id;
   insert into pets values (nextval('pets_id'), 'late', 1)`;
-
-/** The create of the release before, with the numbers of its pets and their keys. */
-const ADD_BEFORE = `with batch as (
-    select number, 'before' as name, 'key ' || number as key_name from generate_series(1, 10) as number
-  ), counted as (
-    update counters set value = value + (select count(*) from batch)
-    where name = 'pets' and exists (select from batch) returning value
-  ), numbered as (
-    select batch.*, value - count(*) over () + row_number() over (order by number) as id
-    from batch, counted
-  )
-  insert into pets (id, name, category_id) select id, name, 1 from numbered order by id returning id`;
 
 async function listIds(pets: PetStore, limit: number, after?: bigint) {
   const page = await pets.list({ limit, after });
@@ -122,14 +110,11 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     }
     assert.equal(await countPets(pets), ids.length + 10);
   });
-});
 
-describe('creates beside others', { skip: NO_SESSIONS }, () => {
-  test('imports that keep ids › while creates go on, of the release before too › never meet an id of theirs', async (pets, database) => {
+  test('imports that keep ids › while creates go on › never meet an id of theirs', async (pets) => {
     let isDone = false;
     const creating = [
       async () => (await pets.add(REX)).id,
-      async () => database.query(ADD_BEFORE),
       async () => pets.addOnce(REX, { keyId: 1, key: `${Math.random()}` }),
     ].map(async (create) => {
       while (!isDone) await create();
@@ -144,42 +129,6 @@ describe('creates beside others', { skip: NO_SESSIONS }, () => {
     }
     isDone = true;
     await Promise.all(creating);
-  });
-
-  test('the release before › creates beside this one › have ids of their own, each batch in a row', async (pets, database, store) => {
-    const before = Array.from({ length: 20 }, async () => {
-      const ids = (await database.query(ADD_BEFORE)).map(({ id }) => BigInt(String(id)));
-      assert.deepEqual(
-        ids,
-        ids.map((_, index) => (ids[0] ?? 0n) + BigInt(index)),
-      );
-      return ids;
-    });
-    const own = Array.from({ length: 50 }, async (_, index) => [
-      (await addOnce(pets, REX, { keyId: 1, key: `${index}` })).id,
-    ]);
-    const ids = (await Promise.all([...before, ...own])).flat();
-    assert.equal(new Set(ids).size, 250);
-    assert.equal(await countPets(pets), 250);
-    await store.keys.add(createNewKey());
-    const add = "update counters set value = value + 1 where name = 'api_keys' returning value";
-    assert.deepEqual(await database.query(add), [{ value: '2' }]);
-    assert.equal((await store.keys.add(createNewKey())).id, 3);
-  });
-
-  test('the release before › its create under way › is waited for by cursors', async (pets, database) => {
-    await using _other = await holdInSession(database, ADD_BEFORE);
-    for (let count = 0; count < 2; count += 1) await pets.add(REX);
-    await assert.rejects(pets.list({ limit: 1 }), UNDER_WAY);
-  });
-
-  test('the release before › its import › is refused as busy, and adds nothing', async (pets, database) => {
-    const importing = `begin; create temporary table staged_pets (like pets);
-      select from counters for update;
-      insert into pets (id, name, category_id) values (1, 'Rex', 1)`;
-    // Its code is one that the release before explains.
-    await assert.rejects(database.query(importing), { code: '55006' });
-    assert.equal((await pets.add(REX)).id, 1n);
   });
 });
 

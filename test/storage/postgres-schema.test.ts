@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test as testAlone } from 'node:test';
-import { MIGRATIONS, type Migration, SCHEMA } from '../../src/storage/migrations.ts';
+import { findSteps, MIGRATIONS, type Migration, SCHEMA } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
@@ -15,6 +15,7 @@ import {
   holdInSession,
   testOnPostgres,
 } from '../support/empty-database.ts';
+import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
 import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -35,10 +36,14 @@ const BREAKING = { breaking: true, sqlite: '', postgres: RENAME };
 /** Does what the start of a later release does. */
 async function upgrade(
   { address }: EmptyDatabase,
-  steps: readonly Omit<Migration, 'number'>[],
+  steps: readonly Omit<Migration, 'from' | 'number'>[],
   startTimeout = 0,
 ): Promise<void> {
-  const added = steps.map((step, index) => ({ ...step, number: NEXT + index }));
+  const added = steps.map((step, index) => ({
+    ...step,
+    from: SCHEMA + index,
+    number: NEXT + index,
+  }));
   const migrations = [...MIGRATIONS, ...added];
   const hosts = parseHosts(address);
   await waitWhileAway(hosts, { startTimeout }, async () => {
@@ -133,21 +138,18 @@ testAlone(
   },
   async () => {
     await using database = await createEmptyDatabase();
-    const [first, ...steps] = MIGRATIONS.map(({ postgres }) => postgres);
-    await database.query(
-      `${first}; alter table petstore_schema add column compatible bigint;
-    update petstore_schema set version = 1`,
-    );
+    await createOlderStore(database.address);
+    const [last] = findSteps(OLDER_SCHEMA);
     await using other = await holdInSession(
       database,
-      `select pg_advisory_xact_lock(x'50657473'::int); ${steps.join(';')}; ${ADD_WEIGHT};
+      `select pg_advisory_xact_lock(x'50657473'::int); ${last?.postgres}; ${ADD_WEIGHT};
     update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
     );
     const opening = database.open({ create: false, olderSchema: 'migrate' });
     await untilWaiting(database, true);
     await other.end('commit');
     const store = await opening;
-    assert.equal((await store.pets.add(REX)).id, 1n);
+    assert.equal((await store.pets.add(REX)).id, 8n);
     assert.deepEqual(await readSchema(database), toSchema(NEXT));
   },
 );
@@ -171,6 +173,22 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     assert.deepEqual(await readSchema(database), toSchema(NEXT));
     assert.equal((await pets.add(REX)).id, 2n);
   });
+
+  testAlone(
+    'a migration › while a create of 1.0.0 ends › waits for it, and gives later ids',
+    async () => {
+      await using database = await createEmptyDatabase();
+      await createOlderStore(database.address);
+      await using other = await holdInSession(
+        database,
+        "update counters set value = 8 where name = 'pets'; insert into pets values (8, 'Rex', 1)",
+      );
+      const opening = database.open({ olderSchema: 'migrate', startTimeout: 60 });
+      await untilWaiting(database, true);
+      await other.end('commit');
+      assert.equal((await (await opening).pets.add(REX)).id, 9n);
+    },
+  );
 
   test('a migration › a table that stays held › gives up in one line, and leaves all', async (_pets, database) => {
     const before = await readSchema(database);

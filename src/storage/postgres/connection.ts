@@ -9,7 +9,7 @@ import { createSocket, type Hosts } from './hosts.ts';
 const TYPES = new pg.TypeOverrides();
 TYPES.setTypeParser(pg.types.builtins.INT8, BigInt);
 
-/** A stricter default of the database would roll back (40001) each create that waited for the counter. */
+/** A stricter default of the database would roll back (40001) each create that waited for a key. */
 const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committed`;
 
 /**

@@ -3,7 +3,7 @@
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
-import { APPLICATION_ID, createOlderError, MIGRATIONS } from '../migrations.ts';
+import { APPLICATION_ID, findSteps, MIGRATIONS, refuseOlder } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { INSUFFICIENT_PRIVILEGE, toCode } from './errors.ts';
 
@@ -34,8 +34,8 @@ export async function migrate(
     throw new PetstoreError('unavailable', message);
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
+  refuseOlder('the database', found, olderSchema);
   if (olderSchema === 'keep' || found >= schema) return found;
-  if (found > 0 && olderSchema !== 'migrate') throw createOlderError('the database', found);
   try {
     // Each statement must see what others committed while it waited for the lock.
     return await connection.transact('read committed', () => execute(connection, migrations));
@@ -56,12 +56,9 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
   const found = await readVersion(connection, schema);
   if (found >= schema) return found;
   await connection.run(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
-  for (const { number, postgres } of migrations) {
-    if (number > found) await connection.run(postgres);
-  }
-  // A program that knows fewer steps reads `compatible`. The column is no step: an older program would refuse it.
+  for (const { postgres } of findSteps(found, migrations)) await connection.run(postgres);
+  // A program that knows fewer steps reads `compatible`.
   const compatible = findLast(migrations.filter(({ breaking }) => breaking));
-  await connection.run('alter table petstore_schema add column if not exists compatible bigint');
   const update = 'update petstore_schema set version = ?, compatible = ?';
   await connection.run(update, schema, compatible);
   return found;
@@ -86,7 +83,7 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
-  // As JSON, since an old schema has no column `compatible`.
+  // As JSON, since schema 2 has no column `compatible`.
   const [row = [0n, 0n]] = await connection.run(
     `select version, coalesce(cast(to_json(petstore_schema) ->> 'compatible' as bigint), version)
     from petstore_schema`,

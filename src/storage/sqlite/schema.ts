@@ -3,7 +3,7 @@
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
-import { APPLICATION_ID, createOlderError, MIGRATIONS, SCHEMA } from '../migrations.ts';
+import { APPLICATION_ID, findSteps, refuseOlder, SCHEMA } from '../migrations.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import {
@@ -33,10 +33,8 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     if (found > 0) {
       checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${connection.file}`, options);
     }
+    refuseOlder(`the database ${connection.file}`, found, olderSchema);
     if (olderSchema === 'keep' && found < SCHEMA) return found;
-    if (found > 0 && found < SCHEMA && olderSchema !== 'migrate') {
-      throw createOlderError(`the database ${connection.file}`, found);
-    }
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
     const migrated = connection.transact('begin immediate', () => migrate(connection));
@@ -108,19 +106,9 @@ export function migrate(connection: SqliteConnection): number {
   // Another process may have migrated it since the first check.
   const found = readSchema(connection);
   if (found === SCHEMA) return found;
-  for (const { number, sqlite, sqliteColumns = [] } of MIGRATIONS) {
-    if (number <= found) continue;
-    connection.exec(sqlite);
-    for (const [table, definition] of sqliteColumns) addColumn(connection, table, definition);
-  }
+  for (const { sqlite } of findSteps(found)) connection.exec(sqlite);
   connection.exec(`pragma user_version = ${SCHEMA}`);
   return found;
-}
-
-function addColumn(connection: SqliteConnection, table: string, definition: string): void {
-  const [name = ''] = definition.split(' ');
-  const found = connection.run('select 1 from pragma_table_info(?) where name = ?', table, name);
-  if (found.length === 0) connection.exec(`alter table ${table} add column ${definition}`);
 }
 
 function readValue(connection: SqliteConnection, sql: string): SqlValue | undefined {
