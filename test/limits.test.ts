@@ -13,7 +13,7 @@ import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
-import { createSettle } from '../src/storage/postgres/settled-mark.ts';
+import { settle } from '../src/storage/postgres/settled-mark.ts';
 import { startTestApp } from './support/app.ts';
 import { send } from './support/request.ts';
 import { type Answer, openConnection, parseAnswer } from './support/socket.ts';
@@ -142,14 +142,13 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     let clock = 0;
     t.mock.method(performance, 'now', () => clock);
     const marks = [1n, 2n];
-    const read = async () => {
-      clock = ms;
-      return [[marks.shift() ?? 2n]];
-    };
-    const settle = createSettle(read, () => 0, false);
     const pets = [1n, 2n].map((id) => ({ id, name: 'Rex', categoryId: 1n }));
-    const page = await settle(async () => ({ pets, next: 2n }));
-    return page.next === 1n ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
+    const { next } = await settle(async () => {
+      const mark = marks.shift() ?? 2n;
+      clock = ms;
+      return { page: { pets, next: 2n }, mark };
+    });
+    return next === 1n ? STORE_LIMITS.SETTLE_MS_MAX.then : undefined;
   }),
   BUSY_MS_MAX: elsewhere('storage/sqlite-engine', 'while another holds the lock'),
   LOG_UNITS_MAX: elsewhere('service/log-writer', 'keeps 8 MiB, drops the newest lines'),

@@ -149,11 +149,7 @@ export function findSteps(schema: number, migrations = MIGRATIONS): readonly Mig
  * @param database how the message names the database.
  * @throws PetstoreError `unavailable` for an older schema, unless it may be `olderSchema`.
  */
-export function refuseOlder(
-  database: string,
-  schema: number,
-  olderSchema: OpenOptions['olderSchema'],
-): void {
+export function refuseOlder(database: string, schema: number, { olderSchema }: OpenOptions): void {
   const hasSteps = findSteps(schema).length > 0;
   if (schema === 0 || schema >= SCHEMA || (hasSteps && olderSchema !== undefined)) return;
   const what = `its schema is ${schema}, this program needs ${SCHEMA}`;

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/storage/open.ts';
-import { fail } from '../storage/contract/data.ts';
+import { fail, repeat } from '../storage/contract/data.ts';
 import { startTestApp } from '../support/app.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
@@ -31,6 +31,10 @@ async function createPlace(
   t.after(() => pgbouncer[Symbol.asyncDispose]());
   return { direct, pooled: pgbouncer.url + new URL(direct).pathname.slice(1) };
 }
+
+/** Takes the next id as a create does, with the lock that announces it. */
+const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int), cast(last_value as int))
+  from pets_id; insert into pets values (nextval('pets_id'), 'late', 1)`;
 
 const open = (address: string) => openStore(address, { create: true, databaseTimeout: 0.9 });
 
@@ -113,6 +117,22 @@ test('pgbouncer=true › a database whose default is serializable › takes a cr
   await until(async () => (await queryOnce(direct, waiting)).rows.length === 1);
   await other.end('commit');
   assert.equal((await adding).pet.id, 1n);
+});
+
+test('pgbouncer=true › cursors, when the pooler leads to a server with fewer pets › are settled anew', async () => {
+  await using cluster = await startCluster();
+  await using pgbouncer = await startPgbouncer(cluster.url(), { server_login_retry: '1' });
+  await using store = await open(`${pgbouncer.url}postgres?pgbouncer=true`);
+  await store.pets.merge(repeat(9));
+  assert.equal((await store.pets.list({ limit: 8 })).next, 8n);
+  // As a standby that lacks the last pets: the connection to the pooler stays.
+  await queryOnce(cluster.url(), "delete from pets where id > 3; select setval('pets_id', 3)");
+  await cluster.stop();
+  await cluster.start();
+  await using _other = await holdInSession({ address: cluster.url() }, ADD);
+  await until(() => store.pets.add(REX).then(Boolean, () => false), RETURN_MS_MAX);
+  await store.pets.add(REX);
+  await assert.rejects(store.pets.list({ limit: 1, after: 3n }), /still under way/);
 });
 
 test('a pooler that the address does not tell of › with its defaults › is named by the start', async (t) => {

@@ -1,12 +1,15 @@
 /** The ids on PostgreSQL: what a cursor may pass, what is beside creates, and sequences gone wrong. */
 
 import assert from 'node:assert/strict';
-import { describe, test as testAlone } from 'node:test';
-import { createSettle } from '../../src/storage/postgres/settled-mark.ts';
+import { describe } from 'node:test';
+import { Connection } from '../../src/storage/postgres/connection.ts';
+import { parseHosts } from '../../src/storage/postgres/hosts.ts';
+import { readMarked } from '../../src/storage/postgres/settled-mark.ts';
 import type { PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
+import { until } from '../support/until.ts';
 import { createNewKey, REX, repeat } from './contract/data.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
@@ -29,19 +32,6 @@ async function listIds(pets: PetStore, limit: number, after?: bigint) {
   );
   return { ids: page.pets.map(({ id }) => Number(id)), next };
 }
-
-testAlone('cursors › whose mark could not be read › are settled by its next reading', async () => {
-  let reads = 0;
-  const read = async () => {
-    reads += 1;
-    assert.notEqual(reads, 1, 'away');
-    return [[1n]];
-  };
-  const settle = createSettle(read, () => 0, false);
-  const readPage = async () => ({ pets: [], next: 1n });
-  await assert.rejects(settle(readPage), /away/);
-  assert.equal((await settle(readPage)).next, 1n);
-});
 
 describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   test('cursors › beside a create that was not committed yet › end before its id, or are refused', async (pets, database) => {
@@ -72,6 +62,28 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await pets.add(REX);
     await pets.add(REX);
     await assert.rejects(pets.list({ limit: 1, after: 3n }), UNDER_WAY);
+  });
+
+  test('cursors › beside a create that ends while the page is read › have a mark from before', async (pets, database) => {
+    await using other = await holdInSession(database, ADD);
+    await pets.add(REX);
+    const connection = new Connection(parseHosts(`${database.address}?sslmode=disable`), {});
+    await connection.connect();
+    let reads = 0;
+    const reading = readMarked(
+      connection,
+      { sql: 'select id from pets where pg_sleep(?) is not null', values: [0.5] },
+      (rows) => {
+        reads += 1;
+        return [{ pets: [], next: rows.at(-1)?.[0] as bigint }];
+      },
+    );
+    const sleeping =
+      "select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+    await until(async () => reads === 1 && (await database.query(sleeping)).length === 1);
+    await other.end('commit');
+    assert.deepEqual(await reading, [{ page: { pets: [], next: 2n }, mark: 0n }]);
+    await connection.end();
   });
 
   test('cursors › beside an open transaction of another program › wait for nothing', async (pets, database) => {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { Row, SqlValue } from '../engine.ts';
+import type { Row, SqlValue, Statement } from '../engine.ts';
 import { explain, isBroken, READ_ONLY } from './errors.ts';
 import { createSocket, type Hosts } from './hosts.ts';
 
@@ -26,6 +26,10 @@ export class Connection extends pg.Client {
   /** 0 for no limit. */
   readonly #statementMs: number;
   #isInTransaction = false;
+  /** When the server of the last transaction started, which tells servers apart. */
+  #server: SqlValue | undefined;
+  /** The last settled mark that was read from this server; 0 for none. */
+  mark = 0n;
 
   constructor({ configs: [host], isPooled }: Hosts, config: pg.ClientConfig) {
     super({
@@ -34,9 +38,10 @@ export class Connection extends pg.Client {
       ...config,
       types: TYPES,
       keepAlive: true,
+      pipeline: true,
       stream: () => createSocket(config.connectionTimeoutMillis),
       ...(isPooled
-        ? { pipeline: true, statement_timeout: false }
+        ? { statement_timeout: false }
         : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),
     });
     this.#isPooled = isPooled;
@@ -59,14 +64,21 @@ export class Connection extends pg.Client {
 
   /** The rows of a statement. If it has values, it is prepared at its first use. */
   async run(sql: string, ...values: readonly SqlValue[]): Promise<Row[]> {
-    if (!this.#isPooled || this.#isInTransaction) return this.#query(sql, values);
-    // All three statements share a round trip; after a failure the server answers the commit by a rollback.
-    const [, rows] = await Promise.all([
+    const [rows = []] = await this.runAll({ sql, values });
+    return rows;
+  }
+
+  /** The rows of each statement, on one server and in one round trip. Each sees what was committed before it began. */
+  async runAll(...statements: readonly Statement[]): Promise<Row[][]> {
+    const run = () => Promise.all(statements.map(({ sql, values }) => this.#query(sql, values)));
+    if (!this.#isPooled || this.#isInTransaction) return run();
+    // After a failure the server answers the commit by a rollback.
+    const [, results] = await Promise.all([
       this.#begin('read committed'),
-      this.#query(sql, values),
+      run(),
       this.#query('commit'),
     ]);
-    return rows;
+    return results;
   }
 
   async #query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
@@ -79,7 +91,9 @@ export class Connection extends pg.Client {
     }
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
     try {
-      return (await this.query<SqlValue[]>(query)).rows;
+      // The driver has a result for each statement in the text.
+      const results = [await this.query<SqlValue[]>(query)].flat();
+      return results.at(-1)?.rows ?? [];
     } catch (error) {
       throw explain(error);
     }
@@ -108,9 +122,12 @@ export class Connection extends pg.Client {
     return this.#isPooled ? this.transact('read committed', work) : work();
   }
 
-  #begin(isolation: Isolation): Promise<Row[]> {
-    const limit = `set local statement_timeout = ${this.#statementMs}`;
-    return this.#query(`begin isolation level ${isolation}; ${limit}`);
+  async #begin(isolation: Isolation): Promise<void> {
+    const [row] = await this.#query(`begin isolation level ${isolation}; select
+      cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#statementMs}', true)`);
+    // Behind a pooler this may be another server than before, where other ids are taken.
+    if (row?.[0] !== this.#server) this.mark = 0n;
+    this.#server = row?.[0];
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes. */

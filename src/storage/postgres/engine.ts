@@ -11,7 +11,6 @@ import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { countConnections, createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
-import { createSettle } from './settled-mark.ts';
 import { checkRights, checkSequences, waitWhileAway } from './start.ts';
 import { createSession, NOW, transactLong } from './transaction.ts';
 
@@ -40,18 +39,19 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
       return found;
     }),
   );
-  return {
-    ...createEngine(pools, !hosts.isPooled),
-    foundSchema,
-    connectionsMax: databaseConnections,
-  };
+  return { ...createEngine(pools), foundSchema, connectionsMax: databaseConnections };
 }
 
-function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSchema'> {
+function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
   const statistics = createStatistics();
 
   const read: Engine['read'] = (sql, ...values) =>
     pools.reads.run((connection) => connection.run(sql, ...values));
+
+  const readPets: Pools['reads']['run'] = (work) => {
+    statistics.reads += 1;
+    return pools.reads.run(work);
+  };
 
   const write: Engine['write'] = (...statements) =>
     pools.writes.run((connection) => writeAll(connection, statements));
@@ -65,13 +65,7 @@ function createEngine(pools: Pools, keepsMark: boolean): Omit<Engine, 'foundSche
     read,
     write,
     insertPet: createPetInsert(write, statistics, pools.writes.max),
-    petQueries: createPetQueries(
-      (sql, ...values) => {
-        statistics.reads += 1;
-        return read(sql, ...values);
-      },
-      createSettle(read, () => pools.reads.opened, keepsMark),
-    ),
+    petQueries: createPetQueries(readPets),
     transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
     inSession: (work) =>
       pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),

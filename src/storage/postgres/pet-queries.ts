@@ -4,10 +4,11 @@ import { toPetJson } from '../../pet.ts';
 import type { PetQuery } from '../../pet-query.ts';
 import type { PetPage } from '../../store.ts';
 import { batchReads } from '../batch-reads.ts';
-import type { Engine, PetQueries } from '../engine.ts';
+import type { PetQueries, Row } from '../engine.ts';
 import { toPageName } from '../page-cache.ts';
 import { findFilters, SELECT, toPage, toPet } from '../pet-row.ts';
-import type { Settle } from './settled-mark.ts';
+import type { Pools } from './pool.ts';
+import { type MarkedPage, readMarked, settle } from './settled-mark.ts';
 import { toRecords } from './transaction.ts';
 
 // One turn parses all the rows of these lists, at most 5,000. More lists wait for the next turn.
@@ -16,9 +17,9 @@ const LISTS_AT_ONCE_MAX = 50;
 // Without the order the planner may read the whole index by status and id.
 const FIND = `${SELECT} where id = any(cast(? as bigint[])) order by id`;
 
-export function createPetQueries(read: Engine['read'], settle: Settle): PetQueries {
+export function createPetQueries(read: Pools['reads']['run']): PetQueries {
   const readPage = batchReads((queries: readonly PetQuery[]) => {
-    const pages = new Map<string, Promise<PetPage>>();
+    const pages = new Map<string, Promise<MarkedPage>>();
     // Equal queries are executed once, and those that differ only in values together.
     const different = new Map(queries.map((query) => [toPageName(query), query]));
     for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
@@ -26,11 +27,11 @@ export function createPetQueries(read: Engine['read'], settle: Settle): PetQueri
       for (const [index, query] of alike.entries()) {
         pages.set(
           toPageName(query),
-          reading.then((read) => read[index] as PetPage),
+          reading.then((marked) => marked[index] as MarkedPage),
         );
       }
     }
-    return queries.map((query) => pages.get(toPageName(query)) as Promise<PetPage>);
+    return queries.map((query) => pages.get(toPageName(query)) as Promise<MarkedPage>);
   }, LISTS_AT_ONCE_MAX);
   const list = (query: PetQuery) => settle(() => readPage(query));
   // Equal queries share a page, so its text is made once.
@@ -38,7 +39,7 @@ export function createPetQueries(read: Engine['read'], settle: Settle): PetQueri
 
   return {
     find: batchReads((ids) => {
-      const reading = read(FIND, `{${ids}}`).then(
+      const reading = read((connection) => connection.run(FIND, `{${ids}}`)).then(
         (rows) => new Map(rows.map((row) => [row[0], toPet(row)])),
       );
       return ids.map(async (id) => (await reading).get(id));
@@ -78,11 +79,11 @@ function toPageSql(query: PetQuery): string {
 }
 
 /** @param sql the SQL of all these queries. */
-async function queryPages(
-  read: Engine['read'],
+function queryPages(
+  read: Pools['reads']['run'],
   sql: string,
   queries: readonly PetQuery[],
-): Promise<PetPage[]> {
+): Promise<MarkedPage[]> {
   const asked = queries.map((query, number) => [
     number,
     query.after ?? 0n,
@@ -91,7 +92,10 @@ async function queryPages(
   ]);
   const [first] = queries as [PetQuery];
   const columns = ['number', 'after', 'count', ...findFilters(first).map(({ column }) => column)];
-  const rows = await read(sql, toRecords(columns, asked));
-  const pages = Map.groupBy(rows, (row) => row.at(-1));
-  return queries.map(({ limit }, number) => toPage(pages.get(number) ?? [], limit));
+  const values = [toRecords(columns, asked)];
+  const toPages = (rows: Row[]) => {
+    const pages = Map.groupBy(rows, (row) => row.at(-1));
+    return queries.map(({ limit }, number) => toPage(pages.get(number) ?? [], limit));
+  };
+  return read((connection) => readMarked(connection, { sql, values }, toPages));
 }

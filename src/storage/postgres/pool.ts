@@ -54,8 +54,6 @@ export function countConnections(pools: Pools) {
 
 /** A pool that is replaced when one of its connections falls silent. */
 class Pool {
-  /** How many connections have been opened so far. */
-  opened = 0;
   readonly max: number;
   readonly #hosts: Hosts;
   readonly #config: pg.PoolConfig;
@@ -128,8 +126,6 @@ class Pool {
     pool.on('error', () => {
       this.#broken += 1;
     });
-    return pool.on('connect', () => {
-      this.opened += 1;
-    });
+    return pool;
   }
 }

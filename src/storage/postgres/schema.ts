@@ -34,7 +34,7 @@ export async function migrate(
     throw new PetstoreError('unavailable', message);
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
-  refuseOlder('the database', found, olderSchema);
+  refuseOlder('the database', found, options);
   if (olderSchema === 'keep' || found >= schema) return found;
   try {
     // Each statement must see what others committed while it waited for the lock.

@@ -3,8 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import type { PetPage } from '../../store.ts';
-import type { Engine } from '../engine.ts';
+import type { Row, Statement } from '../engine.ts';
 import { STORE_LIMITS } from '../limits.ts';
+import type { Connection } from './connection.ts';
 
 /** A key of a lock has 32 bits, and is no negative number. */
 const LOW_BITS = 2 ** 31 - 1;
@@ -42,51 +43,46 @@ const READ_MARK = `with taken as materialized (${LAST})
       and database = (select oid from pg_database where datname = current_database()))
   ) from taken`;
 
-/** Before each reading of the mark, which all pages that wait share. */
-const READ_PAUSE_MS = 2;
+const PAUSE_MS = 2;
 
-/** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, the page ends at the settled mark. */
-export type Settle = (readPage: () => Promise<PetPage>) => Promise<PetPage>;
+export interface MarkedPage {
+  readonly page: PetPage;
+  /** The settled mark, from before the page was read. */
+  readonly mark: bigint;
+}
 
 /**
- * @param countOpened the connections that were opened so far: a later one may be to another server, with other ids.
- * @param isKept whether a mark is kept for later pages: behind a pooler, a connection may change its server.
+ * Reads pages, each with a mark from before. Every statement sees what was committed before it began. So a page that was
+ * read after the mark has each pet up to the mark. In the other order, a create could end between the two: the page lacks
+ * its pet, and the mark is above it.
+ *
+ * A mark stays true on its server. So a connection keeps it, and reads a new one only for a page with a cursor above it.
  */
-export function createSettle(
-  read: Engine['read'],
-  countOpened: () => number,
-  isKept: boolean,
-): Settle {
-  const none = { id: 0n, opened: 0 };
-  let latest = none;
-  let reading: Promise<typeof none> | undefined;
-
-  async function readMark() {
-    await sleep(READ_PAUSE_MS);
-    const opened = countOpened();
-    const [row] = await read(READ_MARK);
-    latest = { id: row?.[0] as bigint, opened };
-    return latest;
+export async function readMarked(
+  connection: Connection,
+  { sql, values }: Statement,
+  toPages: (rows: Row[]) => PetPage[],
+): Promise<MarkedPage[]> {
+  let pages = toPages(await connection.run(sql, ...values));
+  if (pages.some(({ next = 0n }) => next > connection.mark)) {
+    const readMark = { sql: READ_MARK, values: [] };
+    const [[row] = [], rows = []] = await connection.runAll(readMark, { sql, values });
+    connection.mark = row?.[0] as bigint;
+    pages = toPages(rows);
   }
+  const { mark } = connection;
+  return pages.map((page) => ({ page, mark }));
+}
 
-  return async (readPage) => {
-    const deadline = performance.now() + STORE_LIMITS.SETTLE_MS_MAX.value;
-    // Only a mark from before the page was read says that the page lacks no pet.
-    let mark = isKept ? latest : none;
-    for (;;) {
-      const page = await readPage();
-      const { next = 0n } = page;
-      const id = mark.opened === countOpened() ? mark.id : 0n;
-      if (next <= id) return page;
-      if (performance.now() >= deadline) return cutPage(page, id);
-      do {
-        reading ??= readMark().finally(() => {
-          reading = undefined;
-        });
-        mark = await reading;
-      } while (mark.id < next && performance.now() < deadline);
-    }
-  };
+/** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, the page ends at the settled mark. */
+export async function settle(readPage: () => Promise<MarkedPage>): Promise<PetPage> {
+  const deadline = performance.now() + STORE_LIMITS.SETTLE_MS_MAX.value;
+  for (;;) {
+    const { page, mark } = await readPage();
+    if ((page.next ?? 0n) <= mark) return page;
+    if (performance.now() >= deadline) return cutPage(page, mark);
+    await sleep(PAUSE_MS);
+  }
 }
 
 /** The page up to this id, which becomes its cursor. */

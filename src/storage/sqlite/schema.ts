@@ -33,7 +33,7 @@ export function prepare(connection: SqliteConnection, options: OpenOptions): Pro
     if (found > 0) {
       checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${connection.file}`, options);
     }
-    refuseOlder(`the database ${connection.file}`, found, olderSchema);
+    refuseOlder(`the database ${connection.file}`, found, options);
     if (olderSchema === 'keep' && found < SCHEMA) return found;
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
