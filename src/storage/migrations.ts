@@ -107,10 +107,7 @@ export const MIGRATIONS: readonly Migration[] = [
     number: 6,
     breaking: true,
     sqlite: '-- it has all columns',
-    postgres: `
-  drop table counters;
-  drop function if exists take_ids(), refuse_import() cascade;
-  `,
+    postgres: 'drop table counters; drop function take_ids(), refuse_import() cascade',
   },
   {
     from: 2,
@@ -156,6 +153,5 @@ export function refuseOlder(database: string, schema: number, { olderSchema }: O
   const remedy = hasSteps
     ? 'back it up with the older release, then run petstore migrate'
     : 'no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys';
-  const message = `${database} is of an older petstore: ${what}: ${remedy}`;
-  throw new PetstoreError('unavailable', message);
+  throw new PetstoreError('unavailable', `${database} is of an older petstore: ${what}: ${remedy}`);
 }

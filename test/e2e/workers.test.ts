@@ -221,7 +221,7 @@ describe('workers', { concurrency: 2 }, () => {
     using beside = new DatabaseSync(file);
     beside.exec(`
       insert into api_keys (id, digest, name, environment, created_at)
-        values (1, x'00', 'a', 'staging', 1), (2, x'01', 'b', 'production', 1);
+        values (2, x'01', 'b', 'production', 1);
       insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'expired', 1, -1);
     `);
     await using service = await start(`sqlite:${file}`, '--seed', '5');

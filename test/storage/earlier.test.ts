@@ -1,20 +1,15 @@
 /** The schema of each release, and schema 5 of the main branch: a store of each is migrated, with its pets, keys and replays. */
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import { SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
-import { createTestDatabase, PATIENT } from '../support/postgres.ts';
-import { queryOnce } from '../support/postgres-cluster.ts';
-import { alter, createFile } from '../support/sqlite.ts';
+import { openOlder } from '../support/older-store.ts';
+import { PATIENT } from '../support/postgres.ts';
 import { createNewKey, listAll, REX } from './contract/data.ts';
 import { runBeside } from './contract/engines.ts';
 
-/** A dump of a store of 1.0.0 by engine, and what the main branch did to make schema 5 of it. */
-const FOLDER = join(import.meta.dirname, 'earlier');
 const DIGEST = new Uint8Array(32).fill(7);
 /** It has an idempotency key. */
 const TOM: NewPet = { name: 'Tom', categoryId: 9_007_199_254_740_993n };
@@ -31,65 +26,41 @@ const BRIDGES = {
     union all select proname from pg_proc where pronamespace = current_schema()::regnamespace`,
 };
 
-async function restore(engine: 'sqlite' | 'postgresql', schema = 5) {
-  const sql = [2, 5]
-    .filter((number) => number <= schema)
-    .map((number) => readFileSync(join(FOLDER, `${engine}-${number}.sql`), 'utf8'))
-    .join('');
-  if (engine === 'postgresql') {
-    const database = await createTestDatabase();
-    await queryOnce(database.address, sql);
-    return database;
-  }
-  return { address: `sqlite:${alter(createFile(), sql)}`, async [Symbol.asyncDispose]() {} };
-}
-
-const CASES = (['sqlite', 'postgresql'] as const).flatMap((engine) =>
-  [2, 5].map((schema) => [engine, schema] as const),
-);
-for (const [engine, schema] of CASES) {
-  test(`a store on ${engine} › of schema ${schema} › is refused, and migrated with all that it has`, async () => {
-    await using place = await restore(engine, schema);
-    const { address } = place;
-    await assert.rejects(openStore(address, PATIENT), {
-      ...{ name: 'PetstoreError', code: 'unavailable' },
-      message: new RegExp(
-        `is of an older petstore: its schema is ${schema}, this program needs ${SCHEMA}:`,
-      ),
-    });
-    const open = () => openStore(address, { ...PATIENT, olderSchema: 'migrate' });
-    const [first, second] = await Promise.all([open(), open()]);
-    await using store = first;
-    await using other = second;
-    assert.equal(Math.min(store.foundSchema, other.foundSchema), schema);
-    const { pets, keys } = store;
-    assert.deepEqual(await runBeside(address, BRIDGES[engine]), []);
-    assert.deepEqual(await listAll(store), PETS);
-    const key = await keys.find(DIGEST);
-    assert.deepEqual([key?.id, key?.name], [1, 'first']);
-    assert.deepEqual(await pets.addOnce(TOM, { keyId: 1, key: 'once' }), {
-      ...{ pet: PETS[2], isReplay: true },
-    });
-    const request = { keyId: 1, key: 'new' };
-    const { pet } = await pets.addOnce(REX, request);
-    assert.equal(pet.id, 4n);
-    await pets.update(pet, { ...REX, name: 'Mia' });
-    assert.equal((await pets.addOnce(REX, request)).pet.name, 'Mia');
-    assert.equal((await pets.merge(ReadableStream.from([REX, REX]))).withNewIds.lastId, 6n);
-    const rotated = await keys.rotate(1, createNewKey({ isReadOnly: true }), 1_790_000_001_000);
-    assert.equal(rotated.id, 2);
-    await store.check();
-  });
-}
-
 for (const engine of ['sqlite', 'postgresql'] as const) {
+  for (const schema of [2, 5]) {
+    test(`a store on ${engine} › of schema ${schema} › is migrated with all that it has`, async () => {
+      await using older = await openOlder(engine, schema);
+      const { address } = older;
+      const open = () => openStore(address, { ...PATIENT, olderSchema: 'migrate' });
+      const [first, second] = await Promise.all([open(), open()]);
+      await using store = first;
+      await using other = second;
+      assert.equal(Math.min(store.foundSchema, other.foundSchema), schema);
+      const { pets, keys } = store;
+      assert.deepEqual(await runBeside(address, BRIDGES[engine]), []);
+      assert.deepEqual(await listAll(store), PETS);
+      const key = await keys.find(DIGEST);
+      assert.deepEqual([key?.id, key?.name], [1, 'first']);
+      assert.deepEqual(await pets.addOnce(TOM, { keyId: 1, key: 'once' }), {
+        ...{ pet: PETS[2], isReplay: true },
+      });
+      const request = { keyId: 1, key: 'new' };
+      const { pet } = await pets.addOnce(REX, request);
+      assert.equal(pet.id, 4n);
+      await pets.update(pet, { ...REX, name: 'Mia' });
+      assert.equal((await pets.addOnce(REX, request)).pet.name, 'Mia');
+      assert.equal((await pets.merge(ReadableStream.from([REX, REX]))).withNewIds.lastId, 6n);
+      const rotated = await keys.rotate(1, createNewKey({ isReadOnly: true }), 1_790_000_001_000);
+      assert.equal(rotated.id, 2);
+      await store.check();
+    });
+  }
+
   test(`a store on ${engine} › of a schema that no release had › is never migrated, and says what to do`, async () => {
-    await using place = await restore(engine);
-    const { address } = place;
-    const number =
-      engine === 'sqlite' ? 'pragma user_version' : 'update petstore_schema set version';
+    await using older = await openOlder(engine, 5);
+    const { address, version } = older;
     for (const schema of [1, 3, 4]) {
-      await runBeside(address, `${number} = ${schema}`);
+      await runBeside(address, `${version} = ${schema}`);
       for (const olderSchema of [undefined, 'keep', 'migrate'] as const) {
         await assert.rejects(openStore(address, { ...PATIENT, olderSchema }), {
           ...{ name: 'PetstoreError', code: 'unavailable' },
@@ -102,7 +73,7 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
   });
 
   test(`a store of this schema on ${engine} › without a column › is refused in one line`, async () => {
-    await using place = await restore(engine);
+    await using place = await openOlder(engine);
     const { address } = place;
     await (await openStore(address, { ...PATIENT, olderSchema: 'migrate' })).close();
     await runBeside(address, 'alter table idempotency_keys drop column added_as');

@@ -19,7 +19,7 @@ import { APPLICATION_ID, SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
-import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
+import { OLDER_SCHEMA, openOlder } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
 import {
   alter,
@@ -39,12 +39,6 @@ const NEWER = SCHEMA + 1;
 async function write(text: string): Promise<string> {
   const file = createFile();
   await writeFile(file, text);
-  return file;
-}
-
-async function createOlderFile(): Promise<string> {
-  const file = createFile();
-  await createOlderStore(`sqlite:${file}`);
   return file;
 }
 
@@ -147,7 +141,7 @@ describe('opening', { concurrency: 2 }, () => {
     ],
     [
       'of an older petstore',
-      createOlderFile,
+      async () => join((await openOlder('sqlite')).cwd, 'store.db'),
       `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`,
     ],
     ['of another program', createBy('create table pets (id integer primary key)'), FOREIGN],

@@ -1,27 +1,43 @@
 /** Stores with an older schema, in real databases. */
 
-import { findSteps, MIGRATIONS } from '../../src/storage/migrations.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createTestDatabase } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 import { alter } from './sqlite.ts';
+import { createProcessFolder } from './temporary-folder.ts';
 
-export const OLDER_SCHEMA = MIGRATIONS.at(-1)?.from ?? 0;
+export const OLDER_SCHEMA = 2;
 
-const PET = `insert into pets (id, name, category_id, status) values (7, 'Rex', 1, 'sold')`;
-const IDEMPOTENCY_KEY = `insert into idempotency_keys (api_key_id, name, created_at, pet_id) values (1, 'once', ${Date.now()}, 7)`;
+/** A dump of a store of 1.0.0 by engine, and what the main branch did to make schema 5 of it. */
+const FOLDER = new URL('../storage/earlier/', import.meta.url);
 
-/** Makes what the release before would make there: pet 7, and the Idempotency-Key `once` that added the pet. */
-export async function createOlderStore(address: string): Promise<void> {
+/** Restores a store with pets 1 to 3, the key 1, and its Idempotency-Key `once`, which added pet 3. */
+export async function createOlderStore(address: string, schema = OLDER_SCHEMA): Promise<void> {
   const [, file] = /^sqlite:(.+)/.exec(address) ?? [];
-  const steps = findSteps(0).slice(0, -1);
-  const number = file ? 'pragma user_version' : 'update petstore_schema set version';
-  const rows = [PET, IDEMPOTENCY_KEY];
-  if (!file) rows.push("update counters set value = 7 where name = 'pets'");
-  const sql = [
-    ...steps.map(({ sqlite, postgres }) => (file ? sqlite : postgres)),
-    `${number} = ${OLDER_SCHEMA}`,
-    ...rows,
-    // A step may end with a comment.
-  ].join('\n;');
+  const sql = [2, 5]
+    .filter((number) => number <= schema)
+    .map((number) => new URL(`${file ? 'sqlite' : 'postgresql'}-${number}.sql`, FOLDER))
+    .map((dump) => readFileSync(dump, 'utf8'))
+    .join('');
   if (file) alter(file, sql);
   else await queryOnce(address, sql);
+}
+
+/** Such a store, as the store of commands in the folder `cwd`; `await using` removes it. */
+export async function openOlder(engine: 'sqlite' | 'postgresql', schema = OLDER_SCHEMA) {
+  await using stack = new AsyncDisposableStack();
+  const cwd = createProcessFolder();
+  const file = join(cwd, 'store.db');
+  const isFile = engine === 'sqlite';
+  const address = isFile ? `sqlite:${file}` : stack.use(await createTestDatabase()).address;
+  await createOlderStore(address, schema);
+  const opened = stack.move();
+  return {
+    ...{ cwd, address, env: { PETSTORE_DATABASE: address } },
+    /** How messages name the database. */
+    name: isFile ? `the database ${file}` : 'the database',
+    version: isFile ? 'pragma user_version' : 'update petstore_schema set version',
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }

@@ -48,11 +48,6 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
   const read: Engine['read'] = (sql, ...values) =>
     pools.reads.run((connection) => connection.run(sql, ...values));
 
-  const readPets: Pools['reads']['run'] = (work) => {
-    statistics.reads += 1;
-    return pools.reads.run(work);
-  };
-
   const write: Engine['write'] = (...statements) =>
     pools.writes.run((connection) => writeAll(connection, statements));
 
@@ -65,7 +60,10 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
     read,
     write,
     insertPet: createPetInsert(write, statistics, pools.writes.max),
-    petQueries: createPetQueries(readPets),
+    petQueries: createPetQueries((work) => {
+      statistics.reads += 1;
+      return pools.reads.run(work);
+    }),
     transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
     inSession: (work) =>
       pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),

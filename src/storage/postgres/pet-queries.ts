@@ -25,10 +25,8 @@ export function createPetQueries(read: Pools['reads']['run']): PetQueries {
     for (const [sql, alike] of Map.groupBy(different.values(), toListSql)) {
       const reading = queryPages(read, sql, alike);
       for (const [index, query] of alike.entries()) {
-        pages.set(
-          toPageName(query),
-          reading.then((marked) => marked[index] as MarkedPage),
-        );
+        const page = reading.then((marked) => marked[index] as MarkedPage);
+        pages.set(toPageName(query), page);
       }
     }
     return queries.map((query) => pages.get(toPageName(query)) as Promise<MarkedPage>);
@@ -79,11 +77,7 @@ function toPageSql(query: PetQuery): string {
 }
 
 /** @param sql the SQL of all these queries. */
-function queryPages(
-  read: Pools['reads']['run'],
-  sql: string,
-  queries: readonly PetQuery[],
-): Promise<MarkedPage[]> {
+function queryPages(read: Pools['reads']['run'], sql: string, queries: readonly PetQuery[]) {
   const asked = queries.map((query, number) => [
     number,
     query.after ?? 0n,

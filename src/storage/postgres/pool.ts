@@ -123,9 +123,8 @@ class Pool {
       }),
     });
     // The pool removes an idle connection that breaks; without a listener the process would end.
-    pool.on('error', () => {
+    return pool.on('error', () => {
       this.#broken += 1;
     });
-    return pool;
   }
 }

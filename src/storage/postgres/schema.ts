@@ -24,18 +24,17 @@ export async function migrate(
   options: OpenOptions,
   migrations = MIGRATIONS,
 ): Promise<number> {
-  const { create, olderSchema } = options;
   await checkEncoding(connection);
-  const schema = findLast(migrations);
+  const schema = migrations.at(-1)?.number ?? 0;
   const found = await readVersion(connection, schema);
-  if (found === 0 && !create) {
+  if (found === 0 && !options.create) {
     const message =
       'there is no petstore in this database: serve, keys create or pets import makes one';
     throw new PetstoreError('unavailable', message);
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   refuseOlder('the database', found, options);
-  if (olderSchema === 'keep' || found >= schema) return found;
+  if (options.olderSchema === 'keep' || found >= schema) return found;
   try {
     // Each statement must see what others committed while it waited for the lock.
     return await connection.transact('read committed', () => execute(connection, migrations));
@@ -52,20 +51,16 @@ async function execute(connection: Connection, migrations: typeof MIGRATIONS): P
   await connection.run(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
   await connection.run('select pg_advisory_xact_lock(?)', APPLICATION_ID);
   // Another process may have migrated it since the first check.
-  const schema = findLast(migrations);
+  const schema = migrations.at(-1)?.number ?? 0;
   const found = await readVersion(connection, schema);
   if (found >= schema) return found;
   await connection.run(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
   for (const { postgres } of findSteps(found, migrations)) await connection.run(postgres);
   // A program that knows fewer steps reads `compatible`.
-  const compatible = findLast(migrations.filter(({ breaking }) => breaking));
+  const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   const update = 'update petstore_schema set version = ?, compatible = ?';
   await connection.run(update, schema, compatible);
   return found;
-}
-
-function findLast(migrations: typeof MIGRATIONS): number {
-  return migrations.at(-1)?.number ?? 0;
 }
 
 async function checkEncoding(connection: Connection): Promise<void> {
@@ -83,12 +78,9 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
     "select relname from pg_class where oid = to_regclass('petstore_schema')",
   );
   if (found === undefined) return 0;
-  // As JSON, since schema 2 has no column `compatible`.
-  const [row = [0n, 0n]] = await connection.run(
-    `select version, coalesce(cast(to_json(petstore_schema) ->> 'compatible' as bigint), version)
-    from petstore_schema`,
-  );
-  const [version = 0, compatible = 0] = row.map(Number);
+  const [row = []] = await connection.run('select * from petstore_schema');
+  // Schema 2 has no second column.
+  const [version = 0, compatible = version] = row.map(Number);
   if (compatible <= known || version <= known) return version;
   const what = `its schema is ${version}, this program knows up to ${known}`;
   throw new PetstoreError('unavailable', `the database is of a newer petstore: ${what}`);

@@ -24,17 +24,15 @@ const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
 export function prepare(connection: SqliteConnection, options: OpenOptions): Promise<number> {
-  const { olderSchema } = options;
-  return retryWhileBusy(connection.file, () => {
+  const { file } = connection;
+  return retryWhileBusy(file, () => {
     checkVersion(connection);
     // Another process may be migrating; a transaction sees the schema before or after it.
     const found = connection.transact('begin', () => readSchema(connection));
-    if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(connection.file, DAMAGED);
-    if (found > 0) {
-      checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${connection.file}`, options);
-    }
-    refuseOlder(`the database ${connection.file}`, found, options);
-    if (olderSchema === 'keep' && found < SCHEMA) return found;
+    if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(file, DAMAGED);
+    if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
+    refuseOlder(`the database ${file}`, found, options);
+    if (options.olderSchema === 'keep' && found < SCHEMA) return found;
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
     const migrated = connection.transact('begin immediate', () => migrate(connection));
