@@ -11,8 +11,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   EISDIR: 'is a folder',
   ERR_FS_EISDIR: 'is a folder in place of a file: move it away',
 };
-/** Not EPERM: a file system without links gives it for a link, whatever the rights are. */
-const OUT_OF_REACH = ['EACCES', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR'];
+const OUT_OF_REACH = ['EACCES', 'ELOOP', 'ENAMETOOLONG', 'ENOTDIR', 'EPERM'];
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** What follows the name of a file in a message. @param done what cannot be done with the file, such as `read`. */
@@ -54,8 +53,8 @@ export async function writePrivateFile<T>(
     createPrivateFile(partial);
     const result = await write(partial);
     await syncToDisk(partial);
-    // A link fails when the file exists. From here to the end no signal is heard: the file is whole.
-    (replace ? renameSync : linkSync)(partial, file);
+    // From here to the end no signal is heard: the file is whole.
+    (replace ? renameSync : nameNewFile)(partial, file);
     syncFolder(dirname(file));
     return result;
   } catch (cause) {
@@ -63,6 +62,23 @@ export async function writePrivateFile<T>(
   } finally {
     for (const signal of SIGNALS) process.off(signal, end);
     remove(partial);
+  }
+}
+
+/** Gives the partial file its name, unless anything has this name. */
+function nameNewFile(partial: string, file: string): void {
+  try {
+    linkSync(partial, file);
+    return;
+  } catch {
+    // The name is taken, or the file system has no links: there an empty file takes the name first.
+    createPrivateFile(file);
+  }
+  try {
+    renameSync(partial, file);
+  } catch (cause) {
+    rmSync(file);
+    throw cause;
   }
 }
 

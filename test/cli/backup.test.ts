@@ -1,6 +1,7 @@
 /** `petstore backup`: what it says, and which backups `--keep` removes. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
@@ -88,28 +89,50 @@ describe('backup that ends early', { concurrency: 2 }, () => {
     });
   }
 
-  test('backup › a signal once the file has its name › comes too late', async () => {
-    const cwd = createProcessFolder();
-    const env = importing(`
-      import fs from 'node:fs';
-      import { syncBuiltinESMExports } from 'node:module';
-      for (const [place, name] of [[fs, 'linkSync'], [fs.promises, 'link']]) {
-        const link = place[name];
-        place[name] = (...names) => {
-          const linked = link(...names);
-          const kill = () => process.kill(process.pid, 'SIGINT');
-          linked === undefined ? kill() : linked.then(kill);
-          return linked;
-        };
-      }
-      syncBuiltinESMExports();
-    `);
-    const args = ['backup', 'backup.db', '--database', address];
-    const { status, signal, stderr } = await runProgram(args, { cwd, env });
-    assert.deepEqual({ status, signal }, { status: 0, signal: null });
-    assert.equal(stderr, `The store is copied to backup.db.\nStore: ${address}\n`);
-    assert.deepEqual(await readdir(cwd), ['backup.db']);
-  });
+  const MADE = new RegExp(`^The store is copied to backup\\.db\\.\nStore: ${address}\n$`);
+  const SQLITE = /^SQLite format 3/;
+  // `npm run crash` has a real disk without links. Windows gives EISDIR there.
+  for (const [what, link, told, content] of [
+    [
+      'a signal once it has its name',
+      "link(...names); process.kill(process.pid, 'SIGINT')",
+      MADE,
+      SQLITE,
+    ],
+    ['no links', "fail('EPERM')", MADE, SQLITE],
+    ['no links on Windows', "fail('EISDIR')", MADE, SQLITE],
+    [
+      'no links, and a file that comes meanwhile',
+      "fs.writeFileSync('backup.db', 'theirs'); fail('ENOTSUP')",
+      /^petstore: backup\.db exists already; nothing was copied\n$/,
+      /^theirs$/,
+    ],
+    [
+      'no links, and a disk that fails',
+      "fs.renameSync = () => fail('EIO'); syncBuiltinESMExports(); fail('EPERM')",
+      /^petstore: backup\.db cannot be written: EIO; nothing was copied\n$/,
+      /^$/,
+    ],
+  ] as const) {
+    test(`backup › to a new file, ${what} › is whole, or leaves what was there`, async () => {
+      const cwd = createProcessFolder();
+      const env = importing(`
+        import fs from 'node:fs';
+        import { syncBuiltinESMExports } from 'node:module';
+        const link = fs.linkSync;
+        const fail = (code) => { throw Object.assign(new Error(code), { code }); };
+        fs.linkSync = (...names) => { ${link}; };
+        syncBuiltinESMExports();
+      `);
+      const args = ['backup', 'backup.db', '--database', address];
+      const { signal, stderr } = await runProgram(args, { cwd, env });
+      assert.equal(signal, null);
+      assert.match(stderr, told);
+      const texts = (await readdir(cwd)).map((name) => readFileSync(join(cwd, name), 'latin1'));
+      assert.match(texts.join('; '), content);
+      assert.ok(texts.length <= 1);
+    });
+  }
 });
 
 describe('backup --keep', () => {
