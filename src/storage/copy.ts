@@ -17,6 +17,18 @@ export interface CopyOptions {
   readonly onPets?: (count: number) => void;
 }
 
+/** An error of a copy that says which store it is of. */
+class SideError extends PetstoreError {}
+
+/** Messages of PostgreSQL name no database. */
+export const sayingSide =
+  (side: 'from' | 'to') =>
+  (cause: unknown): never => {
+    if (!(cause instanceof PetstoreError) || cause instanceof SideError) throw cause;
+    throw new SideError(cause.code, `the store to copy ${side}: ${cause.message}`, { cause });
+  };
+const ofSource = sayingSide('from');
+
 /**
  * Copies all, as of one moment, or nothing. Each row is read back before the target commits.
  *
@@ -29,30 +41,33 @@ export async function copyDatabase(
   to: Engine,
   options: CopyOptions = {},
 ): Promise<number> {
-  if (from.foundSchema > SCHEMA || to.foundSchema > SCHEMA) {
-    const message = 'the database is of a newer petstore: copy it with that release';
+  for (const [side, { foundSchema }] of Object.entries({ from, to })) {
+    if (foundSchema <= SCHEMA) continue;
+    const message = `the store to copy ${side} is of a newer petstore: copy it with that release`;
     throw new PetstoreError('unavailable', message);
   }
-  return from.transact('snapshot', (source) =>
-    to.transact('exclusive', async (target) => {
+  const copying = from.transact('snapshot', (source) => {
+    const inTarget = to.transact('exclusive', async (target) => {
       await refuseFilled(target);
       for (const table of COPIED) await copyRows(source, target, table, options);
       for (const name of NUMBERED) {
-        const lastId = await source.readLastId(name);
+        const lastId = await source.readLastId(name).catch(ofSource);
         await target.writeLastId(name, lastId);
         refuseDifference(await target.readLastId(name), lastId);
       }
       const [row] = await target.read('select count(*) from api_keys');
       return Number(row?.[0]);
-    }),
-  );
+    });
+    return inTarget.catch(sayingSide('to'));
+  });
+  return copying.catch(ofSource);
 }
 
 async function refuseFilled({ read }: Transaction): Promise<void> {
   const tables = COPIED.map(({ name }) => `select 1 from ${name}`);
   const rows = await read(`${tables.join(' union all ')} limit 1`);
   if (rows.length === 0) return;
-  throw new PetstoreError('bad_request', 'the store to copy to is not empty: name an empty one');
+  throw new SideError('bad_request', 'the store to copy to is not empty: name an empty one');
 }
 
 /** Copies the rows of a table page by page. */
@@ -70,7 +85,7 @@ async function copyRows(
   let page = selectAfter('true');
   let after: Row | undefined = [];
   while (after !== undefined) {
-    const rows = await source.read(page, ...after);
+    const rows: Row[] = await source.read(page, ...after).catch(ofSource);
     await target.insert(name, columns, rows);
     refuseDifference(await target.read(page, ...after), rows);
     if (name === 'pets') onPets?.(rows.length);
@@ -84,5 +99,5 @@ async function copyRows(
 function refuseDifference(copy: unknown, original: unknown): void {
   // One engine reads bytes as a Buffer, the other as a Uint8Array.
   if (isDeepStrictEqual(copy, original, { skipPrototype: true })) return;
-  throw new PetstoreError('internal_error', 'the copy differs from the original, and was undone');
+  throw new SideError('internal_error', 'the copy differs from the original, and was undone');
 }

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { Store } from '../store.ts';
 import { isMemoryAddress, MEMORY_ADDRESS, parseAddress } from './address.ts';
-import { type CopyOptions, copyDatabase } from './copy.ts';
+import { type CopyOptions, copyDatabase, sayingSide } from './copy.ts';
 import type { Engine, OpenOptions } from './engine.ts';
 import { createKeyStore } from './key-store.ts';
 import { createPetStore } from './pet-store.ts';
@@ -72,14 +72,14 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
 
 /** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
-  await using source = await openEngine(from, {});
+  await using source = await openEngine(from, {}).catch(sayingSide('from'));
   const fill = (address: string) => copyInto(source, address, options);
   const file = findNewFile(to);
   return await (file === undefined ? fill(to) : fillFile(file, fill));
 }
 
 async function copyInto(source: Engine, address: string, options?: CopyOptions): Promise<number> {
-  await using target = await openEngine(address, { create: true });
+  await using target = await openEngine(address, { create: true }).catch(sayingSide('to'));
   return await copyDatabase(source, target, options);
 }
 

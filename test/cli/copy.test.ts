@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { ENVIRONMENTS, type Environment } from '../../src/api-key.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { createNewKey, repeat } from '../storage/contract/data.ts';
+import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { assertRefused, type Finished } from '../support/program.ts';
@@ -52,10 +53,30 @@ test('copy › to PostgreSQL by flags and back by variables › is the same stor
   assertRefused(await run(copy), 1, line);
 });
 
+for (const broken of ['from', 'to'] as const) {
+  test(`copy › between two of PostgreSQL, of which --${broken} cannot be used › names this one`, async () => {
+    await using from = await createTestDatabase();
+    await using to = await createTestDatabase();
+    const addresses = { from: from.address, to: to.address };
+    const cwd = createProcessFolder();
+    const copy = () =>
+      runCommand(['copy', '--from', addresses.from, '--to', addresses.to], { cwd });
+    for (const address of Object.values(addresses)) {
+      await (await openStore(address, { create: true })).close();
+    }
+    const named = `the store to copy ${broken}: the database`;
+    await runBeside(addresses[broken], 'drop sequence pets_id');
+    const lacks = 'lacks a table or column that this program needs: restore it from a backup';
+    assertRefused(await copy(), 1, `${named} ${lacks}; nothing was copied`);
+    await runBeside(addresses[broken], 'drop table pets');
+    assertRefused(await copy(), 1, `${named} ${lacks}; nothing was copied`);
+  });
+}
+
 test('copy › a store that is not there › exits with 1 and one line, and makes none', async () => {
   const cwd = createProcessFolder();
   const args = ['copy', '--from', 'sqlite:missing.db', '--to', 'sqlite:no.db'];
-  const line = 'there is no database missing.db; nothing was copied';
+  const line = 'the store to copy from: there is no database missing.db; nothing was copied';
   assertRefused(await runCommand(args, { cwd }), 1, line);
   assert.deepEqual(await readdir(cwd), []);
 });

@@ -52,17 +52,18 @@ for (const kind of ['sqlite', 'postgresql'] as const) {
     const { address, name } = older;
     await runCommand(`pets add ${PET} --database sqlite:new.db`.split(' '), older);
     const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
-    for (const [command, outcome = ''] of [
+    const copied = '; nothing was copied';
+    for (const [command, outcome = '', side = ''] of [
       ['backup backup.db'],
-      [`copy --from ${address} --to sqlite:to.db`, '; nothing was copied'],
-      [`copy --from sqlite:new.db --to ${address}`, '; nothing was copied'],
+      [`copy --from ${address} --to sqlite:to.db`, copied, 'the store to copy from: '],
+      [`copy --from sqlite:new.db --to ${address}`, copied, 'the store to copy to: '],
       ['keys list'],
       ['keys create --name ci'],
       ['pets export'],
       ['pets import - --format csv', '; nothing was imported'],
     ] as const) {
       const finished = await runCommand(command.split(' '), older);
-      assertRefused(finished, 1, line + outcome);
+      assertRefused(finished, 1, side + line + outcome);
     }
     assert.equal(await readSchema(older.address), OLDER_SCHEMA);
   });

@@ -15,9 +15,11 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { copyDatabase } from '../../src/storage/copy.ts';
 import { APPLICATION_ID, SCHEMA } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
+import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
 import { OLDER_SCHEMA, openOlder } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
@@ -247,6 +249,16 @@ describe('opening', { concurrency: 2 }, () => {
     const { size } = await stat(file);
     assert.equal(isInconsistent(connection, size), true);
     assert.equal(isInconsistent(connection, size - 1), false);
+  });
+
+  test('copyDatabase › from a database that is damaged since it was opened › names it, and not the new one', async () => {
+    const file = await createDatabase(20_000, 200);
+    await using from = await openSqlite(file, {});
+    await using to = await openSqlite(createFile(), { create: true });
+    // SQLite has the first pages in memory.
+    await damage(file, 700 * PAGE_BYTES);
+    const message = `the store to copy from: the database ${file} ${DAMAGED}`;
+    await assert.rejects(copyDatabase(from, to), { code: 'unavailable', message });
   });
 
   test('migrate › a database that a newer petstore has just migrated › is refused', async () => {

@@ -36,8 +36,6 @@ export function createLongWork(
       isInSession = true;
       try {
         return await work({ ...transaction, transact });
-      } catch (error) {
-        throw explain(error, file);
       } finally {
         isInSession = false;
       }
@@ -61,23 +59,31 @@ export function createLongWork(
 
 /** The statements of long work, in the transaction that is under way on the connection. */
 function createTransaction(connection: SqliteConnection): Transaction {
+  /** The work may use another store too, which must not explain this error as its own. */
+  const run: SqliteConnection['run'] = (sql, ...values) => {
+    try {
+      return connection.run(sql, ...values);
+    } catch (error) {
+      throw explain(error, connection.file);
+    }
+  };
   return {
-    read: async (sql, ...values) => connection.run(sql, ...values),
+    read: async (sql, ...values) => run(sql, ...values),
 
     async insert(table, columns, rows) {
       const places = columns.map(() => '?');
       const sql = `insert into ${table} (${columns}) values (${places})`;
-      for (const row of rows) connection.run(sql, ...row);
+      for (const row of rows) run(sql, ...row);
     },
 
     async readLastId(table) {
-      const [row] = connection.run('select seq from sqlite_sequence where name = ?', table);
+      const [row] = run('select seq from sqlite_sequence where name = ?', table);
       return (row?.[0] ?? 0n) as bigint;
     },
 
     async writeLastId(table, id) {
-      connection.run('delete from sqlite_sequence where name = ?', table);
-      connection.run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
+      run('delete from sqlite_sequence where name = ?', table);
+      run('insert into sqlite_sequence (name, seq) values (?, ?)', table, id);
     },
   };
 }

@@ -6,15 +6,7 @@ import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, findSteps, refuseOlder, SCHEMA } from '../migrations.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
-import {
-  CORRUPT,
-  createError,
-  DAMAGED,
-  ERROR,
-  explain,
-  retryWhileBusy,
-  toResultCode,
-} from './errors.ts';
+import { createError, DAMAGED, ERROR, retryWhileBusy, toResultCode } from './errors.ts';
 
 /** Earlier versions can lose commits when the WAL is reset (https://sqlite.org/wal.html#walresetbug). */
 const VERSION_MIN = '3.51.3';
@@ -89,14 +81,10 @@ export function isInconsistent(connection: SqliteConnection, bytesMax: number): 
 
 /** Checks all pages of a copy, and makes it a single file. A message of damage names the file `told`. */
 export function finishCopy(copy: string, told = copy): void {
-  try {
-    using connection = new SqliteConnection(copy, 0);
-    // In WAL mode, the copy could not be read from a folder that cannot be written.
-    connection.exec('pragma journal_mode = delete');
-    if (isInconsistent(connection, Number.POSITIVE_INFINITY)) throw createError(told, DAMAGED);
-  } catch (error) {
-    throw toResultCode(error) === CORRUPT ? explain(error, told) : error;
-  }
+  using connection = new SqliteConnection(copy, 0);
+  // In WAL mode, the copy could not be read from a folder that cannot be written.
+  connection.exec('pragma journal_mode = delete');
+  if (isInconsistent(connection, Number.POSITIVE_INFINITY)) throw createError(told, DAMAGED);
 }
 
 /** Executes the missing migrations, in a transaction that blocks other writers. Returns the schema that it had. */
