@@ -36,11 +36,14 @@ test('files › a database, its log, a backup and exports › are their owner’
   await petstore('backup', '--keep', '1', '.');
   await petstore('pets', 'export', 'pets.ndjson');
   await petstore('pets', 'import', 'pets.ndjson', '--database', 'sqlite:imported.db');
-  await petstore('copy', '--from', 'sqlite:petstore.db', '--to', 'sqlite:copied.db');
+  await writeFile(join(cwd, 'empty.db'), '');
+  for (const file of ['copied.db', 'empty.db']) {
+    await petstore('copy', '--from', 'sqlite:petstore.db', '--to', `sqlite:${file}`);
+  }
   await assertPrivate('petstore.db', 'petstore.db-wal', 'petstore.db-shm');
   const dated = (await readdir(cwd)).filter((name) => /^petstore-.*\.db$/.test(name));
   assert.equal(dated.length, 1);
-  await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db');
+  await assertPrivate('backup.db', ...dated, 'pets.ndjson', 'imported.db', 'copied.db', 'empty.db');
 });
 
 test('files › a link at a name that an export might use › is not written through', {

@@ -1,6 +1,6 @@
 /** The file of a database: whether it can be opened, and whether it is still the file that was opened. */
 
-import { existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';
 import { createPrivateFile } from '../private-file.ts';
@@ -22,6 +22,8 @@ export async function prepareFile(file: string, create: boolean): Promise<boolea
   if (stats !== undefined) {
     if (stats.isDirectory()) throw createError(file, 'is a folder: name a file in it');
     if (!stats.isFile()) throw createError(file, 'is not a file');
+    // An empty file becomes a new database, which would keep the mode of this file.
+    if (stats.size === 0) chmodSync(file, 0o600);
     // A process that makes the database at this moment is about to create its -wal.
     for (let tries = 0; lacksWal(file); tries += 1) {
       if (tries === WAL_TRIES) throw createError(file, WITHOUT_WAL);
