@@ -80,7 +80,7 @@ export interface PetStore {
   update(old: Pet, newPet: NewPet): Promise<Pet>;
 
   /**
-   * Removes all the pets or none, and resolves to them, by id. Their ids are never used again.
+   * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
    *
    * @param dryRun whether to remove none.
    * @throws PetstoreError `not_found` when a range has no pet.

@@ -44,7 +44,7 @@ test('docs/data.md › its commands in their order › do what it says', async (
     '1 added, 1 corrected, 1 unchanged',
     'new id 3',
     'would be removed: 2 pets; nothing was changed',
-    '2 pets are removed: their ids are never used again.',
+    '2 pets are removed: no create gets their ids again.',
     '2 added, 0 corrected, 0 unchanged',
   ]);
   await using store = await openStore(`sqlite:${file('petstore.db')}`, {});

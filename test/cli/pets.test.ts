@@ -123,7 +123,7 @@ test('pets remove › a pet › prints what it was, which --dry-run leaves', asy
   const sold = '{"id":2,"name":"Rex","categoryId":3,"status":"sold"}\n';
   const planned = 'would be removed: 1 pet; nothing was changed\n';
   await folder.prints('remove 2 --json --dry-run', sold, planned);
-  const said = 'Pet 2 is removed: its id is never used again.\n';
+  const said = 'Pet 2 is removed: no create gets its id again.\n';
   await folder.prints('remove 2 --json', sold, said);
   assert.deepEqual(await folder.pets('remove 2 --dry-run'), failed('there is no pet 2'));
   assert.deepEqual(await folder.readAll(), [{ id: 1n, ...REX }]);
@@ -133,7 +133,7 @@ test('pets remove › ids and ranges, also on standard input › prints all, whi
   const folder = await createPetFolder(Array.from({ length: 12 }, () => REX));
   const removed = ['ID  NAME  CATEGORY ID  STATUS'];
   removed.push(...[2, 3, 4].map((id) => `${id}   Rex   3            -`), '');
-  const said = '3 pets are removed: their ids are never used again.\n';
+  const said = '3 pets are removed: no create gets their ids again.\n';
   await folder.prints('remove 4 2-3 2', removed.join('\n'), said);
   await writeFile(join(folder.path, 'ids'), '5\n7-9, 11;12\r\n');
   const within = ['sh', '-c', '"$@" < ids', 'sh'];

@@ -102,8 +102,8 @@ async function removePets(
   );
   const [first] = removed;
   if (dryRun) say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
-  else if (removed.length === 1) say(`Pet ${first?.id} is removed: its id is never used again.`);
-  else say(`${countPets(removed.length)} are removed: their ids are never used again.`);
+  else if (removed.length === 1) say(`Pet ${first?.id} is removed: no create gets its id again.`);
+  else say(`${countPets(removed.length)} are removed: no create gets their ids again.`);
 }
 
 function checkChanges(options: UpdateOptions): void {
