@@ -14,7 +14,7 @@ import { addOpenApi } from './commands/print-openapi.ts';
 import { addServe } from './commands/run-service.ts';
 import { UsageError } from './options.ts';
 import { addExamples, say } from './output.ts';
-import { checkVariables, cleanVariables } from './variables.ts';
+import { checkNpm, checkVariables, cleanVariables } from './variables.ts';
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
@@ -86,7 +86,9 @@ export function fail(error: unknown): void {
 export async function run(args: readonly string[]): Promise<void> {
   try {
     cleanVariables();
-    await createProgram().parseAsync(args, { from: 'user' });
+    const program = createProgram();
+    checkNpm(program);
+    await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     fail(error);
   }

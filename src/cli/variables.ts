@@ -34,6 +34,16 @@ function checkValue(name: string, value: string): void {
   throw refuse(`has the invisible character U+${hex}, such as of a Windows line end`);
 }
 
+/** @throws UsageError for an option that npm did not pass on, because no `--` was before it. */
+export function checkNpm(program: Command): void {
+  const taken = listOptions(program).find(
+    (option) => process.env[`npm_config_${option.name().replaceAll('-', '_')}`] !== undefined,
+  );
+  if (taken === undefined) return;
+  const remedy = 'put -- before the options, such as npm start -- --port 9000';
+  throw new UsageError(`npm took ${taken.long} as its own: ${remedy}`);
+}
+
 /** @throws UsageError for a variable `PETSTORE_*` that belongs to no option. */
 export function checkVariables(program: Command): void {
   const options = listOptions(program);

@@ -140,6 +140,10 @@ PETSTORE_NAME=shop PETSTORE_STATUS=sold pets add --category-id 3
   required option '--name <text>' not specified
 PETSTORE_STATUS=sold pets add --name Rex --category-id 3
   unknown variable PETSTORE_STATUS: give --status to a command that takes it
+npm_config_port=true serve 9000
+  npm took --port as its own: put -- before the options, such as npm start -- --port 9000
+npm_config_dry_run=true pets import pets.csv
+  npm took --dry-run as its own: put -- before the options, such as npm start -- --port 9000
 keys create
   required option '--name <name>' not specified
 PETSTORE_RATE_LIMIT_BURST=5 serve

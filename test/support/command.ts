@@ -47,7 +47,7 @@ export async function runCommand(
 /** What a shell makes of a line without quotes, such as `PETSTORE_PORT=1 serve --seed 3`. */
 export function parseLine(line: string): { args: string[]; env: Record<string, string> } {
   const words = line.split(' ');
-  const isVariable = (word: string) => /^PETSTORE_\w+=/.test(word);
+  const isVariable = (word: string) => /^(?:PETSTORE|npm_config)_\w+=/.test(word);
   const variables = words.filter(isVariable).map((word) => word.split(/=(.*)/s));
   return {
     args: words.filter((word) => !isVariable(word)),
