@@ -54,7 +54,7 @@ export async function watchStore(
     const error: unknown = await store.check().catch((caught) => caught);
     if (isStopping()) return;
     const isAway = error instanceof Error;
-    if (isAway && !wasAway) log.warn(`${error.message}; requests are 503 until it is back`);
+    if (isAway && !wasAway) log.warn(`${error.message}; requests may be 503 until it is back`);
     if (wasAway && !isAway) log.warn('the database is back');
     wasAway = isAway;
   }

@@ -60,7 +60,9 @@ test('start › the database comes late, and goes while nobody asks › says eve
   await setTimeout(3_000);
   await cluster.start();
   await until(() => readStart(service).includes('the database is back'));
-  assert.deepEqual(listWarnings(service).slice(2), [`${AWAY}; requests are 503 until it is back`]);
+  assert.deepEqual(listWarnings(service).slice(2), [
+    `${AWAY}; requests may be 503 until it is back`,
+  ]);
 });
 
 test('start › the database does not come within --start-timeout › ends with 1 and one line', async () => {

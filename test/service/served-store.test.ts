@@ -88,6 +88,6 @@ async function watch(answers: string[]): Promise<string[]> {
 
 test('watchStore › the database is away twice › says each time once that it is away, and that it is back', async () => {
   const lines = await watch(['away', 'away', 'here', 'here', 'away', 'here', 'here', 'stop']);
-  const outage = ['it is away; requests are 503 until it is back', 'the database is back'];
+  const outage = ['it is away; requests may be 503 until it is back', 'the database is back'];
   assert.deepEqual(lines, [...outage, ...outage]);
 });

@@ -164,6 +164,18 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     await until(() => proxy.open === 0, GIVEN_UP_MS_MAX);
   });
 
+  test('connections › of checks, which the server has ended while they were idle › are replaced by the check', async () => {
+    await using database = await createEmptyDatabase();
+    await database.query(`do $$ begin
+      execute format('alter database %I set idle_session_timeout = 200', current_database());
+      end $$`);
+    const store = await database.open();
+    await store.check();
+    // This process does not hear of it before its next check.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+    await store.check();
+  });
+
   test('connections › that wait for a lock with more calls than there are connections › stay as many', async () => {
     await using watched = await openWatched('', ENDED_BY_SERVER);
     const { store, proxy, database } = watched;

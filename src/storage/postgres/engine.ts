@@ -6,6 +6,7 @@ import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import type { Connection } from './connection.ts';
+import { toCode } from './errors.ts';
 import { parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
@@ -67,16 +68,22 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
     transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
     inSession: (work) =>
       pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),
+    // Idle, the connection may have been ended: only a new one tells whether the database is away.
     check: () =>
-      pools.check.run(async (connection) => {
-        await connection.checkWritable();
-        // Prepared, as the statements of requests are: behind a pooler without pgbouncer=true both fail.
-        await connection.run(`${CHECK_COLUMNS} where cast(? as int) = 0`, 0);
+      pools.check.run(check).catch((error) => {
+        if (!toCode(error).startsWith('57P')) throw error;
+        return pools.check.run(check);
       }),
     async [Symbol.asyncDispose]() {
       await Promise.all(Object.values(pools).map((pool) => pool.close()));
     },
   };
+}
+
+async function check(connection: Connection): Promise<void> {
+  await connection.checkWritable();
+  // Prepared, as the statements of requests are: behind a pooler without pgbouncer=true both fail.
+  await connection.run(`${CHECK_COLUMNS} where cast(? as int) = 0`, 0);
 }
 
 function writeAll(connection: Connection, statements: readonly Statement[]): Promise<Row[][]> {
