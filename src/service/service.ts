@@ -79,10 +79,13 @@ export interface Place {
 /** In a checkout npm runs the program: there the command `petstore` is not installed. */
 const isCheckout = () => process.argv[1]?.endsWith('.ts') === true;
 
-export function spellKeysCreate({ environment, database }: ServeOptions): string {
+type KeyPlace = Pick<ServeOptions, 'environment' | 'database'>;
+
+/** With its environment: a first key of the wrong one would decide the environment of the store. */
+export function spellKeysCreate({ environment, database }: KeyPlace): string {
   const program = isCheckout() ? 'npm run -s petstore --' : 'petstore';
-  const which = environment === 'staging' ? '' : ` --environment ${environment}`;
-  return `${program} keys create --name NAME${which}${spellDatabase(database)}`;
+  const command = `keys create --name NAME --environment ${environment}`;
+  return `${program} ${command}${spellDatabase(database)}`;
 }
 
 function spellDatabase(database: string): string {

@@ -1,15 +1,17 @@
-/** The environment of a store: the environment of its first key. */
+/** The environment of a store: that of its first key which counts. */
 
 import { PetstoreError } from '../error.ts';
 import { describeAddress } from './address.ts';
 import type { OpenOptions, Row } from './engine.ts';
 
-export const LIST_ENVIRONMENTS = 'select distinct environment from api_keys';
+/** If the first key is revoked, it does not count: it may have been made for the wrong environment. */
+export const LIST_ENVIRONMENTS = `select environment, (select count(*) from api_keys), min(id)
+  from api_keys where revoked_at is null or id > (select min(id) from api_keys) group by environment`;
 
 /**
  * Warns about keys of both environments: older releases could make both.
  *
- * @param rows what LIST_ENVIRONMENTS found. It also finds keys that were revoked: no key is ever removed.
+ * @param rows what LIST_ENVIRONMENTS found.
  * @throws PetstoreError `bad_request` if all keys are of the other environment.
  */
 export function checkEnvironment(
@@ -18,12 +20,13 @@ export function checkEnvironment(
   { environment, warn }: OpenOptions,
 ): void {
   const found = rows.map(([name]) => name);
-  const [other] = found;
+  const [other, keys, id] = rows[0] ?? [];
   if (environment === undefined || other === undefined) return;
   if (!found.includes(environment)) {
+    const takeBack = Number(keys) === 1 ? `, or revoke its only key (${id}) if it is wrong` : '';
     throw new PetstoreError(
       'bad_request',
-      `the store ${describeAddress(address)} is of ${other}, not of ${environment}: give --environment ${other}, or another --database, which petstore copy --environment ${environment} can make`,
+      `the store ${describeAddress(address)} is of ${other}, not of ${environment}: give --environment ${other}, or another --database, which petstore copy --environment ${environment} can make${takeBack}`,
     );
   }
   if (found.length === 1) return;

@@ -106,12 +106,14 @@ test('copy --environment › a store without such a key › is of that environme
   const args = ['sqlite:new.db', '--environment', 'production'];
   const { stderr } = await runCommand([...COPY, ...args], { cwd });
   assert.match(stderr, /^With 0 keys\./m);
+  const command = `keys create --name NAME --environment production --database 'sqlite:${cwd}/new.db'`;
+  assert.ok(stderr.endsWith(` ${command}\n`), stderr);
   const createKey = (environment: Environment) =>
     runCommand(
       `keys create --name ci --database sqlite:new.db --environment ${environment}`.split(' '),
       { cwd },
     );
   assert.equal((await createKey('production')).status, 0);
-  const line = `the store sqlite:${cwd}/new.db is of production, not of staging: give --environment production, or another --database, which petstore copy --environment staging can make`;
+  const line = `the store sqlite:${cwd}/new.db is of production, not of staging: give --environment production, or another --database, which petstore copy --environment staging can make, or revoke its only key (2) if it is wrong`;
   assertRefused(await createKey('staging'), 1, line);
 });

@@ -93,6 +93,6 @@ test('restore drill › its commands in their order › bring back the newest ba
   assert.equal(restored.output.stdout, '');
   const { store, keys } = readFacts(restored);
   assert.equal(store, `sqlite:${join(cwd, 'petstore.db')}`);
-  assert.equal(keys, 'npm run -s petstore -- keys create --name NAME');
+  assert.equal(keys, 'npm run -s petstore -- keys create --name NAME --environment staging');
   assert.equal(await post({ ...restored, key }), counted + 1);
 });

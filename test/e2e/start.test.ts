@@ -44,7 +44,7 @@ test('first start in staging › the lines that it prints › list the pets, and
     docs: `${service.url}/docs`,
     store: `sqlite:${cwd}/petstore.db, new`,
     environment: 'staging',
-    keys: 'npm run -s petstore -- keys create --name NAME',
+    keys: 'npm run -s petstore -- keys create --name NAME --environment staging',
   });
 });
 

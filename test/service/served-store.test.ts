@@ -30,7 +30,7 @@ test('ensureFirstKey › a key has expired, the other is revoked › says how to
   const named = { ...options, database: "sqlite:/Rex's pet's.db" };
   assert.equal(await ensureFirstKey(named, store, log), undefined);
   const address = String.raw`'sqlite:/Rex'\''s pet'\''s.db'`;
-  const command = `petstore keys create --name NAME --database ${address}`;
+  const command = `petstore keys create --name NAME --environment staging --database ${address}`;
   assert.deepEqual(warnings, [`no staging key is active; to make one: ${command}`]);
   assert.equal((await store.keys.list()).length, 2);
 });

@@ -2,6 +2,7 @@
 
 import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../api-key.ts';
+import { spellKeysCreate } from '../../service/service.ts';
 import { describeAddress } from '../../storage/address.ts';
 import { copyStore } from '../../storage/open.ts';
 import { STORE_ADDRESS, toSetting } from '../options.ts';
@@ -41,5 +42,8 @@ async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<v
     say(`copied ${countPets(progress.pets)}`);
     say(`With ${keys} ${keys === 1 ? 'key' : 'keys'}. Each row was read back, and is the same.`);
     say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);
+    if (environment !== undefined && keys === 0) {
+      say(`To make its first key: ${spellKeysCreate({ environment, database: to })}`);
+    }
   });
 }

@@ -15,6 +15,8 @@ const DURATION_DAYS_MAX = 36_500;
 const MS_OF_UNIT: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: DAY_MS };
 
 const KEY_ID = 'the id that keys list shows';
+const NO_KEY =
+  'There is no key yet. The first key decides the environment of the store: keys create --name NAME --environment ENVIRONMENT.';
 
 type RotateOptions = PrintOptions & { readonly overlap: number };
 
@@ -104,7 +106,7 @@ async function revokeKey(store: Store, id: number): Promise<void> {
 async function listKeys(store: Store, { json }: PrintOptions): Promise<void> {
   const keys = (await store.keys.list()).map(toPrintedKey);
   if (json) process.stdout.write(`${JSON.stringify(keys, null, 2)}\n`);
-  else if (keys.length === 0) say('There is no key yet: make a key with keys create --name NAME.');
+  else if (keys.length === 0) say(NO_KEY);
   else {
     const head = ['ID', 'NAME', 'ENVIRONMENT', 'MAY', 'STATE', 'CREATED', 'EXPIRES', 'LAST USED'];
     const rows = keys.map((key) => Object.values(key).map((value) => String(value ?? '-')));
