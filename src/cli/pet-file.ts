@@ -1,7 +1,8 @@
 /** Files of pets: read and written in the format of `--format`, or else in the format of their ending. */
 
+import { createWriteStream, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { open, writeFile } from 'node:fs/promises';
-import { extname } from 'node:path';
+import { dirname, extname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { readCsv } from '../csv.ts';
 import { createCsvFormat } from '../csv-format.ts';
@@ -13,7 +14,9 @@ import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '.
 import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
 import type { Progress } from './output.ts';
 
-export const STANDARD_STREAM = '-';
+const STANDARD_STREAM = '-';
+/** If it is a file, it keeps what the shell has sent there before. */
+const STANDARD_OUTPUT = /^(?:-|\/dev\/stdout|(?:\/dev|\/proc\/self)\/fd\/1)$/;
 /** The import of a file of 64 MiB takes 0.8 to 1.1 GB of memory. */
 const JSON_MIB_MAX = 64;
 /** 64 MiB of pets have fewer values. A file of 33 million numbers took 3 GB, and 9 minutes. */
@@ -68,15 +71,36 @@ export function readRows(
 }
 
 /**
- * Writes all the pets. The file is replaced when they are on the disk, and unchanged if anything fails.
+ * Writes all the pets. A file is replaced when they are on the disk, and unchanged if anything fails.
  *
  * @throws PetstoreError `bad_request` for an unknown ending, or if the file cannot be written.
  */
 export async function writePets(target: PetFileOptions, pets: AsyncIterable<Pet>): Promise<void> {
   const { file = STANDARD_STREAM } = target;
   const text = toText(getFormat(target), pets);
-  if (file === STANDARD_STREAM) await writeStdout(text);
-  else await writePrivateFile(file, (partial) => writeFile(partial, text), { replace: true });
+  if (isStream(file)) return writeStream(text, file);
+  const write = (partial: string) => writeFile(partial, text);
+  await writePrivateFile(followLinks(file), write, { replace: true });
+}
+
+/** Whether the file is written to, as standard output, pipes and devices are, and never replaced. */
+export function isStream(file = STANDARD_STREAM): boolean {
+  if (STANDARD_OUTPUT.test(file)) return true;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats?.isSocket() || stats?.isBlockDevice()) {
+    throw new PetstoreError('bad_request', `${file} is a socket or a disk: name a file`);
+  }
+  return stats?.isFIFO() === true || stats?.isCharacterDevice() === true;
+}
+
+/** The file at the end of links, also if it is not there yet: the links stay. */
+function followLinks(file: string): string {
+  try {
+    return followLinks(resolve(realpathSync(dirname(file)), readlinkSync(file)));
+  } catch {
+    // It is no link. Links in a circle have failed before.
+    return file;
+  }
 }
 
 function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetFormat {
@@ -89,9 +113,10 @@ function getFormat({ file = STANDARD_STREAM, format }: PetFileOptions): PetForma
   );
 }
 
-async function writeStdout(text: AsyncIterable<string>): Promise<void> {
+async function writeStream(text: AsyncIterable<string>, file: string): Promise<void> {
+  const stream = STANDARD_OUTPUT.test(file) ? process.stdout : createWriteStream(file);
   try {
-    await pipeline(text, process.stdout, { end: false });
+    await pipeline(text, stream, { end: stream !== process.stdout });
   } catch (error) {
     // The reader has closed its end, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;

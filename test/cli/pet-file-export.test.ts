@@ -1,14 +1,19 @@
 /** Pet files that are written: each is read back as it was, to the letter, and a failure leaves the old file. */
 
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { test } from 'node:test';
 import { writePets } from '../../src/cli/pet-file.ts';
 import { INT64_MAX, INT64_MIN } from '../../src/int64.ts';
 import type { Pet } from '../../src/pet.ts';
+import { runCommand } from '../support/command.ts';
 import { readGood, refuses } from '../support/pet-file.ts';
+import { runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const folder = createProcessFolder();
@@ -85,6 +90,51 @@ test('pets export › to a place where no file can be › says so in one line', 
     const file = join(folder, inner, 'pets.csv');
     await refuses(() => writePets({ file }, iterate(pets)), why);
   }
+});
+
+/** The name, kind and target of each that is no file. */
+const LIST_PLACES = "find . ! -type f -printf '%P %y %l\\n' | sort; find . -name '*.partial'";
+const REX = '{"id":1,"name":"Rex","categoryId":1}\n';
+/** Each has what is at `place` before, the command in a shell, and what `got` has then. */
+const PLACES: Record<
+  string,
+  readonly [prepare: string, command: string, text?: string, file?: string]
+> = {
+  'a named pipe': ['mkfifo place', 'timeout 9 cat place > got & "$@"; wait'],
+  'a link to a pipe': ['mkfifo pipe; ln -s pipe place', 'timeout 9 cat pipe > got & "$@"; wait'],
+  'a link to a device': ['ln -s /dev/null place', '"$@"; test -c place && echo yes > got', 'yes\n'],
+  'standard output': ['echo old > got', '"$@" >> got', `old\n${REX}`, '/proc/self/fd/1'],
+  'a link to a link to a file': ['echo old > got; ln -s ./got to; ln -s to place', '"$@"'],
+  'a link to nothing, behind a linked folder': [
+    'mkdir -p a/b; ln -s a/b c; ln -s ../../got c/link; ln -s c/link place',
+    '"$@"',
+  ],
+};
+for (const [what, [prepare, command, text = REX, file = 'place']] of Object.entries(PLACES)) {
+  test(`pets export › to ${what} › writes there, and the place stays`, async () => {
+    const cwd = createProcessFolder();
+    const shell = (line: string) => execFileSync('sh', ['-c', line], { cwd, encoding: 'utf8' });
+    await runCommand(['pets', 'add', '--name', 'Rex', '--category-id', '1'], { cwd });
+    shell(prepare);
+    const places = shell(LIST_PLACES);
+    const args = ['pets', 'export', file, '--format', 'ndjson'];
+    const { stderr } = await runProgram(args, { cwd, within: ['sh', '-c', command, 'sh'] });
+    assert.equal(await readFile(join(cwd, 'got'), 'utf8'), text, stderr);
+    assert.equal(shell(LIST_PLACES), places);
+  });
+}
+
+test('pets export › to a socket, or a device that is full › fails, and the place stays', async () => {
+  const inner = createProcessFolder();
+  const [full, socket] = ['full.csv', 'socket.csv'].map((name) => join(inner, name));
+  const server = createServer().listen(socket);
+  await once(server, 'listening');
+  await symlink('/dev/full', full ?? '');
+  const write = (file = '') => writePets({ file }, iterate(MANY));
+  await refuses(() => write(socket), /socket\.csv is a socket or a disk: name a file$/);
+  await assert.rejects(write(full), { code: 'ENOSPC' });
+  assert.deepEqual(await readdir(inner), ['full.csv', 'socket.csv']);
+  server.close();
 });
 
 /** As many pets as are asked for, and how many that were. */

@@ -7,7 +7,7 @@ import { generatePets } from '../../sample.ts';
 import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFileOptions, STANDARD_STREAM, writePets } from '../pet-file.ts';
+import { ENDINGS_HELP, isStream, type PetFileOptions, writePets } from '../pet-file.ts';
 import { withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
@@ -45,14 +45,14 @@ export function addExportPets(pets: Command): void {
     );
 }
 
-/** Shows no progress if the pets go to standard output: both may be the same terminal. */
+/** Shows no progress for a stream: both may be the same terminal, and a reader may leave before the end. */
 async function exportPets(
   store: Store,
-  file = STANDARD_STREAM,
+  file: string | undefined,
   options: ExportOptions,
 ): Promise<void> {
   const target = { file, format: options.excel ? 'excel' : options.format } as const;
-  if (file === STANDARD_STREAM) return writePets(target, listAll(store, options));
+  if (isStream(file)) return writePets(target, listAll(store, options));
   await withProgress('exported', async (progress) => {
     await writePets(target, progress.count(listAll(store, options)));
     say(`exported ${countPets(progress.pets)}`);
