@@ -25,10 +25,11 @@ export const MARK = "'";
 /**
  * How a file of CSV begins, and the row of a pet.
  *
- * @param isExcel whether the file has a byte order mark, and marks before values that a spreadsheet would change. Then
- *   `row` throws PetstoreError `bad_request` for a name that a spreadsheet would change despite the mark.
+ * @param isExcel whether the file has a byte order mark, and marks before values that a spreadsheet would change.
+ * @param refusesLoss whether `row` throws PetstoreError `bad_request` for a name that a spreadsheet would change despite
+ *   the mark.
  */
-export function createCsvFormat(isExcel: boolean, separator: ',' | ';') {
+export function createCsvFormat(isExcel: boolean, separator: ',' | ';', refusesLoss = isExcel) {
   const toRow = (cells: readonly string[]) => `${cells.map(quoteCell).join(separator)}\n`;
   const header = CSV_COLUMNS.map(({ name, isFree }) => (isExcel && isFree ? MARK : '') + name);
   return {
@@ -36,7 +37,7 @@ export function createCsvFormat(isExcel: boolean, separator: ',' | ';') {
     row(pet: Pet) {
       const cells = CSV_COLUMNS.map((column) => {
         const text = String(pet[column.name] ?? '');
-        if (isExcel && IS_LOST.test(text)) throw createLoss(pet, column.name);
+        if (refusesLoss && IS_LOST.test(text)) throw createLoss(pet, column.name);
         return isExcel && (column.isFree || text.length > CHARACTERS_MAX) ? MARK + text : text;
       });
       return toRow(cells);

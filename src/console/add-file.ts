@@ -4,7 +4,7 @@ import { toJson } from '../../client/petstore-client.ts';
 import { generatePets } from '../sample.ts';
 import { quote } from './client.ts';
 import { getElement, show, write } from './elements.ts';
-import { countKnown, keepCsv, type PetFile, readFile } from './pet-file.ts';
+import { countKnown, keepCsv, type PetFile, PLAIN, readFile } from './pet-file.ts';
 import { sendPets } from './send-pets.ts';
 
 const SAMPLES = 20;
@@ -94,4 +94,4 @@ export function onFile(take: (file: File) => void): void {
 }
 
 /** Lets the browser keep a file of sample pets. */
-export const keepExample = () => keepCsv('example.csv', generatePets(SAMPLES));
+export const keepExample = () => keepCsv('example.csv', PLAIN, generatePets(SAMPLES));

@@ -72,13 +72,17 @@ export async function countKnown({ pets }: PetFile, signal: AbortSignal): Promis
   return 0;
 }
 
+export const PLAIN = createCsvFormat(false, ',');
+/** As `pets export --excel` writes it. A name with control characters is there too, which a spreadsheet then changes. */
+export const FOR_SPREADSHEETS = createCsvFormat(true, ';', false);
+
 /** Lets the browser keep the pets as a CSV file. @param tell called with the number of pets so far. */
 export async function keepCsv(
   name: string,
+  csv: typeof PLAIN,
   pets: AsyncIterable<Pet>,
   tell?: (count: number) => void,
 ): Promise<void> {
-  const csv = createCsvFormat(false, ',');
   const rows: string[] = [];
   for await (const pet of pets) {
     rows.push(csv.row(pet));

@@ -4,7 +4,7 @@ import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { createClient } from './client.ts';
 import { createElement, fillIn, getElement, readTexts, show, write } from './elements.ts';
-import { keepCsv } from './pet-file.ts';
+import { FOR_SPREADSHEETS, keepCsv } from './pet-file.ts';
 import { toPetAddress } from './session.ts';
 
 const PAGE = 50;
@@ -110,7 +110,7 @@ export class PetList {
     const tell = (count: number) => write('shown', `${count} pets read`);
     button.disabled = true;
     try {
-      await keepCsv('pets.csv', pets, tell);
+      await keepCsv('pets.csv', FOR_SPREADSHEETS, pets, tell);
     } catch (error) {
       // What was read is not kept.
       this.#tellShown();

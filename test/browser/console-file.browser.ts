@@ -133,7 +133,9 @@ describePages('console, add many', start, (test, stage) => {
 
   test('console, add many › the example file › is taken as it is', async (page) => {
     await page.getByRole('button', { name: 'Add from a file' }).click();
-    await chooseFile(page, await readDownload(page, 'Download an example file'));
+    const example = await readDownload(page, 'Download an example file');
+    assert.match(example, /^id,name,categoryId,status\n1,[^'\n]/);
+    await chooseFile(page, example);
     await page.getByText('pets.csv has 20 pets').waitFor();
   });
 

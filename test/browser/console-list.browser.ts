@@ -44,6 +44,12 @@ async function startWide(): Promise<RunningService> {
   await addPet(started, `{"name":"${'M'.repeat(255)}",${rest}}`);
   return started;
 }
+const ODD_NAMES = ['=1+1', '+1', '-1', '@a', "'=1", '\u0001\ufffe'];
+async function startOdd(): Promise<RunningService> {
+  const started = await startWith(0);
+  for (const name of ODD_NAMES) await addPet(started, { name, categoryId: 7 });
+  return started;
+}
 /** The lines that each number and label takes, its side and its digits, in the header and the last row. */
 const READ_CELLS = `Array.from(document.querySelectorAll('tr:last-child :is(.int64, .label)'), (cell) => {
   const range = document.createRange();
@@ -258,13 +264,22 @@ describePages('console, list', start, (test, stage) => {
       const rows = (await readDownload(page, 'Download CSV')).split('\n');
       assert.deepEqual(
         [rows[0], rows[1], rows.at(-2), rows.length],
-        ['id,name,categoryId,status', '2,Pet 2,1,sold', '224,Pet 224,1,sold', 137],
+        ["\ufeffid;'name;categoryId;status", "2;'Pet 2;1;sold", "224;'Pet 224;1;sold", 137],
       );
       await page.getByText('135 pets read').waitFor();
       assert.equal(downloads.length, count);
       await until(() => page.evaluate<boolean>(`freed.length === ${count}`));
       assert.deepEqual(await page.evaluate('freed'), await page.evaluate('made'));
     }
+  });
+
+  test('console, list › downloaded, with names that are formulas or have controls › is as pets export --excel writes it', {
+    start: startOdd,
+  }, async (page) => {
+    await page.getByText("for spreadsheets: ' is before each name").waitFor();
+    const rows = ODD_NAMES.map((name, index) => `${index + 1};'${name};7;\n`);
+    const csv = `\ufeffid;'name;categoryId;status\n${rows.join('')}`;
+    assert.equal(await readDownload(page, 'Download CSV'), csv);
   });
 
   test('console, list › Download clicked again while it reads › reads the list once', async (page) => {
