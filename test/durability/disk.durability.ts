@@ -1,13 +1,14 @@
-/** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. */
+/** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. A disk that fails. */
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runProgram, startProgram, startService } from '../support/program.ts';
+import { assertRefused, runProgram, startProgram, startService } from '../support/program.ts';
 import { assertError, send } from '../support/request.ts';
 import { fill, mountDisk } from '../support/small-disk.ts';
+import { createDatabase } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 import { createClient } from './client.ts';
@@ -148,4 +149,16 @@ test('a full disk › under the log of a service › each whole line is JSON, an
   const dropped = whole.reduce((sum, line) => sum + (line.dropped ?? 0), 0);
   assert.ok(dropped > 100, `${dropped} are counted`);
   assert.equal(whole.filter(({ route }) => route === '/livez').length + dropped, 700);
+});
+
+test('a disk that cannot be read › under a store › is not taken for the disk of its backup', async () => {
+  // The start would read a smaller store whole.
+  const file = await createDatabase(1_000_000, 250);
+  const inject = ['-P', file, '-e', 'inject=pread64:error=EIO:when=100+'];
+  const within = ['strace', '-f', '-o', '/dev/null', ...inject];
+  const cwd = createProcessFolder();
+  const args = ['backup', 'backup.db', '--database', `sqlite:${file}`];
+  const line = `the database ${file} cannot be read or written: the disk reports an error`;
+  assertRefused(await runProgram(args, { cwd, within }), 1, `${line}; nothing was copied`);
+  assert.deepEqual(readdirSync(cwd), []);
 });

@@ -15,6 +15,8 @@ const IOERR = 10;
 /** Extended codes: there is no room for the -shm; the -wal is shorter than another process, which has the database open, says. */
 const IOERR_SHMSIZE = 4874;
 const IOERR_SHORT_READ = 522;
+/** The extended codes for a disk that cannot be read. */
+export const IOERR_READS = [266, 8458];
 export const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;

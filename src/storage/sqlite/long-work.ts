@@ -3,7 +3,7 @@
 import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
 import type { SqliteConnection } from './connection.ts';
-import { BUSY, CORRUPT, explain, retryWhileBusy, toResultCode } from './errors.ts';
+import { BUSY, CORRUPT, explain, IOERR_READS, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
 
 export function createLongWork(
@@ -49,7 +49,10 @@ export function createLongWork(
         finishCopy(copy, file);
       } catch (error) {
         // Any other error comes from the copy.
-        throw [BUSY, CORRUPT].includes(toResultCode(error)) ? explain(error, file) : error;
+        const isOfSource =
+          [BUSY, CORRUPT].includes(toResultCode(error)) ||
+          IOERR_READS.includes(Object(error).errcode);
+        throw isOfSource ? explain(error, file) : error;
       } finally {
         if (connection.isTransaction) connection.exec('rollback');
       }
