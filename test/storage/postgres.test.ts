@@ -125,13 +125,18 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
 
   const NOT_REACHED = '^the database cannot be reached';
   const POOLER_REFUSAL = 'E\0\0\0\x21SFATAL\0C08P01\0Mno such user\0\0';
-  const REFUSED =
-    '^the database is refused by its pooler: see its log; the address needs pgbouncer=true$';
-  for (const [what, answer, message] of [
+  const REFUSED = '^the database is refused by its pooler: see its log';
+  const POOLED = '&pgbouncer=true';
+  for (const [what, answer, message, parameter = ''] of [
     ['is silent', '', NOT_REACHED],
     ['hangs up', undefined, NOT_REACHED],
     ['speaks another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n', NOT_REACHED],
-    ['is a pooler that refuses it', POOLER_REFUSAL, REFUSED],
+    [
+      'is a pooler that refuses it',
+      POOLER_REFUSAL,
+      `${REFUSED}; the address needs pgbouncer=true$`,
+    ],
+    ['is a pooler that refuses it, as the address says', POOLER_REFUSAL, `${REFUSED}$`, POOLED],
   ] as const) {
     test(`openStore on postgresql › a server that ${what} › is one line without the login, not stormed, and left`, async () => {
       const sockets: Socket[] = [];
@@ -142,7 +147,7 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       });
       const port = await listen(server);
       try {
-        const address = `${LOGIN}127.0.0.1:${port}/pets?sslmode=disable`;
+        const address = `${LOGIN}127.0.0.1:${port}/pets?sslmode=disable${parameter}`;
         await assertOneLine(address, new RegExp(message));
         assert.ok(sockets.length < 20, `${sockets.length} connections`);
         await until(() => sockets.every(({ closed }) => closed), LEFT_MS_MAX);

@@ -95,7 +95,7 @@ export class Connection extends pg.Client {
       const results = [await this.query<SqlValue[]>(query)].flat();
       return results.at(-1)?.rows ?? [];
     } catch (error) {
-      throw explain(error);
+      throw explain(error, this.#isPooled);
     }
   }
 

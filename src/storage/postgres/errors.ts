@@ -7,6 +7,8 @@ import { PetstoreError } from '../../error.ts';
 export const READ_ONLY = '25006';
 export const INSUFFICIENT_PRIVILEGE = '42501';
 
+const POOLER_REFUSAL = '08P01';
+
 /** The driver gives this error no code, so its text stands in the place of the code. */
 export const NO_TLS = 'The server does not support SSL connections';
 /** The server gave no answer within `query_timeout`; it has no code either. */
@@ -32,8 +34,8 @@ const LASTING: Reasons = [
   ['refuses this user or its password', '28'],
   ['is not there: make it with createdb', '3D000'],
   ['has tables of another program: use a database or a schema of its own', '42P07'],
-  // All errors of PgBouncer itself. Without pgbouncer=true, it gets startup parameters that it refuses.
-  ['is refused by its pooler: see its log; the address needs pgbouncer=true', '08P01'],
+  // All errors of PgBouncer itself.
+  ['is refused by its pooler: see its log', POOLER_REFUSAL],
   // The pooler has no statement of another session.
   ['is behind a pooler: add pgbouncer=true to the address', '26000'],
   ['lacks a table or column that this program needs: restore it from a backup', '42703', '42P01'],
@@ -80,13 +82,15 @@ export function isAway(error: unknown, mustWrite: boolean): error is PetstoreErr
 }
 
 /** A PetstoreError, without an address, for an error that the operator can mend; any other error as it is. */
-export function explain(error: unknown): unknown {
+export function explain(error: unknown, isPooled = false): unknown {
   if (error instanceof PetstoreError || error instanceof TypeError) return error;
   const code = toCode(error);
   const reason = findReason(code, LASTING) ?? findReason(code, PASSING);
   if (reason === undefined && error instanceof pg.DatabaseError) return error;
   const what = reason ?? 'cannot be reached or does not answer in time';
-  return new PetstoreError('unavailable', `the database ${what}`, { cause: error });
+  // Without it, a pooler gets startup parameters that it refuses.
+  const hint = code === POOLER_REFUSAL && !isPooled ? '; the address needs pgbouncer=true' : '';
+  return new PetstoreError('unavailable', `the database ${what}${hint}`, { cause: error });
 }
 
 /** The SQLSTATE of an error, also of an explained error. For an error of the driver its code, or else its text. */

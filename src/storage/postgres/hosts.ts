@@ -60,7 +60,7 @@ function toTls(mode: string, { sslcert, sslkey, sslrootcert }: Parameters): Tls 
  * @throws PetstoreError `unavailable` with the error of the last host.
  */
 export async function tryHosts<T>(
-  { configs, preferredTls }: Hosts,
+  { configs, preferredTls, isPooled }: Hosts,
   connect: () => Promise<T>,
   msMax = Infinity,
 ): Promise<T> {
@@ -78,7 +78,7 @@ export async function tryHosts<T>(
       }
       // Several calls may fail at once; the first call moves on to the next host.
       if (host === configs[0]) configs.push(...configs.splice(0, 1));
-      if (tries >= configs.length || performance.now() > deadline) throw explain(error);
+      if (tries >= configs.length || performance.now() > deadline) throw explain(error, isPooled);
       tries += 1;
     }
   }
