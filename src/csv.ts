@@ -13,17 +13,37 @@ const NO_HEADER = `the header must name the columns: ${COLUMN_NAMES.join(', ')}`
 const BEFORE_HEADER = /^"?sep=([,;|\t])"?$|^"?#TYPE /i;
 
 /** The columns of a file. Undefined for a column of no field. */
-type Header = readonly ((Column & { readonly isMarked: boolean }) | undefined)[];
+type Header = readonly ((Column & { index: number; isMarked: boolean }) | undefined)[];
+
+/** A file has columns that no pet has. Their names are as in the file. */
+export class UnknownColumnsError extends PetstoreError {
+  readonly columns: readonly string[];
+
+  constructor(place: string, columns: readonly string[]) {
+    const shown = columns.find(findNear) ?? columns[0] ?? '';
+    const near = findNear(shown);
+    const help = near ? `did you mean "${near}"?` : '--ignore-columns leaves it out';
+    const reason = `column "${cut(shown)}" is not a field of a pet (${help})`;
+    super('bad_request', createRowError(place, reason).message);
+    this.columns = columns;
+  }
+}
 
 /**
- * The rows below the header, without blank rows.
+ * The rows below the header, without blank rows. An empty cell of an optional field is null.
  *
  * @param ignoresColumns whether the file may have columns that no pet has.
+ * @param isUpdate whether it is refused that all texts of a column have a mark, but not its name.
  * @throws PetstoreError `bad_request` for a wrong header or quote, and if there is no row.
  */
-export async function* readCsv(pieces: Pieces, ignoresColumns = false): AsyncGenerator<PetRow> {
+export async function* readCsv(
+  pieces: Pieces,
+  ignoresColumns = false,
+  isUpdate = false,
+): AsyncGenerator<PetRow> {
   let pattern: RegExp | undefined;
   let header: Header | undefined;
+  let marked: Header = [];
   let isEmpty = true;
   for await (const { place, text } of splitRows(pieces, true)) {
     const before = header === undefined ? BEFORE_HEADER.exec(text) : null;
@@ -36,13 +56,20 @@ export async function* readCsv(pieces: Pieces, ignoresColumns = false): AsyncGen
     if (cells.every((cell) => cell.trim() === '')) continue;
     if (header === undefined) {
       header = parseHeader(place, cells, ignoresColumns);
+      marked = header.filter((column) => column?.isFree && !column.isMarked);
       continue;
     }
     isEmpty = false;
+    marked = marked.filter((column) => column && cells[column.index]?.startsWith(MARK));
     yield { place, read: readMembers.bind(undefined, cells, header, ignoresColumns) };
   }
   if (header === undefined) throw createRowError('line 1', NO_HEADER);
   if (isEmpty) throw new PetstoreError('bad_request', 'the file has no row below its header');
+  if (isUpdate && marked[0]) {
+    const { name } = marked[0];
+    const remedy = `name the column '${name} if a spreadsheet put it there, or else import NDJSON`;
+    throw new PetstoreError('bad_request', `every ${name} begins with ': ${remedy}`);
+  }
 }
 
 /** Matches a cell, quoted or plain, and the delimiter behind it; behind the last cell it is empty. */
@@ -63,13 +90,8 @@ function splitCells(place: string, row: string, pattern: RegExp): string[] {
 function parseHeader(place: string, cells: readonly string[], ignoresColumns: boolean): Header {
   const columns = cells.map(findColumn);
   if (!columns.some(Boolean)) throw createRowError(place, NO_HEADER);
-  const unknown = cells.find((cell, index) => cell.trim() !== '' && !columns[index]);
-  if (unknown !== undefined && !ignoresColumns) {
-    // The search takes time by the length of the text.
-    const shown = cut(unknown);
-    const hint = `(did you mean "${findNearest(shown, COLUMN_NAMES)}"?)`;
-    throw createRowError(place, `column "${shown}" is not a field of a pet ${hint}`);
-  }
+  const unknown = cells.filter((cell, index) => cell.trim() !== '' && !columns[index]);
+  if (unknown.length > 0 && !ignoresColumns) throw new UnknownColumnsError(place, unknown);
   for (const column of CSV_COLUMNS) {
     const { name, optional } = column;
     const count = columns.filter((other) => other === column).length;
@@ -79,8 +101,15 @@ function parseHeader(place: string, cells: readonly string[], ignoresColumns: bo
     }
   }
   return columns.map((column, index) => {
-    return column && { ...column, isMarked: cells[index]?.trim().startsWith(MARK) ?? false };
+    return column && { ...column, index, isMarked: /^\s*'/.test(cells[index] ?? '') };
   });
+}
+
+/** The column that is mistyped so. An `x` is no `id`, though it takes only two edits. */
+function findNear(text: string): string | undefined {
+  // The search takes time by the length of the text.
+  const key = toKey(cut(text.trim()));
+  return findNearest(key, COLUMN_NAMES, Math.min(2, key.length - 1));
 }
 
 /** The column by its name or its label, in any spelling, such as `Category ID` and `category_id`. */
@@ -93,9 +122,10 @@ function toKey(text: string): string {
   return text.replace(/^'|[\s_-]/g, '').toLowerCase();
 }
 
-/** The value of a row for a parser of pets. An empty cell of an optional field means that the field is absent. */
+/** The value of a row for a parser of pets. Spreadsheets leave out empty last cells. */
 function readMembers(cells: readonly string[], header: Header, ignoresColumns: boolean): unknown {
-  if (cells.length !== header.length) {
+  const isShort = header.slice(cells.length).some((column) => column?.optional === false);
+  if (isShort || cells.length > header.length) {
     const reason = `must have ${header.length} cells like the header, not ${cells.length}`;
     throw new PetstoreError('bad_request', reason);
   }
@@ -104,7 +134,7 @@ function readMembers(cells: readonly string[], header: Header, ignoresColumns: b
     const cell = cells[index] ?? '';
     if (column) {
       const text = readCell(cell, column.isFree, column.isMarked);
-      if (text !== '' || !column.optional) members[column.name] = toFieldValue(column, text);
+      members[column.name] = text === '' && column.optional ? null : toFieldValue(column, text);
     } else if (!ignoresColumns && cell.trim() !== '') {
       const reason = `the cell "${cut(cell)}" is in a column without a name`;
       throw new PetstoreError('bad_request', reason);

@@ -95,7 +95,7 @@ export function parseNewPet(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, false) as NewPet;
 }
 
-/** As {@link parseNewPet}, for a row of a file: the message also shows each wrong value. */
+/** As {@link parseNewPet}, for a row of a file: an optional field may be null, and the message shows each wrong value. */
 export function parseNewPetRow(value: unknown): NewPet {
   return parseFields(value, NEW_PET_FIELDS, true) as NewPet;
 }
@@ -111,7 +111,7 @@ export function parseGivenPet(value: unknown): GivenPet {
 function parseFields(
   value: unknown,
   fields: readonly (NewPetField | typeof ID)[],
-  isShown: boolean,
+  isRow: boolean,
 ): unknown {
   if (!isObject(value)) throw new PetstoreError('bad_request', 'a pet must be a JSON object');
   const pet: Record<string, unknown> = {};
@@ -119,7 +119,8 @@ function parseFields(
   for (const { name, optional, parse } of fields) {
     const member = value[name];
     try {
-      if (member !== undefined) pet[name] = parse(member, isShown);
+      if (isRow && optional && member === null) continue;
+      if (member !== undefined) pet[name] = parse(member, isRow);
       else if (!optional) wrong.push(`${name} is required`);
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;

@@ -90,7 +90,11 @@ for (const [what, text, expected] of [
   ['another separator than in the header', '"sep=\t"\n"a,b"\n', [HEADER.replace('1', '2')]],
   ['the type of PowerShell', '#TYPE Pet, Store\r\n"name";"categoryId"\r\n"Rex";"1"\r\n', [REX]],
   ['empty rows of a spreadsheet', ';;\nname;categoryId;\n;;\nRex;1;\n; ;\n', [REX]],
-  ['a mistyped column', 'Name;categoryId;Stauts\nRex;1;sold\n', [MISTYPED]],
+  ['a mistyped column', 'Name;categoryId;Notes;Stauts\nRex;1;;sold\n', [MISTYPED]],
+  ...['price', 'notes', 'x', 'no'].map((name) => {
+    const refusal = `line 1: column "${name}" is not a field of a pet (--ignore-columns leaves it out)`;
+    return [`the column ${name}`, `name;categoryId;${name}\nRex;1;2\n`, [refusal]] as const;
+  }),
   ['no header', 'Rex;1\n', [HEADER]],
   ['a double of pandas', 'name,categoryId\nRex,1.0\n', [REX]],
   ["an int64 behind a spreadsheet's mark", "name,categoryId\nRex,'1\n", [REX]],
@@ -117,6 +121,11 @@ for (const [what, text, expected] of [
     ],
   ],
   ['a cell too many', 'name;categoryId\nRex;the dog;1\n', [`line 2: ${cells(2, 3)}`]],
+  [
+    'rows without their empty last cells',
+    'categoryId,name,status,,id\n1,Tom,sold,\n1,Rex\n1\n',
+    [TOM, REX, `line 4: ${cells(5, 1)}`],
+  ],
   ['nothing', '', [HEADER]],
   ['a quote that is not closed', 'name,categoryId\n"a,1\n', [`line 2: ${QUOTES}`]],
   ['text behind a closing quote', 'name,categoryId\n"a"b,1\n', [`line 2: ${QUOTES}`]],
@@ -139,10 +148,11 @@ test('CSV › any text, cut anywhere › is read as the whole text', async () =>
   );
 });
 
-test('CSV › columns that no pet has, ignored › lose only their cells', async () => {
-  const text = 'name,Stauts,,categoryId\nRex,sold,x,1\n';
+test('CSV › columns that no pet has › are named, and ignored lose only their cells', async () => {
+  const text = 'name,Stauts,,categoryId, a b\nRex,sold,x,1,2\nRex,,,1\n';
+  await assert.rejects(Array.fromAsync(readCsv([text])), { columns: ['Stauts', ' a b'] });
   const rows = await Array.fromAsync(readCsv([text], true));
-  assert.deepEqual(rows.map(parse), [REX]);
+  assert.deepEqual(rows.map(parse), [REX, REX]);
 });
 
 test('CSV › a name that a spreadsheet would split or trim › is written in quotes', () => {

@@ -55,7 +55,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     let hasOtherIds = false;
     const parse = (value: unknown) => {
       if (options.byId) return parseGivenPet(value);
-      hasOtherIds ||= Object(value).id !== undefined;
+      hasOtherIds ||= Boolean(Object(value).id);
       return parseNewPetRow(value);
     };
     const pets = parseRows(progress.count(rows), parse, say);
