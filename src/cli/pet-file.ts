@@ -52,6 +52,8 @@ export interface PetFileOptions {
   readonly file?: string | undefined;
   readonly format?: PetFormatName | undefined;
   readonly ignoreColumns?: boolean | undefined;
+  /** Whether the rows correct pets. */
+  readonly update?: boolean | undefined;
 }
 
 type ReadProgress = Pick<Partial<Progress>, 'part'>;
@@ -59,15 +61,23 @@ type ReadProgress = Pick<Partial<Progress>, 'part'>;
 /**
  * The rows of the file in its order, read as they are consumed.
  *
- * @throws PetstoreError `bad_request` for an unknown ending, a file that cannot be read, and a line after which no row
- *   can be found.
+ * @throws PetstoreError `bad_request` for an unknown ending, a workbook, a file that cannot be read, and a line after
+ *   which no row can be found.
  */
 export function readRows(
   petFile: PetFileOptions,
   progress: ReadProgress = {},
 ): AsyncIterable<PetRow> {
+  const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
+  if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
+    throw new PetstoreError('bad_request', `${file} is a workbook: save it as "CSV UTF-8"`);
+  }
   const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
-  return read(readText(petFile.file ?? STANDARD_STREAM, progress), petFile.ignoreColumns);
+  return read(readText(file, progress), ignoreColumns, update);
+}
+
+export function isCsv(petFile: PetFileOptions): boolean {
+  return getFormat(petFile).read === readCsv;
 }
 
 /**

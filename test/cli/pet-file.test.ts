@@ -186,10 +186,14 @@ test('pets import › a stream that breaks behind a wrong row › tells why it b
   await refuses(() => Array.fromAsync(readGood('-', 'ndjson')), message);
 });
 
-test('pets import › any other ending › is told the ones there are', () => {
-  const message =
+test('pets import › a workbook, or any other ending › is told what to do', () => {
+  const other =
     'the name of the file must end with one of .ndjson, .jsonl, .json, .csv, or --format must name the format';
-  for (const file of ['pets.xml', 'pets', '.csv', 'pets.csv.gz']) {
+  const toWorkbook = (file: string) => [file, `${file} is a workbook: save it as "CSV UTF-8"`];
+  for (const [file, message] of [
+    ...['a b/list.xlsx', 'list.XLS', 'pets.ods'].map(toWorkbook),
+    ...['pets.xml', 'pets', '.csv', 'pets.csv.gz', 'pets.xlsx.gz'].map((file) => [file, other]),
+  ]) {
     assert.throws(() => readRows({ file }), { code: 'bad_request', message });
   }
 });
