@@ -8,8 +8,11 @@ import { toPrintable } from './printable.ts';
 const ROW_CHARACTERS_MAX = 65_536;
 const ROW_TOO_LONG = `longer than ${ROW_CHARACTERS_MAX} characters; is a quote or the end of a line missing?`;
 
-/** How many wrong rows of a file are shown. The others are counted. */
-const WRONG_ROWS_MAX = 20;
+/** How many wrong rows of a file, and how many with broken formulas, are shown. The others are counted. */
+const ROWS_SHOWN_MAX = 20;
+
+/** What a spreadsheet writes for a broken formula. */
+const FORMULA_ERROR = /^#(?:REF!|N\/A|NAME\?|VALUE!|DIV\/0!|NULL!|NUM!)$/;
 
 const NOT_BLANK = /[^ \t\r]/;
 
@@ -96,26 +99,33 @@ export async function* splitRows(
 /**
  * What `parse` makes of the rows before the first wrong row. The rows after it are only checked.
  *
- * @param report called with the lines for several wrong rows.
+ * @param report called with the lines for several wrong rows, and for broken formulas.
  * @throws PetstoreError `bad_request` for a wrong row, or with the number of several wrong rows.
  */
-export async function* parseRows<Parsed>(
+export async function* parseRows<Parsed extends object>(
   rows: AsyncIterable<PetRow> | Iterable<PetRow>,
   parse: (value: unknown) => Parsed,
   report: (line: string) => void,
 ): AsyncGenerator<Parsed> {
   const shown: PetstoreError[] = [];
   let wrong = 0;
+  let broken = 0;
   for await (const { place, read } of rows) {
     try {
       const parsed = parse(read());
+      const error = Object.values(parsed).find((value) => FORMULA_ERROR.test(String(value)));
+      if (error) broken += 1;
+      if (error && broken <= ROWS_SHOWN_MAX)
+        report(`${place}: ${error} comes from a broken formula`);
       if (wrong === 0) yield parsed;
     } catch (error) {
       if (!(error instanceof PetstoreError)) throw error;
-      if (wrong < WRONG_ROWS_MAX) shown.push(createRowError(place, error.message));
+      if (wrong < ROWS_SHOWN_MAX) shown.push(createRowError(place, error.message));
       wrong += 1;
     }
   }
+  if (broken > ROWS_SHOWN_MAX)
+    report(`and ${broken - ROWS_SHOWN_MAX} more come from broken formulas`);
   const [first] = shown;
   if (first === undefined) return;
   if (wrong === 1) throw first;

@@ -196,6 +196,17 @@ for (const [what, text, ...told] of [
   });
 }
 
+test('pets import › names of broken formulas › are imported, and named at their places', async () => {
+  const errors = ['#REF!', '#N/A', '#NAME?', '#VALUE!', '#DIV/0!', '#NULL!', '#NUM!'];
+  const rows = [...errors, ...errors, ...errors].map((error) => `${error},1\n#REF! x,1\n`);
+  const { status, lines } = await importText(`name,categoryId\n${rows.join('')}`);
+  const told = Array.from({ length: 20 }, (_, index) => {
+    return `line ${2 * index + 2}: ${errors[index % 7]} comes from a broken formula`;
+  });
+  told.push('and 1 more come from broken formulas', 'imported 42 pets');
+  assert.deepEqual([status, ...lines.slice(0, 22)], [0, ...told]);
+});
+
 test('pets import --ignore-columns › a column that no pet has › is left out', async () => {
   const text = 'name;categoryId;Stauts\nRex;1;sold\n';
   const { status } = await importText(text);
