@@ -67,8 +67,8 @@ export interface PetStore {
    * that the store has already is left; if it differs, `update` decides. A correction is as of `update`. Later pets get
    * greater ids.
    *
-   * @throws PetstoreError `bad_request` when two of the pets have the same id, or, without `update`, the store has
-   *   another pet with one of the ids.
+   * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another pet with one of
+   *   the ids: without `update`, or if the pet changes before it is corrected.
    */
   merge(pets: AsyncIterable<GivenPet>, options?: MergeOptions): Promise<MergedPets>;
 
@@ -126,6 +126,21 @@ export interface MergeOptions {
   readonly dryRun?: boolean;
   /** Called, before a pet is added, with the id in the store from which on it has the first pets without an id. */
   readonly onSame?: (id: bigint) => void;
+  /** Called with `update`, before a pet is changed. */
+  readonly onCorrections?: (corrections: Corrections) => Promise<void>;
+}
+
+export interface Correction {
+  readonly was: Pet;
+  readonly is: Pet;
+}
+
+export interface Corrections {
+  readonly count: number;
+  /** How many pets get another value, and how many lose their value. */
+  readonly fields: readonly { name: keyof NewPet; changed: number; removed: number }[];
+  /** Gives them by id, up to a thousand at once. */
+  list(): AsyncIterable<readonly Correction[]>;
 }
 
 export interface MergedPets {

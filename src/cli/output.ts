@@ -2,7 +2,9 @@
 
 import type { Command } from 'commander';
 import { PetstoreError } from '../error.ts';
+import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
 import { toPrintable, UNPRINTABLE } from '../printable.ts';
+import type { Correction } from '../store.ts';
 
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const REWRITE_MS = 100;
@@ -34,6 +36,24 @@ export async function toTable(rows: readonly (readonly string[])[]): Promise<str
   const pad = (cell: string, column: number) =>
     cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
   return cells.map((row) => `${row.map(pad).join('  ').trimEnd()}\n`).join('');
+}
+
+const PET_HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
+
+export function toPetTable(pets: readonly Pet[]): Promise<string> {
+  return toTable([PET_HEAD, ...pets.map(toCells)]);
+}
+
+export function toCorrectionTable(corrections: readonly Correction[]): Promise<string> {
+  const toRows = ({ was, is }: Correction) => [
+    ['was', ...toCells(was)],
+    ['is', ...toCells(is)],
+  ];
+  return toTable([['', ...PET_HEAD], ...corrections.flatMap(toRows)]);
+}
+
+function toCells(pet: Pet): string[] {
+  return [pet.id, ...NEW_PET_FIELDS.map(({ name }) => pet[name] ?? '-')].map(String);
 }
 
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */

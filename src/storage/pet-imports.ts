@@ -7,25 +7,25 @@ import { type GivenPet, toPetJson } from '../pet.ts';
 import { COMPARED_PETS } from '../rows.ts';
 import type { AddedPets, PetStore } from '../store.ts';
 import type { Engine, Row, Session, Transaction } from './engine.ts';
-import { COLUMNS, PET_COLUMNS, SELECT, toJsonSql, toPet, toRow } from './pet-row.ts';
+import { areSame, correct, findCorrections } from './pet-corrections.ts';
+import { COLUMNS, PET_COLUMNS, SELECT, toPet, toRow } from './pet-row.ts';
 
 const PETS_AT_ONCE = 1_000;
 
 const NO_PETS: AddedPets = { count: 0, firstId: 0n, lastId: 0n };
 
-/** SQL for whether the store has the pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
-const toExists = (...conditions: readonly string[]) =>
-  `(select true from pets where ${['pets.id = staged.id', ...conditions].join(' and ')})`;
-
-const IS_KNOWN = toExists();
-const IS_SAME = toExists(
-  ...COLUMNS.map((column) => `pets.${column} is not distinct from staged.${column}`),
-);
+/** SQL for a value of the store's pet of a staged row. For a join, PostgreSQL may read all pets of the store. */
+const toStored = (value: string) => `(select ${value} from pets where pets.id = staged.id)`;
+const ARE_SAME = areSame('pets.', 'staged.');
 
 export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
   return {
-    merge(pets, { onlyFirst = false, update = false, dryRun = false, onSame } = {}) {
-      return stage(engine, pets, async (session, staged) => {
+    merge(pets, { onlyFirst = false, update, dryRun = false, onSame, onCorrections } = {}) {
+      return stage(engine, pets, async (session, staged, corrections) => {
+        await refuseRepeated(session, staged);
+        const found = update && (await findCorrections(session, staged, corrections));
+        // Nothing is locked yet: who reads what this prints may be slow.
+        if (found) await onCorrections?.(found);
         const given = await session.read(`select 1 from ${staged} where id >= 0 limit 1`);
         // A create could be the first, or take the ids of pets with ids.
         const isAlone = onlyFirst || given.length > 0;
@@ -35,18 +35,16 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
           if (onlyFirst && (await readLastId('pets')) > 0n) {
             return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };
           }
-          await refuseRepeated(transaction, staged);
           const counts = await countStaged(transaction, staged);
-          const { corrected } = counts;
-          await read(`delete from ${staged} as staged where ${IS_SAME}`);
-          if (corrected > 0 && !update)
-            throw await createDifference(transaction, staged, corrected);
-          if (corrected > 0 && !dryRun) await correct(transaction, staged, engine.toJsonFunction);
-          await read(`delete from ${staged} as staged where ${IS_KNOWN}`);
+          if (counts.corrected > 0 && !(update && dryRun)) {
+            if (update) await correct(transaction, corrections, engine.toJsonFunction);
+            await refuseDifferent(transaction, staged);
+          }
           const same = onSame && (await findSame(transaction, staged));
           if (same !== undefined) onSame?.(same);
-          const withNewIds = dryRun ? NO_PETS : await addStaged(transaction, staged, isAlone);
-          return { ...counts, withNewIds };
+          if (dryRun) return { ...counts, withNewIds: NO_PETS };
+          await read(`delete from ${staged} as staged where ${toStored('true')}`);
+          return { ...counts, withNewIds: await addStaged(transaction, staged, isAlone) };
         });
       });
     },
@@ -57,18 +55,21 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
 function stage<T>(
   { inSession }: Engine,
   pets: AsyncIterable<GivenPet>,
-  work: (session: Session, staged: string) => Promise<T>,
+  work: (session: Session, staged: string, corrections: string) => Promise<T>,
 ): Promise<T> {
   // Behind a pooler several clients may share a session, so the name is unique.
   const staged = `staged_pets_${randomUUID().replaceAll('-', '')}`;
+  const corrections = `${staged}_changes`;
   return inSession(async (session) => {
     await session.read(`create temporary table ${staged} as ${SELECT} limit 0`);
     try {
       for await (const batch of toBatches(pets)) await session.insert(staged, PET_COLUMNS, batch);
-      return await work(session, staged);
+      return await work(session, staged, corrections);
     } finally {
-      // A broken connection has dropped it already.
-      await session.read(`drop table ${staged}`).catch(() => undefined);
+      for (const table of [corrections, staged]) {
+        // A broken connection has dropped it already.
+        await session.read(`drop table if exists ${table}`).catch(() => undefined);
+      }
     }
   });
 }
@@ -89,49 +90,34 @@ async function* toBatches(pets: AsyncIterable<GivenPet>): AsyncGenerator<readonl
 }
 
 async function countStaged({ read }: Transaction, staged: string) {
-  const [row = []] = await read(
-    `select count(*), count(${IS_KNOWN}), count(${IS_SAME}) from ${staged} as staged`,
+  const kind = toStored(`case when ${ARE_SAME} then 'unchanged' else 'corrected' end`);
+  const rows = await read(
+    `select coalesce(${kind}, 'added'), count(*) from ${staged} as staged group by 1`,
   );
-  const [all = 0, known = 0, unchanged = 0] = row.map(Number);
-  return { added: all - known, corrected: known - unchanged, unchanged };
+  const counts = Object.fromEntries(rows.map(([name, count]) => [name, Number(count)]));
+  return { added: 0, corrected: 0, unchanged: 0, ...counts };
 }
 
 /** @throws PetstoreError `bad_request` when two of the pets have the same id. */
-async function refuseRepeated({ read }: Transaction, staged: string): Promise<void> {
+async function refuseRepeated({ read }: Session, staged: string): Promise<void> {
   const [row] = await read(
     `select id from ${staged} group by id having count(*) > 1 order by id limit 1`,
   );
   if (row) throw new PetstoreError('bad_request', `the id ${row[0]} is given twice`);
 }
 
-/** Says how the first of the staged pets differs from the store's. */
-async function createDifference(
-  { read }: Transaction,
-  staged: string,
-  differing: number,
-): Promise<PetstoreError> {
-  const [given = []] = await read(
-    `select ${PET_COLUMNS} from ${staged} as staged where ${IS_KNOWN} order by id limit 1`,
+/** @throws PetstoreError `bad_request` that says how the first of the pets differs from the store's, if one does. */
+async function refuseDifferent({ read }: Transaction, staged: string): Promise<void> {
+  const [given] = await read(
+    `select ${PET_COLUMNS}, count(*) over () from ${staged} as staged
+      where not ${toStored(ARE_SAME)} order by id limit 1`,
   );
+  if (!given) return;
+  const differing = Number(given.at(-1));
   const [stored = []] = await read(`${SELECT} where id = ?`, given[0] ?? null);
   const others = differing > 1 ? `; ${differing - 1} more differ` : '';
   const values = `the store has ${toPetJson(toPet(stored))}, the file ${toPetJson(toPet(given))}`;
-  return new PetstoreError('bad_request', `pet ${given[0]} differs: ${values}${others}`);
-}
-
-/** Corrects the store's pets that differ, as `update` of a pet does. */
-async function correct(
-  { read }: Transaction,
-  staged: string,
-  toJson: Engine['toJsonFunction'],
-): Promise<void> {
-  const added = `select ${toJsonSql(toJson)} from pets where id = pet_id`;
-  await read(
-    `update idempotency_keys set added_as = coalesce(added_as, (${added}))
-      where pet_id in (select id from ${staged})`,
-  );
-  const changes = COLUMNS.map((column) => `${column} = staged.${column}`);
-  await read(`update pets set ${changes} from ${staged} as staged where pets.id = staged.id`);
+  throw new PetstoreError('bad_request', `pet ${given[0]} differs: ${values}${others}`);
 }
 
 /** The first id of the pets that an earlier import of the same file added; undefined if there was none. */

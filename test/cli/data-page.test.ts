@@ -40,16 +40,20 @@ test('docs/data.md › its commands in their order › do what it says', async (
     'new ids 1 to 2',
     'exported 2 pets',
     'exported 0 pets',
+    'change name of 1 pet',
     'would be: 1 added, 1 corrected, 1 unchanged; nothing was changed',
+    'change name of 1 pet',
     '1 added, 1 corrected, 1 unchanged',
     'new id 3',
+    'change name of 1 pet',
+    '0 added, 1 corrected, 0 unchanged',
     'would be removed: 2 pets; nothing was changed',
     '2 pets are removed: no create gets their ids again.',
     '2 added, 0 corrected, 0 unchanged',
   ]);
   await using store = await openStore(`sqlite:${file('petstore.db')}`, {});
   assert.deepEqual((await store.pets.list({ limit: 9 })).pets, [
-    { id: 1n, name: 'Max', categoryId: 3n, status: 'available' },
+    { id: 1n, name: 'Rex', categoryId: 3n, status: 'available' },
     { id: 2n, name: '小白', categoryId: INT64_MAX },
     { id: 3n, name: 'Mia', categoryId: 7n },
   ]);

@@ -174,6 +174,19 @@ async function goRound(kind: string, address: string, other: string): Promise<vo
     await petstore('pets', 'import', file, '--database', target);
     assert.deepEqual(await petstore('pets', 'export', '--database', target), ALL, ending);
   }
+  const given =
+    'id,name,categoryId,status,exampleText,exampleInteger\n1,Old,1,,b,7\n2,Rex,1,sold\n';
+  await writeFile(join(folder, 'corrected.csv'), given);
+  const correct = ['pets', 'import', '--update', '--database', address];
+  const undo = await petstore(...correct, 'corrected.csv', '--json');
+  assert.deepEqual(undo, [
+    `${OLD.replace('}', '')},"status":null,"exampleText":null,"exampleInteger":null}`,
+    FULL,
+  ]);
+  assert.notDeepEqual(await petstore('pets', 'export', '--database', address), ALL);
+  await writeFile(join(folder, 'undo.ndjson'), undo.join('\n'));
+  await petstore(...correct, 'undo.ndjson');
+  assert.deepEqual(await petstore('pets', 'export', '--database', address), ALL);
   await petstore('copy', '--from', address, '--to', other);
   assert.deepEqual(await petstore('pets', 'export', '--database', other), ALL);
 }

@@ -2,14 +2,15 @@
 
 import { type Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
-import { parseGivenPet, parseNewPetRow } from '../../pet.ts';
+import { GIVEN_PET_FIELDS, parseGivenPet, parseNewPetRow } from '../../pet.ts';
 import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import type { MergedPets, MergeOptions } from '../../store.ts';
+import type { Corrections, MergedPets, MergeOptions } from '../../store.ts';
+import { refuseLoss, tellCorrections } from '../corrections.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
-import { ENDINGS_HELP, type PetFileOptions, readRows } from '../pet-file.ts';
-import { type CommandOptions, describeStore } from '../with-store.ts';
+import { ENDINGS_HELP, isCsv, type PetFileOptions, readRows } from '../pet-file.ts';
+import { describeStore, type PrintOptions } from '../with-store.ts';
 
 const NOTES = `
 The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
@@ -20,7 +21,7 @@ With --update the file takes precedence: a pet that was changed since the export
 The import tells if the store already has the first ${COMPARED_PETS} pets without an id: the file may have been
 added before. An import with new ids prints these ids: "pets remove" undoes it.`;
 
-interface ImportOptions extends CommandOptions, PetFileOptions, MergeOptions {
+interface ImportOptions extends PrintOptions, Omit<PetFileOptions, 'update'>, MergeOptions {
   readonly byId?: boolean;
 }
 
@@ -43,6 +44,7 @@ export function addImportPets(pets: Command): void {
       }),
     )
     .option('--dry-run', 'only say what would be done')
+    .option('--json', 'print corrected pets as they were: --update of this undoes it', false)
     .option('--ignore-columns', 'leave out the columns of a CSV file that no pet has')
     .addOption(formatOption())
     .addOption(databaseOption())
@@ -51,16 +53,23 @@ export function addImportPets(pets: Command): void {
 
 async function importPets(file: string, options: ImportOptions): Promise<void> {
   await withProgress('imported', async (progress) => {
-    const rows = readRows({ ...options, file }, progress);
+    const petFile = { ...options, file };
+    const rows = readRows(petFile, progress);
+    let missing = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
     let hasOtherIds = false;
     const parse = (value: unknown) => {
+      missing = missing.filter((name) => Object(value)[name] === undefined);
       if (options.byId) return parseGivenPet(value);
       hasOtherIds ||= Boolean(Object(value).id);
       return parseNewPetRow(value);
     };
+    const onCorrections = async (corrections: Corrections) => {
+      refuseLoss(corrections, missing, isCsv(petFile));
+      await tellCorrections(corrections, options.json);
+    };
     const pets = parseRows(progress.count(rows), parse, say);
     const merged = await fillStore(options.database, options.dryRun ?? false, async (store) => {
-      const done = await store.pets.merge(pets, { ...options, onSame });
+      const done = await store.pets.merge(pets, { ...options, onSame, onCorrections });
       if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
       // A new file gets its name later.
       progress.isDone = store.foundSchema > 0;

@@ -16,7 +16,7 @@ import {
   petChangeOptions,
   UsageError,
 } from '../options.ts';
-import { addExamples, countPets, say, toTable } from '../output.ts';
+import { addExamples, countPets, say, toCorrectionTable, toPetTable } from '../output.ts';
 import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
@@ -25,7 +25,6 @@ type UpdateOptions = PrintOptions & { readonly [Name in keyof NewPet]?: NewPet[N
 const PET_ID = 'the id that pets list shows';
 const REMOVED_IDS =
   'ids, and ranges such as 10-20, which may have gaps; - reads them from standard input';
-const TABLE_HEAD = ['ID', ...NEW_PET_FIELDS.map(({ label }) => label.toUpperCase())];
 
 /** The group, to which other files add commands too. */
 export function addPets(program: Command): Command {
@@ -74,7 +73,7 @@ async function showPets(store: Store, options: PrintOptions & PetQuery): Promise
   const { json, database, ...query } = options;
   const { pets, next } = await store.pets.list(query);
   if (json) process.stdout.write(`[${pets.map(toPetJson)}]\n`);
-  else if (pets.length > 0) process.stdout.write(await toTable([TABLE_HEAD, ...pets.map(toCells)]));
+  else if (pets.length > 0) process.stdout.write(await toPetTable(pets));
   else say('No pets.');
   if (next !== undefined) say(`There are more: --after ${next} lists them.`);
 }
@@ -96,9 +95,7 @@ async function removePets(
   const given = [...ids, ...words].filter((word) => word !== '-' && word !== '');
   const removed = await pets.remove(given.map(parseIdRange), dryRun);
   process.stdout.write(
-    json
-      ? removed.map((pet) => `${toPetJson(pet)}\n`).join('')
-      : await toTable([TABLE_HEAD, ...removed.map(toCells)]),
+    json ? removed.map((pet) => `${toPetJson(pet)}\n`).join('') : await toPetTable(removed),
   );
   const [first] = removed;
   if (dryRun) say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
@@ -120,13 +117,8 @@ async function updatePet({ pets }: Store, id: bigint, options: UpdateOptions): P
     newPet[name] = value === false ? undefined : value;
   }
   const pet = await pets.update(old, newPet as unknown as NewPet);
-  const table = [
-    ['', ...TABLE_HEAD],
-    ['was', ...toCells(old)],
-    ['is', ...toCells(pet)],
-  ];
   const json = `{"was":${toPetJson(old)},"is":${toPetJson(pet)}}\n`;
-  process.stdout.write(options.json ? json : await toTable(table));
+  process.stdout.write(options.json ? json : await toCorrectionTable([{ was: old, is: pet }]));
   say(`Pet ${id} is corrected: every running service shows the change from now on.`);
 }
 
@@ -137,10 +129,6 @@ async function getStored(pets: PetStore, id: bigint): Promise<Pet> {
 }
 
 async function printPet(pet: Pet, { json }: PrintOptions, done?: string): Promise<void> {
-  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toTable([TABLE_HEAD, toCells(pet)]));
+  process.stdout.write(json ? `${toPetJson(pet)}\n` : await toPetTable([pet]));
   if (done !== undefined) say(`Pet ${pet.id} ${done}.`);
-}
-
-function toCells(pet: Pet): string[] {
-  return [pet.id, ...NEW_PET_FIELDS.map(({ name }) => pet[name] ?? '-')].map(String);
 }

@@ -4,7 +4,13 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { INT64_MAX } from '../../../src/int64.ts';
-import { type GivenPet, type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
+import {
+  type GivenPet,
+  NEW_PET_FIELDS,
+  type NewPet,
+  type Pet,
+  toPetJson,
+} from '../../../src/pet.ts';
 import { generatePets } from '../../../src/sample.ts';
 import type { PetStore, Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
@@ -197,6 +203,38 @@ test('pets.merge › an id that another takes meanwhile › is refused if the pe
   }
   await assert.rejects(store.pets.merge(given()), { message: /^pet 1 differs: / });
 });
+
+for (const [what, id] of [
+  ['that is corrected', 1],
+  ['that is as in the file', 2],
+] as const) {
+  testLasting(
+    `pets.merge onCorrections › a change of a pet ${what} meanwhile › refuses all, and creates go on`,
+    async (store, place) => {
+      const { pets: others } = await place.openOther();
+      await merge(store, [toPet(1), toPet(2)]);
+      const told: unknown[] = [];
+      let after: readonly Pet[] = [];
+      const onCorrections: NonNullable<Options>['onCorrections'] = async ({ list, ...counts }) => {
+        told.push(counts, ...(await Array.fromAsync(list())).flat());
+        await others.add(REX);
+        await others.update(toPet(id), toPet(id, 'Mia'));
+        after = await listAll(store);
+      };
+      const sold = { ...toPet(1), status: 'sold' } as const;
+      const merging = merge(store, [toPet(7), toPet(2), sold], { update: true, onCorrections });
+      await assert.rejects(merging, { message: new RegExp(`^pet ${id} differs: .*"Mia"`) });
+      const fields = NEW_PET_FIELDS.map(({ name }) => {
+        return { name, changed: Number(name === 'status'), removed: 0 };
+      });
+      assert.deepEqual(told, [
+        { count: 1, fields },
+        { was: toPet(1), is: sold },
+      ]);
+      assert.deepEqual(await listAll(store), after);
+    },
+  );
+}
 
 test('pets.merge onSame › pets in the order of the store › are told before any is added', async (store) => {
   const sold = { ...REX, status: 'sold' } as const;

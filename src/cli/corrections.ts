@@ -1,0 +1,66 @@
+/** The corrections of `pets import --update`: what is refused, and what is printed before they are made. */
+
+import { PetstoreError } from '../error.ts';
+import { writeJson } from '../json.ts';
+import { NEW_PET_FIELDS } from '../pet.ts';
+import type { Correction, Corrections } from '../store.ts';
+import { countPets, say, toCorrectionTable } from './output.ts';
+
+/** How many corrected pets are shown. The others are counted. */
+const SHOWN_MAX = 20;
+
+/**
+ * @param missing the optional fields that no row of the file has.
+ * @throws PetstoreError `bad_request` when a pet would lose the value of one of them, or it is a column of CSV.
+ */
+export function refuseLoss(
+  { fields }: Corrections,
+  missing: readonly string[],
+  isCsv: boolean,
+): void {
+  for (const name of missing) {
+    const removed = fields.find((field) => field.name === name)?.removed ?? 0;
+    if (removed === 0 && !isCsv) continue;
+    const loss = removed > 0 ? `, or ${countPets(removed)} would lose it` : '';
+    const remedy = `correct a file of "pets export"; an empty cell, or null in JSON, takes a value away`;
+    const message = `--update needs the field "${name}"${loss}: ${remedy}`;
+    throw new PetstoreError('bad_request', message);
+  }
+}
+
+/** @param json whether to print all pets as they were, and not the first pets as they were and are. */
+export async function tellCorrections(corrections: Corrections, json: boolean): Promise<void> {
+  const { count, fields, list } = corrections;
+  if (count === 0) return;
+  for await (const some of list()) {
+    if (json) await printOld(some);
+    else {
+      process.stdout.write(await toCorrectionTable(some.slice(0, SHOWN_MAX)));
+      break;
+    }
+  }
+  const more = count - SHOWN_MAX;
+  if (more > 0 && !json) say(`and ${more.toLocaleString('en-US')} more`);
+  const counts = fields.flatMap(({ name, changed, removed }) => [
+    { what: `change ${name}`, pets: changed },
+    { what: `remove ${name}`, pets: removed },
+  ]);
+  const real = counts.filter(({ pets }) => pets > 0);
+  say(real.map(({ what, pets }) => `${what} of ${countPets(pets)}`).join(', '));
+}
+
+/** Prints the pets as they were: importing these lines with `--update` undoes it. It needs null for no value. */
+function printOld(corrections: readonly Correction[]): Promise<void> {
+  const lines = corrections.map(({ was }) => {
+    const members = NEW_PET_FIELDS.map(({ name }) => [name, was[name] ?? null]);
+    return `${writeJson({ id: was.id, ...Object.fromEntries(members) })}\n`;
+  });
+  return new Promise((resolve, reject) => {
+    process.stdout.write(lines.join(''), (cause) => {
+      // Then nothing may be corrected: these lines are the undo.
+      const message = `standard output cannot be written: ${cause?.message}`;
+      if (cause) reject(new PetstoreError('bad_request', message, { cause }));
+      else resolve();
+    });
+  });
+}

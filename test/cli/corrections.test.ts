@@ -1,0 +1,179 @@
+/** `petstore pets import --update`: what it shows and refuses, and that what it prints undoes it, on every engine. */
+
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NewPet, Pet } from '../../src/pet.ts';
+import type { Store } from '../../src/store.ts';
+import { listAll, REX, repeat } from '../storage/contract/data.ts';
+import { ENGINES, test, testLasting } from '../storage/contract/engines.ts';
+import { runCommand } from '../support/command.ts';
+import { runProgram } from '../support/program.ts';
+
+const SQLITE = ENGINES.filter(({ name }) => name === 'sqlite file');
+
+/** Adds the pets, and gives what imports a text into their store with `--update`. */
+async function prepare(store: Store, place: { folder: string; address: string }, pets: NewPet[]) {
+  await store.pets.merge(ReadableStream.from(pets));
+  return async (name: string, text: string, ...flags: readonly string[]) => {
+    await writeFile(join(place.folder, name), text);
+    const args = ['pets', 'import', name, '--update', '--database', place.address, ...flags];
+    const { status, stdout, stderr } = await runCommand(args, { cwd: place.folder });
+    return { status, stdout, lines: stderr.split('\n').slice(0, status === 0 ? -2 : -1) };
+  };
+}
+
+testLasting(
+  'pets import --update › beside a client that creates › shows what changes, and prints what undoes it',
+  async (store, place) => {
+    const toPet = (index: number): Pet => ({ ...REX, id: BigInt(index + 1), name: `Rex ${index}` });
+    const old = Array.from({ length: 1_030 }, (_, index) => toPet(index));
+    const importText = await prepare(store, place, old);
+    // No pet had a status: without null, the undo would have no field of this name.
+    const rows = old
+      .slice(0, 1_025)
+      .map(({ id, name }) => `${id},${name},${id < 3 ? 7 : 1},sold\n`);
+    const file = ['id,name,categoryId,status\n', ...rows, '1026,Rex 1025,1,\n'].join('');
+    const { pets: others } = await place.openOther();
+    const created: Pet[] = [];
+    let isCreating = true;
+    const creating = (async () => {
+      while (isCreating) created.push(await others.add({ ...REX, name: 'New' }));
+    })();
+    const planned = await importText('pets.csv', file, '--dry-run');
+    const shown = planned.stdout.split('\n');
+    assert.deepEqual(shown.slice(0, 3), [
+      '     ID  NAME    CATEGORY ID  STATUS',
+      'was  1   Rex 0   1            -',
+      'is   1   Rex 0   7            sold',
+    ]);
+    assert.deepEqual([shown.length, shown[40]], [42, 'is   20  Rex 19  1            sold']);
+    assert.deepEqual(planned.lines, [
+      'and 1,005 more',
+      'change categoryId of 2 pets, change status of 1,025 pets',
+      'would be: 0 added, 1,025 corrected, 1 unchanged; nothing was changed',
+    ]);
+    const done = await importText('pets.csv', file, '--json');
+    const line = ({ id, name }: Pet) =>
+      `{"id":${id},"name":"${name}","categoryId":1,"status":null}\n`;
+    assert.equal(done.stdout, old.slice(0, 1_025).map(line).join(''));
+    assert.deepEqual(done.lines, [
+      'change categoryId of 2 pets, change status of 1,025 pets',
+      '0 added, 1,025 corrected, 1 unchanged',
+    ]);
+    assert.equal((await store.pets.find(2n))?.status, 'sold');
+    const undone = await importText('undo.ndjson', done.stdout);
+    assert.deepEqual(undone.lines.slice(1), [
+      'change categoryId of 2 pets, remove status of 1,025 pets',
+      '0 added, 1,025 corrected, 0 unchanged',
+    ]);
+    isCreating = false;
+    await creating;
+    assert.ok(created.length > 0);
+    assert.deepEqual(await listAll(store), [...old, ...created]);
+  },
+);
+
+const HEAD = 'id,name,categoryId,status\n';
+const REMEDY =
+  'correct a file of "pets export"; an empty cell, or null in JSON, takes a value away';
+const SOLD = { ...REX, status: 'sold' } as const;
+const PETS = [SOLD, { ...SOLD, name: 'Tom' }, { ...REX, name: 'Mia' }];
+
+for (const [what, name, text, refusal] of [
+  [
+    'CSV without a column',
+    'a.csv',
+    'id,name,categoryId\n1,Max,1\n2,Tom,1\n3,Mia,1\n',
+    `--update needs the field "status", or 2 pets would lose it: ${REMEDY}`,
+  ],
+  [
+    'CSV without a column of which no value would go',
+    'a.csv',
+    'id,name,categoryId\n3,Mia,2\n',
+    `--update needs the field "status": ${REMEDY}`,
+  ],
+  [
+    'CSV without ids',
+    'a.csv',
+    'name,categoryId,status\nRex,1,\n',
+    `--update needs the field "id": ${REMEDY}`,
+  ],
+  [
+    'JSON of which no row has a field',
+    'a.ndjson',
+    '{"id":1,"name":"Rex","categoryId":2}\n{"id":3,"name":"Mia","categoryId":2}\n',
+    `--update needs the field "status", or 1 pet would lose it: ${REMEDY}`,
+  ],
+  [
+    "names behind ' below a header without '",
+    'a.csv',
+    `${HEAD}1,'Rex,1,\n2,'Tom,1,\n`,
+    "every name begins with ': name the column 'name if a spreadsheet put it there, or else import NDJSON",
+  ],
+] as const) {
+  test(
+    `pets import --update › ${what} › is refused`,
+    async (store, place) => {
+      const importText = await prepare(store, place, PETS);
+      const before = await listAll(store);
+      for (const flags of [['--dry-run'], []]) {
+        const { status, lines } = await importText(name, text, ...flags);
+        assert.deepEqual([status, ...lines], [1, `petstore: ${refusal}; nothing was imported`]);
+      }
+      assert.deepEqual(await listAll(store), before);
+    },
+    SQLITE,
+  );
+}
+
+for (const [what, name, text, expected] of [
+  [
+    'JSON without a field that no pet has',
+    'a.json',
+    '[{"id":3,"name":"Max","categoryId":1}]',
+    'Rex sold, Tom sold, Max -',
+  ],
+  ['empty cells', 'a.csv', `${HEAD}1,Rex,1,\n2,Tom,1\n`, 'Rex -, Tom -, Mia -'],
+  [
+    "names behind ' below a header with '",
+    'a.csv',
+    "id,'name,categoryId,status\n1,''R,1,sold\n",
+    "'R sold, Tom sold, Mia -",
+  ],
+  ["one of the names behind '", 'a.csv', `${HEAD}1,'R,1,sold\n2,Tom,1,\n`, "'R sold, Tom -, Mia -"],
+  [
+    "a JSON name behind ', and null",
+    'a.ndjson',
+    `{"id":1,"name":"'R","categoryId":1,"status":null}`,
+    "'R -, Tom sold, Mia -",
+  ],
+] as const) {
+  test(
+    `pets import --update › ${what} › is taken`,
+    async (store, place) => {
+      const importText = await prepare(store, place, PETS);
+      const { status, lines } = await importText(name, text);
+      assert.equal(status, 0, lines.join());
+      const pets = await listAll(store);
+      assert.equal(pets.map((pet) => `${pet.name} ${pet.status ?? '-'}`).join(', '), expected);
+    },
+    SQLITE,
+  );
+}
+
+test(
+  'pets import --update --json › a reader that goes away › imports nothing',
+  async (store, place) => {
+    await store.pets.merge(repeat(3_000));
+    const rows = Array.from({ length: 3_000 }, (_, index) => `${index + 1},Max,1,\n`);
+    await writeFile(join(place.folder, 'a.csv'), HEAD + rows.join(''));
+    const args = ['pets', 'import', 'a.csv', '--update', '--json', '--database', place.address];
+    const within = ['bash', '-c', '"$@" | head -1; exit $PIPESTATUS', 'bash'];
+    const { status, stderr } = await runProgram(args, { cwd: place.folder, within });
+    const told = 'standard output cannot be written: write EPIPE; nothing was imported';
+    assert.deepEqual([status, stderr], [1, `petstore: ${told}\n`]);
+    assert.equal((await store.pets.find(1n))?.name, 'Rex 0');
+  },
+  SQLITE,
+);
