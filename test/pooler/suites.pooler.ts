@@ -18,7 +18,7 @@ describe('through PgBouncer', async () => {
       'http/!(timeouts|connections|fair-queue|leaks).test.ts',
       'storage/contract/*.test.ts',
       'storage/{copy,purge}.test.ts',
-      'cli/{copy,pets}.test.ts',
+      'cli/{copy,corrections,pets}.test.ts',
     ],
     { cwd: TESTS },
   ).sort()) {
