@@ -58,11 +58,11 @@ export class FileAdder {
   }
 }
 
-function showFound({ name, pets }: PetFile, known: number): void {
+function showFound({ name, pets, warnings }: PetFile, known: number): void {
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
   const [first] = pets.map((pet) => toJson(pet));
-  write('found-text', `${name} has ${count}. The first one: ${first}`);
+  write('found-text', [`${name} has ${count}. The first one: ${first}`, ...warnings].join('\n'));
   write('known', known === 1 ? 'pet' : `${known} pets`);
   show('found-known', known > 0);
   write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}`);

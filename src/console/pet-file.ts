@@ -21,6 +21,8 @@ export interface PetFile {
   /** The same for the same bytes. */
   readonly id: string;
   readonly pets: readonly NewPet[];
+  /** Names the places of broken formulas. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws Error that names the first wrong rows. */
@@ -30,10 +32,10 @@ export async function readFile(file: File): Promise<PetFile> {
     throw new Error(`${name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return { name, id: hash(bytes), pets: await parsePets(name, bytes) };
+  return { name, id: hash(bytes), ...(await parsePets(name, bytes)) };
 }
 
-async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewPet[]> {
+async function parsePets(name: string, bytes: Uint8Array) {
   const lines: string[] = [];
   try {
     const text = (await Array.fromAsync(decodeText([bytes]))).join('');
@@ -41,7 +43,7 @@ async function parsePets(name: string, bytes: Uint8Array): Promise<readonly NewP
     const rows = isJson ? readJsonRows(text) : readCsv([text]);
     const parsed = parseRows(rows, parseNewPetRow, (line) => lines.push(line));
     const pets = await Array.fromAsync(parsed);
-    if (pets.length > 0) return pets;
+    if (pets.length > 0) return { pets, warnings: lines };
     throw new Error('the file has no pets');
   } catch (cause) {
     const reason = (cause as Error).message;

@@ -79,6 +79,8 @@ describePages('console, add many', start, (test, stage) => {
       await until(async () => message.test(await wrong.innerText()));
       assert.equal(await page.locator('#found').isVisible(), false);
     }
+    await chooseFile(page, 'name,categoryId\nRex,1\n#N/A,1\n');
+    await page.getByText('line 3: #N/A comes from a broken formula').waitFor();
     await page.getByText('names its columns: name, categoryId, status (optional).').waitFor();
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);
