@@ -63,9 +63,8 @@ export interface PetStore {
    * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand of them in
    * memory. On SQLite it may not be called again until it resolves.
    *
-   * A pet with an id keeps it. The others get ids in their order; on PostgreSQL other pets may have ids between. A pet
-   * that the store has already is left; if it differs, `update` decides. A correction is as of `update`. Later pets get
-   * greater ids.
+   * A pet with an id keeps it. The others get ids in their order, without gaps. A pet that the store has already is left;
+   * if it differs, `update` decides. A correction is as of `update`. Later pets get greater ids.
    *
    * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another pet with one of
    *   the ids: without `update`, or if the pet changes before it is corrected.

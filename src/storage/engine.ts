@@ -1,7 +1,7 @@
 /** What an engine promises to the rest of `storage/`: SQL, transactions, ids, and its own way to read pets. */
 
 import type { Environment } from '../api-key.ts';
-import type { AddedPets, IdempotentRequest, PetStore, Store } from '../store.ts';
+import type { IdempotentRequest, PetStore, Store } from '../store.ts';
 import type { StoreOptions } from './options.ts';
 
 /** Integers of 64 bits are read as bigint: a double would round them. */
@@ -82,6 +82,9 @@ export interface Transaction extends Pick<Engine, 'read'> {
   /** The next id of the table is the one after this id. A rollback may leave this so. */
   writeLastId(table: string, id: bigint): Promise<void>;
 
-  /** Adds staged pets with new ids, by descending staged ids. Absent if no other transaction can add pets meanwhile. */
-  readonly addNew?: (staged: string) => Promise<AddedPets>;
+  /**
+   * Takes so many ids of pets in a row. Resolves to the last id before them; if fewer are left, none is taken. A rollback
+   * leaves a gap. Absent if no other transaction can add pets meanwhile.
+   */
+  readonly takeIds?: (count: bigint) => Promise<bigint>;
 }

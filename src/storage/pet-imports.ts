@@ -138,16 +138,16 @@ async function findSame({ read }: Transaction, staged: string): Promise<bigint |
 
 /** Adds the staged pets. Alone, it takes the ids only at the end: if it fails, the store never had a pet. */
 async function addStaged(
-  { read, readLastId, writeLastId, addNew }: Transaction,
+  { read, readLastId, writeLastId, takeIds }: Transaction,
   staged: string,
   isAlone: boolean,
 ): Promise<AddedPets> {
-  if (!isAlone && addNew) return addNew(staged);
   const [row] = await read(
     `select count(case when id < 0 then id end), coalesce(max(id), 0) from ${staged}`,
   );
   const [newIds, greatest] = row as [bigint, bigint];
-  const before = await readLastId('pets');
+  const isTaken = !isAlone && takeIds !== undefined;
+  const before = isTaken ? await takeIds(newIds) : await readLastId('pets');
   const offset = greatest > before ? greatest : before;
   const lastId = offset + newIds;
   if (lastId > INT64_MAX) {
@@ -158,6 +158,6 @@ async function addStaged(
       select case when id < 0 then ? - id else id end, ${COLUMNS} from ${staged} order by 1`,
     offset,
   );
-  if (lastId > before) await writeLastId('pets', lastId);
+  if (lastId > before && !isTaken) await writeLastId('pets', lastId);
   return { count: Number(newIds), firstId: offset + 1n, lastId };
 }

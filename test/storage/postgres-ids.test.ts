@@ -2,15 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import { INT64_MAX } from '../../src/int64.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import { readMarked } from '../../src/storage/postgres/settled-mark.ts';
-import type { PetStore } from '../../src/store.ts';
+import type { AddedPets, PetPage, PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { createNewKey, REX, repeat } from './contract/data.ts';
+import { refuseBad } from './contract/engines.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const UNDER_WAY = { ...UNAVAILABLE, message: 'an earlier create or import is still under way' };
@@ -95,19 +97,21 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
 });
 
 describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
-  test('imports › while the insert of another one goes on › let others create, and get ids of their own', async (pets, database) => {
-    await database.query(
-      `create function wait() returns trigger language plpgsql as $$
-        begin
-          if pg_my_temp_schema() <> 0 then perform pg_sleep(1); end if;
-          return null;
-        end $$;
-      create trigger wait before insert on pets for each statement execute function wait()`,
-    );
-    const importing = [pets.merge(repeat(5)), pets.merge(repeat(5))];
+  /** An insert of a pet with such a name takes 1.5 s. */
+  const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as $$
+      begin
+        if exists (select from added where name like 'slow%') then perform pg_sleep(1.5); end if;
+        return null;
+      end $$;
+    create trigger wait after insert on pets referencing new table as added
+      for each statement execute function wait()`;
+  const slow = { ...REX, name: 'slow' };
+
+  /** The ids of creates, one after the other, until the work is done. None of them waits for an insert. */
+  async function createDuring(pets: PetStore, work: Promise<unknown>): Promise<bigint[]> {
     const ids: bigint[] = [];
     let isDone = false;
-    const done = Promise.all(importing).finally(() => {
+    const done = work.finally(() => {
       isDone = true;
     });
     while (!isDone) {
@@ -115,12 +119,89 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
       ids.push((await pets.add(REX)).id);
       assert.ok(performance.now() - before < 900);
     }
-    for (const { withNewIds } of await done) {
+    await done;
+    return ids;
+  }
+
+  const isWithin = (ids: readonly bigint[], { firstId, lastId }: AddedPets) =>
+    ids.some((id) => id >= firstId && id <= lastId);
+
+  test('imports › two at once, beside creates › let others create, and get a block of ids each', async (pets, database) => {
+    await database.query(SLOW_INSERTS);
+    const { pets: others } = await database.open();
+    const importing = Promise.all([pets, others].map((one) => one.merge(repeat(5, slow))));
+    const ids = await createDuring(pets, importing);
+    assert.ok(ids.length > 10);
+    for (const { withNewIds } of await importing) {
       const { count, firstId, lastId } = withNewIds;
-      assert.equal(count, 5);
-      assert.ok(lastId - firstId >= 4n);
+      assert.deepEqual([count, lastId - firstId, isWithin(ids, withNewIds)], [5, 4n, false]);
     }
     assert.equal(await countPets(pets), ids.length + 10);
+  });
+
+  test('imports › one that keeps ids beside one with new ids › waits for it, and creates do not', async (pets, database) => {
+    await database.query(SLOW_INSERTS);
+    const importing = pets.merge(repeat(5, slow));
+    const sleeping = `select from pg_stat_activity
+      where wait_event = 'PgSleep' and datname = current_database()`;
+    await until(async () => (await database.query(sleeping)).length > 0);
+    const { pets: others } = await database.open();
+    const keeping = others.merge(ReadableStream.from([{ ...slow, name: 'slow 2', id: 3n }]));
+    await createDuring(pets, importing);
+    assert.equal((await keeping).unchanged, 1);
+  });
+
+  test('imports › the last ids, and one more › take them, or none', async (pets, database) => {
+    await pets.merge(repeat(1));
+    await database.query(`select setval('pets_id', ${INT64_MAX - 3n})`);
+    await assert.rejects(pets.merge(repeat(4)), { ...UNAVAILABLE, message: /no id is left/ });
+    const { firstId, lastId } = (await pets.merge(repeat(3))).withNewIds;
+    assert.deepEqual([firstId, lastId], [INT64_MAX - 2n, INT64_MAX]);
+  });
+
+  test('imports › one that is rolled back › leaves a gap', async (pets, database) => {
+    await refuseBad(database.address);
+    const given = [REX, REX, { ...REX, name: 'bad' }];
+    await assert.rejects(pets.merge(ReadableStream.from(given)));
+    assert.equal((await pets.add(REX)).id, 4n);
+  });
+
+  test('imports › undone beside four clients › take no pet of a client away, and no follower misses one', async (pets) => {
+    const acknowledged = new Set<bigint>();
+    const followed = new Set<bigint>();
+    let isDone = false;
+    const create = async () => {
+      while (!isDone) acknowledged.add((await pets.add(REX)).id);
+    };
+    async function importAndUndo() {
+      for (let round = 0; round < 4; round += 1) {
+        const { firstId, lastId } = (await pets.merge(repeat(2_000))).withNewIds;
+        const removed = await pets.remove([{ first: firstId, last: lastId }]);
+        assert.equal(removed.length, 2_000);
+      }
+    }
+    const undoing = importAndUndo().finally(() => {
+      isDone = true;
+    });
+    const creating = Promise.all([undoing, create(), create(), create(), create()]);
+    let isCreated = false;
+    void Promise.allSettled([creating]).then(() => {
+      isCreated = true;
+    });
+    let after: bigint | undefined = 0n;
+    while (after !== undefined) {
+      const isLast = isCreated;
+      const from = after;
+      const page: PetPage = await pets
+        .list({ limit: 100, after })
+        .catch(() => ({ pets: [], next: from }));
+      for (const { id } of page.pets) followed.add(id);
+      after = isLast ? page.next : (page.next ?? after);
+    }
+    await creating;
+    const kept = new Set((await pets.list({ limit: 1_000_000 })).pets.map(({ id }) => id));
+    assert.deepEqual([...acknowledged.difference(kept)], []);
+    assert.deepEqual([...acknowledged.difference(followed)], []);
   });
 
   test('imports that keep ids › while creates go on › never meet an id of theirs', async (pets) => {

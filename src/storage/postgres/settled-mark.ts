@@ -22,13 +22,20 @@ const IDS = "cast(cast('pets_id' as regclass) as int)";
 
 /**
  * Before a transaction takes ids of pets, it announces the last id: its ids will be greater. It does so by a lock,
- * which ends when its pets are visible. By another lock, it waits for work that must be alone.
+ * which ends when its pets are visible.
  */
-export const ANNOUNCE = `select pg_advisory_xact_lock_shared(${IDS}, -1),
-  pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;
+const LOCK_LAST = `pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;
+export const ANNOUNCE_LAST = `select ${LOCK_LAST}`;
+
+/** The announcement of a create. By another lock, it waits for work that must be alone. */
+export const ANNOUNCE = `select pg_advisory_xact_lock_shared(${IDS}, -1), ${LOCK_LAST}`;
 
 /** No other transaction takes ids of pets. A lock of the table would need more rights. */
 export const TAKE_IDS_ALONE = `select pg_advisory_xact_lock(${IDS}, -1)`;
+
+/** Imports share this lock to their end, since they take their new ids long before. */
+export const ADD_BLOCK = `select pg_advisory_xact_lock_shared(${IDS}, -2)`;
+export const ADD_ALONE = `select pg_advisory_xact_lock(${IDS}, -2)`;
 
 /**
  * The sequence is read first: whoever announces ids later takes greater ids. The greatest id counts too, since somebody

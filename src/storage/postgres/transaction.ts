@@ -1,15 +1,16 @@
 /** The statements of long work, and many rows as one value, in JSON. */
 
+import { INT64_MAX } from '../../int64.ts';
 import type { Row, Session, SqlValue, Transaction, TransactionKind } from '../engine.ts';
-import { COLUMNS } from '../pet-row.ts';
 import type { Connection } from './connection.ts';
-import { ANNOUNCE, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
+import { ADD_ALONE, ADD_BLOCK, ANNOUNCE_LAST, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
 
 /** The time in milliseconds since 1970, by the clock of the server: the clocks of services may differ. */
 export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 
 /** Longer than a create takes. Later creates wait behind the lock. */
 const LOCK_SECONDS_MAX = 5;
+const LIMIT_WAITS = `set local lock_timeout = '${LOCK_SECONDS_MAX}s'`;
 
 /** The statements of long work, in the transaction that is under way, if there is one. */
 export function createSession(connection: Connection): Session {
@@ -33,14 +34,21 @@ export function createSession(connection: Connection): Session {
       await connection.run(sql, id, id);
     },
 
-    async addNew(staged) {
-      await connection.run(ANNOUNCE);
-      const [row] = await connection.run(`with added as (
-          insert into pets (id, ${COLUMNS}) select nextval('pets_id'), ${COLUMNS}
-          from (select * from ${staged} order by id desc) as ordered returning id
-        ) select count(*), coalesce(min(id), 0), coalesce(max(id), 0) from added`);
-      const [count, firstId, lastId] = row as [bigint, bigint, bigint];
-      return { count: Number(count), firstId, lastId };
+    async takeIds(count) {
+      await connection.run(LIMIT_WAITS);
+      await connection.run(ADD_BLOCK);
+      await connection.run(ANNOUNCE_LAST);
+      await connection.run('savepoint ids');
+      await connection.run(TAKE_IDS_ALONE);
+      const [row] = await connection.run(
+        `select last, case when ? between 1 and ${INT64_MAX} - last then setval('pets_id', last + ?) end
+          from (${toLastId('pets')}) as taken`,
+        count,
+        count,
+      );
+      // Creates go on. The ids stay taken.
+      await connection.run('rollback to savepoint ids');
+      return row?.[0] as bigint;
     },
   };
 }
@@ -54,7 +62,8 @@ export function transactLong<T>(
   const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
   return connection.transact(isolation, async () => {
     if (kind === 'exclusive') {
-      await connection.run(`set local lock_timeout = '${LOCK_SECONDS_MAX}s'`);
+      await connection.run(LIMIT_WAITS);
+      await connection.run(ADD_ALONE);
       await connection.run(TAKE_IDS_ALONE);
       await connection.run('lock table api_keys in share row exclusive mode');
     }
