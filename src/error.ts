@@ -88,10 +88,13 @@ export const IDEMPOTENT_PET_REMOVED =
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   readonly code: ErrorCode;
+  /** Whether the work may be done all the same: the answer to its commit is lost. */
+  isUnsure: boolean;
 
   constructor(code: ErrorCode, message: string = ERRORS[code].message, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
+    this.isUnsure = options?.cause instanceof PetstoreError && options.cause.isUnsure;
   }
 }
 

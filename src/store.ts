@@ -127,6 +127,8 @@ export interface MergeOptions {
   readonly onSame?: (id: bigint) => void;
   /** Called with `update`, before a pet is changed. */
   readonly onCorrections?: (corrections: Corrections) => Promise<void>;
+  /** Called before the commit, with the pets that got new ids. */
+  readonly onCommit?: (withNewIds: AddedPets) => void;
 }
 
 export interface Correction {

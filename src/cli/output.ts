@@ -6,7 +6,8 @@ import { NEW_PET_FIELDS, type Pet } from '../pet.ts';
 import { toPrintable, UNPRINTABLE } from '../printable.ts';
 import type { Correction } from '../store.ts';
 
-const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const STOP_SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+const COMMIT_MS_MAX = 5_000;
 const REWRITE_MS = 100;
 const CLEAR_LINE = '\r\x1b[K';
 
@@ -61,8 +62,10 @@ export class Progress {
   pets = 0;
   /** The part of a file that was read, from 0 to 1, if it is known. */
   part: number | undefined;
-  /** Whether the work is done, so that a signal comes too late. */
-  isDone = false;
+  /** Whether the commit has begun: without its answer, nobody knows whether the work was done. */
+  isCommitting = false;
+  /** How to see whether it was done. */
+  look = '';
   #shown = performance.now();
 
   /** Counts more pets. Shows their number ten times a second. */
@@ -84,26 +87,41 @@ export class Progress {
   }
 }
 
-/** Does the work. Its error, or the line for a signal, says that nothing was done, such as "imported". */
+/**
+ * Does the work. Its error, or the line for a signal, says that nothing was done, such as "imported", or that this is not
+ * known. Without a verb, an error says by itself that nothing was done.
+ */
 export async function withProgress(
-  verb: string,
+  verb: string | undefined,
   work: (progress: Progress) => Promise<void>,
 ): Promise<void> {
   const progress = new Progress();
-  const stop = (signal: NodeJS.Signals) => {
-    if (progress.isDone) return;
-    say(`stopped: nothing was ${verb}`);
-    // Without its listener the signal ends the process.
+  let timer: NodeJS.Timeout | undefined;
+  const describe = (done = verb ?? 'done') =>
+    progress.isCommitting
+      ? `it is not known whether anything was ${done}: in the same store, ${progress.look}`
+      : `nothing was ${done}`;
+  const end = (signal: NodeJS.Signals) => {
+    say(`stopped: ${describe()}`);
+    process.off(signal, stop);
+    // Without a listener the signal ends the process.
     process.kill(process.pid, signal);
   };
-  for (const signal of STOP_SIGNALS) process.once(signal, stop);
+  const stop = (signal: NodeJS.Signals) => {
+    // The answer to a commit comes soon, unless the connection broke.
+    timer ??= setTimeout(end, progress.isCommitting ? COMMIT_MS_MAX : 0, signal);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
   try {
     await work(progress);
   } catch (cause) {
     clearProgress();
     if (!(cause instanceof PetstoreError)) throw cause;
-    throw new PetstoreError(cause.code, `${cause.message}; nothing was ${verb}`, { cause });
+    progress.isCommitting &&= cause.isUnsure;
+    if (verb === undefined && !progress.isCommitting) throw cause;
+    throw new PetstoreError(cause.code, `${cause.message}; ${describe()}`, { cause });
   } finally {
+    clearTimeout(timer);
     for (const signal of STOP_SIGNALS) process.off(signal, stop);
   }
 }

@@ -7,13 +7,26 @@ import type { OpenOptions } from '../storage/engine.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import { databaseOption } from './options.ts';
-import { addExamples, say } from './output.ts';
+import { addExamples, Progress, say, withProgress } from './output.ts';
 
 export interface CommandOptions {
   readonly database: string;
   /** Only of a command that makes keys. */
   readonly environment?: Environment;
+  readonly dryRun?: boolean;
 }
+
+const LOST_KEY = 'keys list shows a new key if so: revoke it, since its text is lost';
+/** How to see whether a command was done, by its name. Each command that writes has a row. */
+const LOOKS: Readonly<Record<string, string>> = {
+  add: 'the last lines of pets export show the pet if so',
+  update: 'pets get shows the new values if so',
+  remove: 'the same command with --dry-run finds no pet if so',
+  create: LOST_KEY,
+  rotate: LOST_KEY,
+  revoke: 'keys list shows it if so',
+  migrate: 'the same command says that nothing is left if so',
+};
 
 export interface PrintOptions extends CommandOptions {
   readonly json: boolean;
@@ -29,10 +42,17 @@ export function withStore<Values extends unknown[]>(
   options: OpenOptions = {},
 ) {
   return async function (this: Command, ...values: Values): Promise<void> {
-    const { database, environment } = this.opts<CommandOptions>();
-    await using store = await openStore(database, { ...options, environment });
-    await work(store, ...values);
-    say(describeStore(database, store));
+    const { database, environment, dryRun } = this.opts<CommandOptions>();
+    const run = async (progress: Progress) => {
+      progress.look = LOOKS[this.name()] ?? '';
+      // The opening migrates.
+      progress.isCommitting = options.olderSchema === 'migrate';
+      await using store = await openStore(database, { ...options, environment });
+      progress.isCommitting = !dryRun;
+      await work(store, ...values);
+      say(describeStore(database, store));
+    };
+    await (this.name() in LOOKS ? withProgress(undefined, run) : run(new Progress()));
   };
 }
 

@@ -15,6 +15,8 @@ export interface CopyOptions {
   readonly environment?: Environment | undefined;
   /** Called with the number of pets that were copied since the last call. */
   readonly onPets?: (count: number) => void;
+  /** Called before the target commits. */
+  readonly onCommit?: (() => void) | undefined;
 }
 
 /** An error of a copy that says which store it is of. */
@@ -46,7 +48,8 @@ export async function copyDatabase(
     const message = `the store to copy ${side} is of a newer petstore: copy it with that release`;
     throw new PetstoreError('unavailable', message);
   }
-  const copying = from.transact('snapshot', (source) => {
+  let keys: number | undefined;
+  const copying = from.transact('snapshot', async (source) => {
     const inTarget = to.transact('exclusive', async (target) => {
       await refuseFilled(target);
       for (const table of COPIED) await copyRows(source, target, table, options);
@@ -56,11 +59,14 @@ export async function copyDatabase(
         refuseDifference(await target.readLastId(name), lastId);
       }
       const [row] = await target.read('select count(*) from api_keys');
+      options.onCommit?.();
       return Number(row?.[0]);
     });
-    return inTarget.catch(sayingSide('to'));
+    keys = await inTarget.catch(sayingSide('to'));
+    return keys;
   });
-  return copying.catch(ofSource);
+  // Once the target has committed, the end of the source does not matter.
+  return copying.catch((error) => keys ?? ofSource(error));
 }
 
 async function refuseFilled({ read }: Transaction): Promise<void> {

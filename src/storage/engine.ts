@@ -82,9 +82,6 @@ export interface Transaction extends Pick<Engine, 'read'> {
   /** The next id of the table is the one after this id. A rollback may leave this so. */
   writeLastId(table: string, id: bigint): Promise<void>;
 
-  /**
-   * Takes so many ids of pets in a row. Resolves to the last id before them; if fewer are left, none is taken. A rollback
-   * leaves a gap. Absent if no other transaction can add pets meanwhile.
-   */
+  /** Takes so many ids in a row, if they are left. Resolves to the id before. Absent if nobody can add pets meanwhile. */
   readonly takeIds?: (count: bigint) => Promise<bigint>;
 }

@@ -40,16 +40,17 @@ export async function openStore(address: string, options: OpenOptions): Promise<
  * Does the work on the store at an address. A new file gets its name only after the work succeeded; with `dryRun` it is
  * not made, and the work gets an empty store.
  *
+ * @param work gets whether the store is a new file, which is nothing until it gets its name.
  * @throws PetstoreError as openStore does, and `bad_request` when another process made the file meanwhile.
  */
 export function fillStore<T>(
   address: string,
-  dryRun: boolean,
-  work: (store: Store) => Promise<T>,
+  dryRun: boolean | undefined,
+  work: (store: Store, isNew: boolean) => Promise<T>,
 ): Promise<T> {
   const fill = async (at: string) => {
     await using store = await openStore(at, { create: !dryRun || isMemoryAddress(at) });
-    return await work(store);
+    return await work(store, at !== address);
   };
   const file = findNewFile(address);
   if (file === undefined) return fill(address);
@@ -72,8 +73,11 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
 
 /** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
-  await using source = await openEngine(from, {}).catch(sayingSide('from'));
-  const fill = (address: string) => copyInto(source, address, options);
+  const fill = async (address: string) => {
+    await using source = await openEngine(from, {}).catch(sayingSide('from'));
+    const onCommit = address === to ? options?.onCommit : undefined;
+    return await copyInto(source, address, { ...options, onCommit });
+  };
   const file = findNewFile(to);
   return await (file === undefined ? fill(to) : fillFile(file, fill));
 }

@@ -20,7 +20,8 @@ const ARE_SAME = areSame('pets.', 'staged.');
 
 export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
   return {
-    merge(pets, { onlyFirst = false, update, dryRun = false, onSame, onCorrections } = {}) {
+    merge(pets, { onlyFirst = false, update, dryRun = false, ...told } = {}) {
+      const { onSame, onCorrections, onCommit } = told;
       return stage(engine, pets, async (session, staged, corrections) => {
         await refuseRepeated(session, staged);
         const found = update && (await findCorrections(session, staged, corrections));
@@ -44,7 +45,9 @@ export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
           if (same !== undefined) onSame?.(same);
           if (dryRun) return { ...counts, withNewIds: NO_PETS };
           await read(`delete from ${staged} as staged where ${toStored('true')}`);
-          return { ...counts, withNewIds: await addStaged(transaction, staged, isAlone) };
+          const withNewIds = await addStaged(transaction, staged, isAlone);
+          onCommit?.(withNewIds);
+          return { ...counts, withNewIds };
         });
       });
     },

@@ -69,7 +69,7 @@ describe('backup that ends early', { concurrency: 2 }, () => {
     ['SIGINT', undefined, signalled('SIGINT'), [], null, STOPPED],
     ['SIGTERM', undefined, signalled('SIGTERM'), [], null, STOPPED],
     ['SIGTERM', 'old', signalled('SIGTERM'), [], null, STOPPED],
-    ['SIGHUP', undefined, signalled('SIGHUP'), [], null, /^$/],
+    ['SIGHUP', undefined, signalled('SIGHUP'), [], null, STOPPED],
     ['a full disk', undefined, {}, FULL_DISK, 1, FULL],
     ['a full disk', 'old', {}, FULL_DISK, 1, FULL],
   ] as const) {

@@ -39,6 +39,9 @@ export async function startProxy(address: string, delayMs = 0) {
       from.on('close', () => to.destroy());
     }
   });
+  const cut = () => {
+    for (const socket of sockets.keys()) socket.destroy();
+  };
   const through = new URL(address);
   through.port = String(await listen(server));
   return {
@@ -59,8 +62,10 @@ export async function startProxy(address: string, delayMs = 0) {
     speak() {
       for (const [client, database] of sockets) client.pipe(database);
     },
+    /** Ends the connections that are open. */
+    cut,
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets.keys()) socket.destroy();
+      cut();
       server.close();
       await once(server, 'close');
     },

@@ -37,8 +37,12 @@ export function addCopy(program: Command): void {
 
 async function copyPetstore({ from, to, environment }: CopyAddresses): Promise<void> {
   await withProgress('copied', async (progress) => {
+    progress.look = 'the same command again is refused as not empty if so';
     const onPets = (count: number) => progress.add(count);
-    const keys = await copyStore(from, to, { environment, onPets });
+    const onCommit = () => {
+      progress.isCommitting = true;
+    };
+    const keys = await copyStore(from, to, { environment, onPets, onCommit });
     say(`copied ${countPets(progress.pets)}`);
     say(`With ${keys} ${keys === 1 ? 'key' : 'keys'}. Each row was read back, and is the same.`);
     say(`From ${describeAddress(from)} to ${describeAddress(to)}.`);

@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import { GIVEN_PET_FIELDS, parseGivenPet, parseNewPetRow } from '../../pet.ts';
 import { COMPARED_PETS, parseRows } from '../../rows.ts';
 import { fillStore } from '../../storage/open.ts';
-import type { Corrections, MergedPets, MergeOptions } from '../../store.ts';
+import type { AddedPets, Corrections, MergedPets, MergeOptions } from '../../store.ts';
 import { refuseLoss, tellCorrections } from '../corrections.ts';
 import { databaseOption, formatOption } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
@@ -13,9 +13,9 @@ import { ENDINGS_HELP, isCsv, type PetFileOptions, readRows } from '../pet-file.
 import { describeStore, type PrintOptions } from '../with-store.ts';
 
 const NOTES = `
-The service may run meanwhile. Its creates wait for the end of the import, and may be 503.
-With --by-id, pets can appear before the page that a client has reached. To see these pets,
-the client lists from the start.
+The service may run meanwhile. On SQLite, or with --by-id, its creates wait for the end of the
+import, and may be 503. With --by-id, pets can appear before the page that a client has
+reached. To see these pets, the client lists from the start.
 
 With --update the file takes precedence: a pet that was changed since the export loses this change.
 The import tells if the store already has the first ${COMPARED_PETS} pets without an id: the file may have been
@@ -53,6 +53,7 @@ export function addImportPets(pets: Command): void {
 
 async function importPets(file: string, options: ImportOptions): Promise<void> {
   await withProgress('imported', async (progress) => {
+    progress.look = 'the same command with --dry-run counts all pets as unchanged if so';
     const petFile = { ...options, file };
     const rows = readRows(petFile, progress);
     let missing = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
@@ -68,11 +69,16 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       await tellCorrections(corrections, options.json);
     };
     const pets = parseRows(progress.count(rows), parse, say);
-    const merged = await fillStore(options.database, options.dryRun ?? false, async (store) => {
-      const done = await store.pets.merge(pets, { ...options, onSame, onCorrections });
+    const onCommit = ({ count, firstId, lastId }: AddedPets) => {
+      progress.isCommitting = true;
+      const ids = `${firstId}-${lastId}`;
+      const undo = `pets list --after ${firstId - 1n} shows the ids ${ids} if so, and pets remove ${ids} undoes it`;
+      if (count > 0) progress.look = undo;
+    };
+    const merged = await fillStore(options.database, options.dryRun, async (store, isNew) => {
+      const told = isNew ? { onSame } : { onSame, onCommit, onCorrections };
+      const done = await store.pets.merge(pets, { ...options, ...told });
       if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
-      // A new file gets its name later.
-      progress.isDone = store.foundSchema > 0;
       return { ...done, store: describeStore(options.database, store) };
     });
     tellMerged(merged, options);

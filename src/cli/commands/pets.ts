@@ -53,6 +53,7 @@ export function addPets(program: Command): Command {
   add('remove', 'remove pets for ever, all or none, and print what they were', '7 10-20')
     .argument('<ids...>', REMOVED_IDS)
     .option('--dry-run', 'only print what would be removed')
+    .hook('preAction', (remove) => readIds(remove.processedArgs[0]))
     .action(withStore(removePets));
   return pets;
 }
@@ -86,13 +87,16 @@ async function addPet({ pets }: Store, options: PrintOptions & NewPet): Promise<
   await printPet(await pets.add(options), options, 'is added');
 }
 
+async function readIds(ids: string[]): Promise<void> {
+  if (ids.includes('-')) ids.push(...(await text(process.stdin)).split(/[\s,;]+/));
+}
+
 async function removePets(
   { pets }: Store,
   ids: readonly string[],
-  { json, dryRun = false }: PrintOptions & { readonly dryRun?: boolean },
+  { json, dryRun }: PrintOptions,
 ): Promise<void> {
-  const words = ids.includes('-') ? (await text(process.stdin)).split(/[\s,;]+/) : [];
-  const given = [...ids, ...words].filter((word) => word !== '-' && word !== '');
+  const given = ids.filter((word) => word !== '-' && word !== '');
   const removed = await pets.remove(given.map(parseIdRange), dryRun);
   process.stdout.write(
     json ? removed.map((pet) => `${toPetJson(pet)}\n`).join('') : await toPetTable(removed),

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
+import { PetstoreError } from '../../error.ts';
 import type { Row, SqlValue, Statement } from '../engine.ts';
 import { explain, isBroken, READ_ONLY } from './errors.ts';
 import { createSocket, type Hosts } from './hosts.ts';
@@ -26,6 +27,8 @@ export class Connection extends pg.Client {
   /** 0 for no limit. */
   readonly #statementMs: number;
   #isInTransaction = false;
+  /** Why the connection ended, if it has. */
+  #end: Error | undefined;
   /** When the server of the last transaction started, which tells servers apart. */
   #server: SqlValue | undefined;
   /** The last settled mark that was read from this server; 0 for none. */
@@ -47,7 +50,9 @@ export class Connection extends pg.Client {
     this.#isPooled = isPooled;
     this.#statementMs = config.statement_timeout || 0;
     // The call under way fails; without a listener the process would also end.
-    this.on('error', () => undefined);
+    this.on('error', (error) => {
+      this.#end ??= error;
+    });
   }
 
   /** After a failure of its own, for example without a password, the driver would leave the connection open. */
@@ -95,7 +100,7 @@ export class Connection extends pg.Client {
       const results = [await this.query<SqlValue[]>(query)].flat();
       return results.at(-1)?.rows ?? [];
     } catch (error) {
-      throw explain(error, this.#isPooled);
+      throw explain(this.#end ?? error, this.#isPooled);
     }
   }
 
@@ -106,7 +111,7 @@ export class Connection extends pg.Client {
     this.#isInTransaction = true;
     try {
       const result = await work();
-      await this.run('commit');
+      await this.commit(() => this.run('commit'));
       return result;
     } catch (error) {
       // Without a connection, the server rolls back.
@@ -114,6 +119,17 @@ export class Connection extends pg.Client {
       throw error;
     } finally {
       this.#isInTransaction = false;
+    }
+  }
+
+  /** The result of a statement that commits. If the connection breaks meanwhile, the server may have committed. */
+  async commit<T>(statement: () => Promise<T>): Promise<T> {
+    const isSent = this.#end === undefined;
+    try {
+      return await statement();
+    } catch (error) {
+      if (error instanceof PetstoreError) error.isUnsure = isSent && isBroken(error);
+      throw error;
     }
   }
 

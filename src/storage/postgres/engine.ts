@@ -97,5 +97,5 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
     return results;
   };
   // A single statement is a transaction by itself.
-  return statements.length === 1 ? run() : connection.transact('read committed', run);
+  return statements.length === 1 ? connection.commit(run) : transactLong(connection, 'shared', run);
 }

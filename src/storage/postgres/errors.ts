@@ -62,6 +62,7 @@ const PASSING: Reasons = [
   ['has no room: its connections or memory are used up', '53'],
   ['is locked by another process', '55'],
   ['is stopping or starting', '57'],
+  ['ended the transaction, since this program was silent for too long', '25P03'],
   ['cannot be reached: nothing listens there', 'ECONNREFUSED'],
   ['cannot be reached: DNS does not tell the address of its host', NAME_NOT_RESOLVED],
   ['cannot be reached: its host is not known', 'ENOTFOUND'],

@@ -25,17 +25,17 @@ const IDS = "cast(cast('pets_id' as regclass) as int)";
  * which ends when its pets are visible.
  */
 const LOCK_LAST = `pg_advisory_xact_lock_shared(${IDS}, cast(last & ${LOW_BITS} as int)) from (${LAST}) as taken`;
-export const ANNOUNCE_LAST = `select ${LOCK_LAST}`;
 
 /** The announcement of a create. By another lock, it waits for work that must be alone. */
 export const ANNOUNCE = `select pg_advisory_xact_lock_shared(${IDS}, -1), ${LOCK_LAST}`;
 
+/** The announcement of an import. It lets creates take ids, so work that must be alone waits for a third lock. */
+export const ANNOUNCE_BLOCK = `select pg_advisory_xact_lock_shared(${IDS}, -2); select ${LOCK_LAST}`;
+
 /** No other transaction takes ids of pets. A lock of the table would need more rights. */
 export const TAKE_IDS_ALONE = `select pg_advisory_xact_lock(${IDS}, -1)`;
-
-/** Imports share this lock to their end, since they take their new ids long before. */
-export const ADD_BLOCK = `select pg_advisory_xact_lock_shared(${IDS}, -2)`;
-export const ADD_ALONE = `select pg_advisory_xact_lock(${IDS}, -2)`;
+/** No other transaction adds pets. */
+export const ADD_ALONE = `select pg_advisory_xact_lock(${IDS}, -2); ${TAKE_IDS_ALONE}`;
 
 /**
  * The sequence is read first: whoever announces ids later takes greater ids. The greatest id counts too, since somebody

@@ -3,13 +3,16 @@
 import { INT64_MAX } from '../../int64.ts';
 import type { Row, Session, SqlValue, Transaction, TransactionKind } from '../engine.ts';
 import type { Connection } from './connection.ts';
-import { ADD_ALONE, ADD_BLOCK, ANNOUNCE_LAST, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
+import { ADD_ALONE, ANNOUNCE_BLOCK, TAKE_IDS_ALONE, toLastId } from './settled-mark.ts';
 
 /** The time in milliseconds since 1970, by the clock of the server: the clocks of services may differ. */
 export const NOW = 'cast(extract(epoch from now()) * 1000 as bigint)';
 
 /** Longer than a create takes. Later creates wait behind the lock. */
 const LOCK_SECONDS_MAX = 5;
+/** A client that sends no statement, or takes no answer, would hold its locks for ever: it is stopped, or its host lost. */
+const END_IF_SILENT =
+  "set local idle_in_transaction_session_timeout = '10s'; set local tcp_user_timeout = '10s'";
 const LIMIT_WAITS = `set local lock_timeout = '${LOCK_SECONDS_MAX}s'`;
 
 /** The statements of long work, in the transaction that is under way, if there is one. */
@@ -35,11 +38,8 @@ export function createSession(connection: Connection): Session {
     },
 
     async takeIds(count) {
-      await connection.run(LIMIT_WAITS);
-      await connection.run(ADD_BLOCK);
-      await connection.run(ANNOUNCE_LAST);
-      await connection.run('savepoint ids');
-      await connection.run(TAKE_IDS_ALONE);
+      await connection.run(`${LIMIT_WAITS}; ${ANNOUNCE_BLOCK}`);
+      await connection.run(`savepoint ids; ${TAKE_IDS_ALONE}`);
       const [row] = await connection.run(
         `select last, case when ? between 1 and ${INT64_MAX} - last then setval('pets_id', last + ?) end
           from (${toLastId('pets')}) as taken`,
@@ -61,10 +61,9 @@ export function transactLong<T>(
 ): Promise<T> {
   const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
   return connection.transact(isolation, async () => {
+    if (kind !== 'snapshot') await connection.run(END_IF_SILENT);
     if (kind === 'exclusive') {
-      await connection.run(LIMIT_WAITS);
-      await connection.run(ADD_ALONE);
-      await connection.run(TAKE_IDS_ALONE);
+      await connection.run(`${LIMIT_WAITS}; ${ADD_ALONE}`);
       await connection.run('lock table api_keys in share row exclusive mode');
     }
     return work(createSession(connection));

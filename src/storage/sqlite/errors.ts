@@ -15,6 +15,8 @@ const IOERR = 10;
 /** Extended codes: there is no room for the -shm; the -wal is shorter than another process, which has the database open, says. */
 const IOERR_SHMSIZE = 4874;
 const IOERR_SHORT_READ = 522;
+/** The sync of a commit failed. The -wal has the commit, so it may count after a crash. */
+const IOERR_FSYNC = 1034;
 /** The extended codes for a disk that cannot be read. */
 export const IOERR_READS = [266, 8458];
 export const CORRUPT = 11;
@@ -57,7 +59,9 @@ export function isDiskError(error: unknown): boolean {
 
 /** @param what what is wrong with the database, or what it is. */
 export function createError(file: string, what: string, cause?: unknown): PetstoreError {
-  return new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
+  const error = new PetstoreError('unavailable', `the database ${file} ${what}`, { cause });
+  error.isUnsure = Object(cause).errcode === IOERR_FSYNC;
+  return error;
 }
 
 /** A PetstoreError for an error that the operator can mend; any other error as it is. */

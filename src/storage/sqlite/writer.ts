@@ -65,7 +65,8 @@ async function send({ worker, port }: Thread, writes: readonly Write[]): Promise
   } catch (cause) {
     if (toResultCode(cause) > 0) throw cause;
     // Not an error of SQLite: the thread may have committed. So the writes must not be tried again.
-    throw new PetstoreError('unavailable', 'the writer of the database broke', { cause });
+    const error = new PetstoreError('unavailable', 'the writer of the database broke', { cause });
+    throw Object.assign(error, { isUnsure: true });
   } finally {
     port.off('message', resolve);
     worker.off('error', reject);
@@ -96,7 +97,7 @@ if (!isMainThread) {
       port.postMessage(writeAll(connection, writes));
     } catch (error) {
       // Between threads an Error loses its `errcode`, but not its cause.
-      port.postMessage(new Error((error as Error).message, { cause: toResultCode(error) }));
+      port.postMessage(new Error((error as Error).message, { cause: Object(error).errcode }));
     }
   });
 }
