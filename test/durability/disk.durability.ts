@@ -1,8 +1,9 @@
 /** A full disk under SQLite: creates are refused, reads work, and all works again once there is room. A disk that fails. */
 
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertRefused, runProgram, startProgram, startService } from '../support/program.ts';
@@ -161,4 +162,33 @@ test('a disk that cannot be read › under a store › is not taken for the disk
   const line = `the database ${file} cannot be read or written: the disk reports an error`;
   assertRefused(await runProgram(args, { cwd, within }), 1, `${line}; nothing was copied`);
   assert.deepEqual(readdirSync(cwd), []);
+});
+
+test('a disk that does not sync › under a commit › is not known: after a crash the commit may count', async () => {
+  const file = await createDatabase(1);
+  // It keeps the log.
+  using other = new DatabaseSync(file);
+  other.exec('select 1 from pets');
+  const within = ['strace', '-f', '-o', '/dev/null', '-e', 'inject=fsync:error=EIO:when=3+'];
+  const args = [
+    'pets',
+    'add',
+    '--name',
+    'Mia',
+    '--category-id',
+    '1',
+    '--database',
+    `sqlite:${file}`,
+  ];
+  const cwd = createProcessFolder();
+  const refused = await runProgram(args, { cwd, within });
+  const told =
+    'it is not known whether anything was done: in the same store, the last lines of pets export show the pet if so';
+  assertRefused(
+    refused,
+    1,
+    `the database ${file} cannot be read or written: the disk reports an error; ${told}`,
+  );
+  for (const end of ['', '-wal']) copyFileSync(file + end, join(cwd, `petstore.db${end}`));
+  assert.match((await runProgram(['pets', 'export'], { cwd })).stdout, /Mia/);
 });
