@@ -76,7 +76,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       if (count > 0) progress.look = undo;
     };
     const merged = await fillStore(options.database, options.dryRun, async (store, isNew) => {
-      const told = isNew ? { onSame } : { onSame, onCommit, onCorrections };
+      const told = { onSame, onCorrections, ...(!isNew && { onCommit }) };
       const done = await store.pets.merge(pets, { ...options, ...told });
       if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
       return { ...done, store: describeStore(options.database, store) };
