@@ -1,6 +1,7 @@
 /**
  * Generates clients in TypeScript, Python, Go and Java from the document that the service serves. Compiles each
- * client, and runs a scenario with it on a service with 250 pets.
+ * client, and runs a scenario with it on a service with 250 pets. Of the document as Redocly bundles it, it
+ * also makes a client by ogen and a server for Spring, which compile.
  *
  * Usage: npm run conformance, or npm run node -- scripts/clients.ts for this part of it
  */
@@ -9,7 +10,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram, startService } from '../test/support/program.ts';
 import { createProcessFolder } from '../test/support/temporary-folder.ts';
-import { installNode, installPython, ROOT, run } from './run.ts';
+import { installNode, installPython, LINTERS, REDOCLY_ENV, ROOT, run } from './run.ts';
 
 /** A folder for each tool: its packages, and the scenario. */
 const CLIENTS = join(ROOT, '.ci/clients');
@@ -17,10 +18,12 @@ const CLIENTS = join(ROOT, '.ci/clients');
 export async function checkClients(): Promise<void> {
   const folder = createProcessFolder();
   const document = await saveDocument(folder);
+  const bundled = await bundle(document);
   await checkJava(document);
+  await checkSpring(bundled);
   await checkTypeScript(document);
   await checkPython(document);
-  await checkGo(document);
+  await checkGo(document, bundled);
 }
 
 /** Saves the document that a service serves, and resolves to its path. */
@@ -29,6 +32,15 @@ async function saveDocument(folder: string): Promise<string> {
   await using service = await startService([], { cwd: folder });
   await writeFile(path, await (await fetch(`${service.url}/openapi.json`)).text());
   return path;
+}
+
+/** Writes the document through numbers of JavaScript, as many tools do, and resolves to the path of that file. */
+async function bundle(document: string): Promise<string> {
+  const bundled = document.replace('.json', '.bundled.json');
+  await installNode(LINTERS);
+  const redocly = join(LINTERS, 'node_modules/.bin/redocly');
+  await run(redocly, ['bundle', document, '--output', bundled], { env: REDOCLY_ENV });
+  return bundled;
 }
 
 async function checkTypeScript(document: string): Promise<void> {
@@ -64,7 +76,7 @@ async function checkPython(document: string): Promise<void> {
   await runScenario(join(bin, 'python'), ['scenario.py'], cwd, { PYTHONPATH: 'generated' });
 }
 
-async function checkGo(document: string): Promise<void> {
+async function checkGo(document: string, bundled: string): Promise<void> {
   const cwd = join(CLIENTS, 'go');
   const bin = await installPython('clients-go', join(CLIENTS, 'go/requirements.txt'));
   const go = join(bin, 'go');
@@ -72,6 +84,8 @@ async function checkGo(document: string): Promise<void> {
   const options = ['-generate', 'types,client', '-package', 'petstore'];
   const output = ['-o', 'generated/petstore.go'];
   await run(go, ['tool', 'oapi-codegen', ...options, ...output, document], { cwd, env });
+  const target = ['--target', 'generated/ogen', '--package', 'petstore', '--clean'];
+  await run(go, ['tool', 'ogen', ...target, bundled], { cwd, env });
   await run(go, ['vet', './...'], { cwd, env });
   await runScenario(go, ['run', '.'], cwd, env);
 }
@@ -82,6 +96,11 @@ async function checkJava(document: string): Promise<void> {
   const options = ['--quiet', '--batch-mode', `-Ddocument=${document}`];
   await run('mvn', [...options, 'clean', 'compile'], { cwd });
   await runScenario('mvn', [...options, 'exec:java'], cwd);
+}
+
+async function checkSpring(document: string): Promise<void> {
+  const options = ['--quiet', '--batch-mode', `-Ddocument=${document}`];
+  await run('mvn', [...options, 'clean', 'compile'], { cwd: join(CLIENTS, 'spring') });
 }
 
 /** Runs a scenario on a service of its own, whose store has 250 sample pets. */

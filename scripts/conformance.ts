@@ -12,15 +12,13 @@ import { startCluster } from '../test/support/postgres-cluster.ts';
 import { startService } from '../test/support/program.ts';
 import { createProcessFolder } from '../test/support/temporary-folder.ts';
 import { checkClients, installPythonTools } from './clients.ts';
-import { installNode, installPython, ROOT, run } from './run.ts';
+import { installNode, installPython, LINTERS, REDOCLY_ENV, ROOT, run } from './run.ts';
 
 const PHASES = 'examples,coverage,fuzzing,stateful';
 
-const linters = join(ROOT, '.ci/linters');
 const seed = process.argv[2] ?? '1';
 
-// Apart from the dependencies: the linters have three hundred packages.
-await installNode(linters);
+await installNode(LINTERS);
 const pythonTools = await installPythonTools();
 await lint(join(ROOT, 'openapi.json'));
 const requirements = join(ROOT, 'scripts/schemathesis-requirements.txt');
@@ -31,12 +29,11 @@ await checkService(cluster.url());
 await checkClients();
 
 async function lint(document: string): Promise<void> {
-  const bin = join(linters, 'node_modules/.bin');
-  const env = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  await run(join(bin, 'redocly'), ['lint', document], { env });
+  const bin = join(LINTERS, 'node_modules/.bin');
+  await run(join(bin, 'redocly'), ['lint', document], { env: REDOCLY_ENV });
   await run(join(bin, 'spectral'), ['lint', '--fail-severity', 'hint', document]);
   const parse = `import('@apidevtools/swagger-parser').then((it) => it.default.validate(process.argv[1]))`;
-  await run(process.execPath, ['--eval', parse, document], { cwd: linters });
+  await run(process.execPath, ['--eval', parse, document], { cwd: LINTERS });
   await run(join(pythonTools, 'openapi-spec-validator'), [document]);
 }
 

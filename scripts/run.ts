@@ -7,6 +7,10 @@ import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
 
+/** The linters of the document, apart from the dependencies: they have three hundred packages. */
+export const LINTERS = join(ROOT, '.ci/linters');
+export const REDOCLY_ENV = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+
 /** Runs a command to its end, with its output shown. */
 export async function run(
   command: string,

@@ -149,12 +149,21 @@ test('document › its parameters and the body of a create › have the bounds o
   assert.equal(status?.description, 'Filters by availability status.');
   const [petId] = getOperation('get /pets/{petId}').parameters ?? [];
   assert.match(JSON.stringify(petId), /"type":"integer","format":"int64"/);
-  assert.match(served, /"minimum":1,"maximum":9223372036854775807\}/, 'no double has rounded it');
   const { parameters = [], requestBody } = getOperation('post /pets');
   assert.match(JSON.stringify(parameters), /"minLength":1,"maxLength":255/);
   const { required, content } = Object(requestBody);
   assert.equal(required, true);
   assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/NewPet' });
+});
+
+test('document › its numbers › are exact in a tool that is written in JavaScript', () => {
+  const numbers: number[] = [];
+  JSON.parse(served, (_name, value) => {
+    if (typeof value === 'number') numbers.push(value);
+  });
+  assert.ok(numbers.includes(100));
+  const rounded = numbers.filter((number) => Math.abs(number) > Number.MAX_SAFE_INTEGER);
+  assert.deepEqual(rounded, []);
 });
 
 for (const [name, members, required] of [

@@ -1,7 +1,7 @@
 /** `GET /pets/{petId}`: a single pet. */
 
 import { PetstoreError } from '../../error.ts';
-import { findCanonicalInt64, INT64_MAX } from '../../int64.ts';
+import { findCanonicalInt64 } from '../../int64.ts';
 import { toPetJson } from '../../pet.ts';
 import { defineOperation } from './operation.ts';
 
@@ -23,7 +23,8 @@ export const getPet = defineOperation({
     petId: {
       place: 'path',
       description: 'Identifier of the animal to retrieve.',
-      schema: { type: 'integer', format: 'int64', minimum: 1, maximum: INT64_MAX },
+      // No maximum: tools in JavaScript would round it to a number that is no int64.
+      schema: { type: 'integer', format: 'int64', minimum: 1 },
       example: 1,
       parse: parsePathId,
     },
