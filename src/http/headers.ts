@@ -18,7 +18,8 @@ const ADDRESS = text(8_192);
 export const EXPOSED_FIELDS = {
   Link: {
     schema: ADDRESS,
-    description: 'The next page, with `rel="next"` (RFC 8288); absent on the last one.',
+    description:
+      'The next page, with `rel="next"` (RFC 8288); absent on the last one. Resolve a relative one against the address of the request.',
     example: `</v1/pets?limit=20&cursor=${createCursor(20n)}>; rel="next"`,
   },
   Location: { schema: ADDRESS, description: 'Where the pet is.' },

@@ -54,6 +54,12 @@ while cursor is not None:
     cursor = found[1] if found else None
 assert ids == list(range(1, 253))
 
+# As docs/clients.md says for httpx, whose base address ends in /v1.
+client = petstore.get_httpx_client()
+hundred = client.get("pets", params={"limit": 100})
+following = client.get(hundred.url.join(hundred.links["next"]["url"]))
+assert [pet["id"] for pet in following.json()] == ids[100:200]
+
 blank = create_pet.sync_detailed(client=petstore, body=NewPet(name=" ", category_id=7))
 assert assert_error(blank, 400, "bad_request").startswith("name ")
 
