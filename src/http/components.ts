@@ -3,6 +3,7 @@
 import { ERRORS } from '../error.ts';
 import { ID, NEW_PET_FIELDS } from '../pet.ts';
 import type { Schema } from '../pet-field.ts';
+import { PAGE_LIMIT_MAX } from '../pet-query.ts';
 import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
@@ -43,6 +44,7 @@ export const COMPONENTS = {
   Pets: {
     type: 'array',
     items: refTo('Pet'),
+    maxItems: PAGE_LIMIT_MAX,
     description: 'Pets, by id, ascending.',
     example: [EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }],
   },
