@@ -24,6 +24,7 @@ const SCRIPTS: Readonly<Record<Exclude<keyof typeof manifest.scripts, Explained>
   litestream: 'a replica of SQLite',
   recipes: 'the clients to copy, the steps of a new field',
   runtimes: 'the client on other Nodes, Bun, Deno',
+  proxies: 'idle connections of nginx, HAProxy, Caddy',
   conformance: 'the document: linters, Schemathesis, clients',
   bench: 'the speed beside others',
 };

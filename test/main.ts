@@ -45,6 +45,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
   abuse: { files: ['test/abuse/*.abuse.ts'], hasServer: true },
   monitoring: { files: ['test/monitoring/*.monitoring.ts'], hasServer: true },
+  proxies: { files: ['test/proxies/*.proxy.ts'] },
   pooler: { files: ['test/pooler/*.pooler.ts'], concurrency: 2, hasServer: true },
   litestream: { files: ['test/litestream/*.litestream.ts'] },
   recipes: { files: ['test/recipes/*.recipe.ts'], hasServer: true },
