@@ -72,7 +72,8 @@ async function start(options: ServeOptions, running: Running, openedLog: OpenLog
     ? await startWorkers(options, log, isStopping)
     : await (await loadListener()).startListener(options, served, openedLog);
   running.service = service;
-  if (cluster.isPrimary) watchStore(store, log, isStopping);
+  // Each process finds that its server takes no more writes; one tells it.
+  watchStore(store, cluster.isPrimary ? log.warn : () => undefined, isStopping);
   const { readMetrics } = service;
   // The primary has the admin listener for all workers.
   if (readMetrics && cluster.isPrimary) {

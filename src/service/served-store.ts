@@ -42,10 +42,10 @@ export function requireKey(store: Store, { environment }: ServeOptions): Store {
   return { ...store, check };
 }
 
-/** Logs when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
+/** Warns when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
 export async function watchStore(
   store: Pick<Store, 'check' | 'countConnections'>,
-  log: Log,
+  warn: Log['warn'],
   isStopping: () => boolean,
   pauseMs = WATCH_MS,
 ): Promise<void> {
@@ -54,8 +54,8 @@ export async function watchStore(
     const error: unknown = await store.check().catch((caught) => caught);
     if (isStopping()) return;
     const isAway = error instanceof Error;
-    if (isAway && !wasAway) log.warn(`${error.message}; requests may be 503 until it is back`);
-    if (wasAway && !isAway) log.warn('the database is back');
+    if (isAway && !wasAway) warn(`${error.message}; requests may be 503 until it is back`);
+    if (wasAway && !isAway) warn('the database is back');
     wasAway = isAway;
   }
 }

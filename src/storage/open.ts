@@ -74,7 +74,7 @@ function fillFile<T>(file: string, fill: (address: string) => Promise<T>): Promi
 /** Copies a store as {@link copyDatabase} does. @throws PetstoreError also as openStore does. */
 export async function copyStore(from: string, to: string, options?: CopyOptions): Promise<number> {
   const fill = async (address: string) => {
-    await using source = await openEngine(from, {}).catch(sayingSide('from'));
+    await using source = await openEngine(from, { onlyReads: true }).catch(sayingSide('from'));
     const onCommit = address === to ? options?.onCommit : undefined;
     return await copyInto(source, address, { ...options, onCommit });
   };

@@ -21,7 +21,6 @@ const SUPERUSER_CONNECTIONS = 3;
 const RELOAD_MS = 300;
 
 let cluster: Cluster;
-/** The first replica connects to any server, the second only to one that takes writes. */
 let replicas: petstore.Replicas & AsyncDisposable;
 
 before(async () => {
@@ -29,11 +28,8 @@ before(async () => {
     max_connections: String(CONNECTIONS_MAX),
     superuser_reserved_connections: String(SUPERUSER_CONNECTIONS),
   });
-  const hosts = [petstore.toHost(cluster)];
-  replicas = await petstore.startReplicas([
-    petstore.toAddress(hosts),
-    petstore.toAddress(hosts, 'read-write'),
-  ]);
+  const address = petstore.toAddress([petstore.toHost(cluster)]);
+  replicas = await petstore.startReplicas([address, address]);
 });
 
 after(async () => {
@@ -169,11 +165,8 @@ const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
     expected: NO_CREATES,
   },
   'a full disk': { outage: fillDisk, expected: NO_CREATES },
-  'a server that takes no writes': {
-    outage: makeReadOnly,
-    expected: { ...NO_CREATES, ready: 'refused' },
-    expectedOfSecond: { create: 'refused', list: 'any', get: 'any', ready: 'refused' },
-  },
+  // No read either: such a server may be one that another has replaced.
+  'a server that takes no writes': { outage: makeReadOnly },
 };
 
 for (const [name, each] of Object.entries(CASES)) {

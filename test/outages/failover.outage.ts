@@ -1,22 +1,64 @@
-/** A primary that is killed during creates, and its synchronous standby that replaces it. */
+/** A primary that is killed or demoted during creates, and its synchronous standby that replaces it. No address names the primary. */
 
 import assert from 'node:assert/strict';
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { queryOnce } from '../support/postgres-cluster.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Cluster, queryOnce } from '../support/postgres-cluster.ts';
+import { listen } from '../support/socket.ts';
 import { endure } from './endure.ts';
 import * as petstore from './petstore.ts';
 
+/** So long after the switch, the name still leads to the old primary, which is a standby. */
+const STALE_NAME_MS = 3_000;
+
+/** A primary, and a standby that each commit waits for. */
+async function startPair() {
+  await using stack = new AsyncDisposableStack();
+  const primary = stack.use(await petstore.startDatabase());
+  const standby = stack.use(await primary.startStandby({ durable: true }));
+  await queryOnce(primary.url(), "alter system set synchronous_standby_names = '*'");
+  await queryOnce(primary.url(), 'select pg_reload_conf()');
+  const opened = stack.move();
+  return { primary, standby, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+/** One name for several servers: it passes connections on to one of them. `await using` ends it. */
+async function startName(first: Cluster) {
+  let target = first;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const database = connect(target.port, '127.0.0.1');
+    for (const [from, to] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(from.on('error', () => undefined));
+      from.pipe(to);
+      from.on('close', () => to.destroy() && sockets.delete(from));
+    }
+  });
+  return {
+    port: await listen(server),
+    leadTo(other: Cluster) {
+      target = other;
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
 for (const count of [2, 9]) {
   test(`failover › a standby becomes the primary of ${count} replicas › they find it, and no create is lost or missed`, async (t) => {
-    await using primary = await petstore.startDatabase();
-    await using standby = await primary.startStandby({ durable: true });
-    await queryOnce(primary.url(), "alter system set synchronous_standby_names = '*'");
-    await queryOnce(primary.url(), 'select pg_reload_conf()');
+    await using pair = await startPair();
+    const { primary, standby } = pair;
     const hosts = [primary, standby].map(petstore.toHost);
     // Every second replica has the standby first in its address, and must skip it.
-    const addresses = [hosts, hosts.toReversed()].map((each) =>
-      petstore.toAddress(each, 'read-write'),
-    );
+    const addresses = [hosts, hosts.toReversed()].map(petstore.toAddress);
     await using replicas = await petstore.startReplicas(
       Array.from({ length: count }, (_, index) => addresses[index % 2] ?? ''),
     );
@@ -29,3 +71,22 @@ for (const count of [2, 9]) {
     await endure(t, replicas, { name: 'failover', outage, clients: count === 2 ? 3 : 1 });
   });
 }
+
+test('failover › the old primary returns as a standby, and their one name still leads to it › is used by no replica', async (t) => {
+  await using pair = await startPair();
+  const { primary, standby } = pair;
+  await using name = await startName(primary);
+  const address = petstore.toAddress([petstore.toHost(name)]);
+  await using replicas = await petstore.startReplicas([address, address]);
+  const outage = async () => {
+    await primary.stop();
+    await standby.promote();
+    const data = join(primary.folder, 'data');
+    writeFileSync(join(data, 'standby.signal'), '');
+    appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${standby.url()}'\n`);
+    await primary.start();
+    await sleep(STALE_NAME_MS);
+    return async () => name.leadTo(standby);
+  };
+  await endure(t, replicas, { name: 'switchover', outage });
+});

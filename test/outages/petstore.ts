@@ -31,12 +31,10 @@ export async function startDatabase(
 }
 
 /** What `--database` is for these hosts. */
-export function toAddress(hosts: readonly string[], target?: string): string {
-  const query = target === undefined ? '' : `?target_session_attrs=${target}`;
-  return `postgres://${USER}:${PASSWORD}@${hosts}/petstore${query}`;
-}
+export const toAddress = (hosts: readonly string[]) =>
+  `postgres://${USER}:${PASSWORD}@${hosts}/petstore`;
 
-export const toHost = ({ port }: Cluster) => `127.0.0.1:${port}`;
+export const toHost = ({ port }: { readonly port: number }) => `127.0.0.1:${port}`;
 
 /** Where a service is, or the load balancer before it. */
 interface Target {

@@ -9,6 +9,9 @@ import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
+const READ_ONLY =
+  'is read-only: the address leads to a standby, or default_transaction_read_only is on';
+
 test('standby › commands that only read › have its pets, and one that adds is refused', async () => {
   const cwd = createProcessFolder();
   await using primary = await startCluster();
@@ -28,6 +31,14 @@ test('standby › commands that only read › have its pets, and one that adds i
   const exported = await readFile(`${cwd}/pets.ndjson`, 'utf8');
   assert.equal(exported, '{"id":1,"name":"Rex","categoryId":1}\n');
 
+  for (const args of ['pets list', 'pets get 1', 'keys list', 'migrate --dry-run']) {
+    const { status, stderr } = await run(...args.split(' '));
+    assert.equal(status, 0, stderr);
+  }
+
+  const serving = await run('serve', '--port', '0', '--start-timeout', '1');
+  assert.equal(serving.status, 1);
+  assert.match(serving.stderr, new RegExp(`${READ_ONLY}; trying again for 1 s`));
   const adding = await run('pets', 'add', '--name', 'Mia', '--category-id', '1');
-  assertRefused(adding, 1, 'the database is read-only');
+  assertRefused(adding, 1, `the database ${READ_ONLY}`);
 });

@@ -8,7 +8,7 @@ import { fail, repeat } from '../storage/contract/data.ts';
 import { startTestApp } from '../support/app.ts';
 import { holdInSession } from '../support/empty-database.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
-import { createTestDatabase } from '../support/postgres.ts';
+import { createTestDatabase, endSessions } from '../support/postgres.ts';
 import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertError, send } from '../support/request.ts';
 import { until } from '../support/until.ts';
@@ -96,6 +96,26 @@ test('pgbouncer=true › pets that another session locks › are unavailable, an
   await until(async () => (await queryOnce(direct, active)).rows.length === 0);
   await other.end('commit');
   assert.equal((await store.pets.add(REX)).name, 'Rex');
+});
+
+test('pgbouncer=true › a server that takes no more writes › is used for no read, until it takes writes', async (t) => {
+  const { direct, pooled } = await createPlace(t);
+  const name = new URL(direct).pathname.slice(1);
+  await using store = await open(`${pooled}?pgbouncer=true`);
+  const setReadOnly = async (value: string) => {
+    await queryOnce(
+      direct,
+      `set transaction read write;
+      alter database ${name} set default_transaction_read_only = ${value}`,
+    );
+    await endSessions(direct);
+  };
+  await store.keys.list();
+  await setReadOnly('on');
+  // The connections of the store to the pooler are still open.
+  await assert.rejects(store.keys.list(), /is read-only/);
+  await setReadOnly('off');
+  assert.deepEqual(await store.keys.list(), []);
 });
 
 test('pgbouncer=true › a database whose default is serializable › takes a create that waited', async (t) => {

@@ -82,7 +82,7 @@ async function watch(answers: string[]): Promise<string[]> {
     },
   };
   const { warnings, log } = openWarnings();
-  await watchStore(store, log, () => answers.length === 0, 1);
+  await watchStore(store, log.warn, () => answers.length === 0, 1);
   return warnings;
 }
 

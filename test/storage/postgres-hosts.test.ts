@@ -91,7 +91,7 @@ for (const [query, expected] of [
   ['?pgbouncer=true', { isPooled: true }],
 ] as const) {
   test(`parseHosts › the options ${query} › are ${JSON.stringify(expected)}`, () => {
-    const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`);
+    const { configs, mustWrite, isPooled } = parseHosts(`postgres://h/pets${query}`, true);
     const found = JSON.parse(JSON.stringify({ ssl: configs[0]?.ssl, mustWrite, isPooled }));
     assert.deepEqual(found, { ...DEFAULT, ...expected });
   });

@@ -46,7 +46,7 @@ async function upgrade(
   }));
   const migrations = [...MIGRATIONS, ...added];
   const hosts = parseHosts(address);
-  await waitWhileAway(hosts, { startTimeout }, async () => {
+  await waitWhileAway({ startTimeout }, async () => {
     const connection = await tryHosts(hosts, async () => {
       const opened = new Connection(hosts, {});
       await opened.connect();

@@ -8,7 +8,7 @@ import { describeFileError } from '../../storage/private-file.ts';
 import type { Store } from '../../store.ts';
 import { countParser } from '../options.ts';
 import { say, withProgress } from '../output.ts';
-import { addStoreCommand, withStore } from '../with-store.ts';
+import { addStoreCommand, READS, withStore } from '../with-store.ts';
 
 /** Sorted by name, dated backups are sorted by time. */
 const DATED = /^petstore-\d{4}-\d\d-\d\dT\d{6}Z\.db$/;
@@ -30,8 +30,10 @@ export function addBackup(program: Command): void {
       countParser(1, 1_000_000),
     )
     .action(
-      withStore((store, target: string, { keep }: { keep?: number }) =>
-        keep === undefined ? backUp(store, target) : backUpDated(store, target, keep),
+      withStore(
+        (store, target: string, { keep }: { keep?: number }) =>
+          keep === undefined ? backUp(store, target) : backUpDated(store, target, keep),
+        READS,
       ),
     );
 }

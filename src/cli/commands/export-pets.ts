@@ -8,7 +8,7 @@ import type { Store } from '../../store.ts';
 import { countParser, databaseOption, formatOption, listQueryOptions } from '../options.ts';
 import { addExamples, countPets, say, withProgress } from '../output.ts';
 import { ENDINGS_HELP, isStream, type PetFileOptions, writePets } from '../pet-file.ts';
-import { withStore } from '../with-store.ts';
+import { READS, withStore } from '../with-store.ts';
 
 const SPREADSHEET_NOTE = `
 With --excel, ' is before each name and each long number: a spreadsheet keeps these as texts, and
@@ -31,7 +31,7 @@ export function addExportPets(pets: Command): void {
     .addOption(new Option('--excel', 'CSV for Excel and LibreOffice').conflicts('format'))
     .addOption(formatOption())
     .addOption(databaseOption())
-    .action(withStore(exportPets));
+    .action(withStore(exportPets, READS));
   for (const option of listQueryOptions()) command.addOption(option);
   addExamples(
     pets.command('generate'),

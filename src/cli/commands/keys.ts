@@ -8,7 +8,7 @@ import { UNPRINTABLE } from '../../printable.ts';
 import type { Store } from '../../store.ts';
 import { createIdError, environmentOption, jsonOption } from '../options.ts';
 import { addExamples, say, toTable } from '../output.ts';
-import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, type PrintOptions, READS, withStore } from '../with-store.ts';
 
 const DAY_MS = 86_400_000;
 const DURATION_DAYS_MAX = 36_500;
@@ -41,7 +41,7 @@ export function addKeys(program: Command): void {
   addStoreCommand(keys, 'list', 'petstore keys list --json')
     .description('list all keys, without their texts')
     .addOption(jsonOption())
-    .action(withStore(listKeys));
+    .action(withStore(listKeys, READS));
   addStoreCommand(keys, 'revoke', 'petstore keys revoke 3')
     .description('refuse a key, in every running service within a second')
     .argument('<id>', KEY_ID, parseKeyId)

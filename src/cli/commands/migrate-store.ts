@@ -13,7 +13,7 @@ export function addMigrate(program: Command): void {
     .action(function (this: Command, { dryRun }: { dryRun: boolean }) {
       const olderSchema = dryRun ? 'keep' : 'migrate';
       // A table may be locked, for example by a backup.
-      const options = { olderSchema, startTimeout: 60, warn: say } as const;
+      const options = { olderSchema, onlyReads: dryRun, startTimeout: 60, warn: say } as const;
       return withStore(async (store) => say(describeSchema(store, dryRun)), options).call(this);
     });
 }

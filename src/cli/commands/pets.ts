@@ -17,7 +17,7 @@ import {
   UsageError,
 } from '../options.ts';
 import { addExamples, countPets, say, toCorrectionTable, toPetTable } from '../output.ts';
-import { addStoreCommand, type PrintOptions, withStore } from '../with-store.ts';
+import { addStoreCommand, type PrintOptions, READS, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
 type UpdateOptions = PrintOptions & { readonly [Name in keyof NewPet]?: NewPet[Name] | false };
@@ -41,8 +41,10 @@ export function addPets(program: Command): Command {
   add('list', 'list pets by id', '--status sold --after 20', listQueryOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
     .option('--after <id>', 'only pets with a greater id', parsePetId)
-    .action(withStore(showPets));
-  add('get', 'print a pet', '7').argument('<id>', PET_ID, parsePetId).action(withStore(showPet));
+    .action(withStore(showPets, READS));
+  add('get', 'print a pet', '7')
+    .argument('<id>', PET_ID, parsePetId)
+    .action(withStore(showPet, READS));
   add('add', 'add a pet', '--name Rex --category-id 3 --status sold', newPetOptions()).action(
     withStore(addPet, { create: true }),
   );

@@ -24,6 +24,7 @@ type Isolation = 'read committed' | 'repeatable read read only';
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, pg.QueryConfig>();
   readonly #isPooled: boolean;
+  readonly #mustWrite: boolean;
   /** 0 for no limit. */
   readonly #statementMs: number;
   #isInTransaction = false;
@@ -34,7 +35,7 @@ export class Connection extends pg.Client {
   /** The last settled mark that was read from this server; 0 for none. */
   mark = 0n;
 
-  constructor({ configs: [host], isPooled }: Hosts, config: pg.ClientConfig) {
+  constructor({ configs: [host], isPooled, mustWrite }: Hosts, config: pg.ClientConfig) {
     super({
       application_name: 'petstore',
       ...host,
@@ -48,6 +49,7 @@ export class Connection extends pg.Client {
         : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),
     });
     this.#isPooled = isPooled;
+    this.#mustWrite = mustWrite;
     this.#statementMs = config.statement_timeout || 0;
     // The call under way fails; without a listener the process would also end.
     this.on('error', (error) => {
@@ -140,19 +142,25 @@ export class Connection extends pg.Client {
 
   async #begin(isolation: Isolation): Promise<void> {
     const [row] = await this.#query(`begin isolation level ${isolation}; select
-      cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#statementMs}', true)`);
-    // Behind a pooler this may be another server than before, where other ids are taken.
+      cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#statementMs}', true),
+      current_setting('transaction_read_only')`);
+    // Behind a pooler this may be another server than before, where other ids are taken, or which takes no writes.
     if (row?.[0] !== this.#server) this.mark = 0n;
     this.#server = row?.[0];
+    if (this.#mustWrite && isolation === 'read committed') refuseReadOnly(row?.[2]);
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes. */
   async checkWritable(): Promise<void> {
     const [row] = await this.run('show transaction_read_only');
-    if (row?.[0] === 'off') return;
-    const error = new pg.DatabaseError('read-only', 0, 'error');
-    throw explain(Object.assign(error, { code: READ_ONLY }));
+    refuseReadOnly(row?.[0]);
   }
+}
+
+function refuseReadOnly(setting: SqlValue | undefined): void {
+  if (setting === 'off') return;
+  const error = new pg.DatabaseError('read-only', 0, 'error');
+  throw explain(Object.assign(error, { code: READ_ONLY }));
 }
 
 /** The statement with the driver's placeholders: `$1`, `$2`, … */

@@ -24,14 +24,15 @@ const COMMAND_SECONDS_MAX = 5;
 export async function openPostgres(address: string, options: OpenOptions): Promise<Engine> {
   const {
     isServed = false,
+    onlyReads,
     olderSchema,
     databaseConnections = STORE_OPTIONS.databaseConnections.default,
     databaseTimeout = COMMAND_SECONDS_MAX,
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
-  const hosts = parseHosts(address);
+  const hosts = parseHosts(address, onlyReads);
   const pools = createPools(hosts, databaseConnections, ms);
-  const foundSchema = await waitWhileAway(hosts, options, () =>
+  const foundSchema = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {
       if (isServed) await checkRights(connection);
       const found = await migrate(connection, address, options);

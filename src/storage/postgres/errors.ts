@@ -21,7 +21,6 @@ type Reasons = readonly (readonly [reason: string, ...starts: string[]])[];
 
 /** What the operator must change. */
 const LASTING: Reasons = [
-  ['is read-only', READ_ONLY],
   ['cannot grow: no id is left', '2200H'],
   [
     "gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
@@ -57,6 +56,11 @@ const LASTING: Reasons = [
 
 /** What may pass by itself. */
 const PASSING: Reasons = [
+  // A failover may go on.
+  [
+    'is read-only: the address leads to a standby, or default_transaction_read_only is on',
+    READ_ONLY,
+  ],
   ['cannot be reached', '08'],
   ['cannot grow: its disk is full', '53100'],
   ['has no room: its connections or memory are used up', '53'],
@@ -75,11 +79,10 @@ export function isBroken(error: unknown): boolean {
   return /^(?:08|57P)/.test(cause.code ?? '');
 }
 
-/** Whether the database may come back by itself. With `mustWrite`, a standby is away too: a failover may go on. */
-export function isAway(error: unknown, mustWrite: boolean): error is PetstoreError {
+/** Whether the database may come back by itself. */
+export function isAway(error: unknown): error is PetstoreError {
   if (!(error instanceof PetstoreError) || error.cause === undefined) return false;
-  const code = toCode(error);
-  return code === READ_ONLY ? mustWrite : findReason(code, LASTING) === undefined;
+  return findReason(toCode(error), LASTING) === undefined;
 }
 
 /** A PetstoreError, without an address, for an error that the operator can mend; any other error as it is. */

@@ -19,12 +19,12 @@ export interface Hosts {
   readonly preferredTls: Tls;
   /** Whether the hosts are poolers that may give each transaction another session. */
   readonly isPooled: boolean;
-  /** Whether a host that takes no writes is skipped. */
+  /** Whether a server that takes no writes is refused, such as a standby. */
   readonly mustWrite: boolean;
 }
 
 /** @throws PetstoreError `bad_request` as parseAddress does, or for a file that cannot be read. */
-export function parseHosts(address: string): Hosts {
+export function parseHosts(address: string, onlyReads = false): Hosts {
   const { hosts, parameters } = parsePostgres(address);
   const { sslmode = 'prefer', pgbouncer, target_session_attrs, ...others } = parameters;
   const ssl = toTls(sslmode, parameters);
@@ -32,7 +32,7 @@ export function parseHosts(address: string): Hosts {
     configs: hosts.map((host) => ({ ...others, ...host, ssl })),
     preferredTls: sslmode === 'prefer' ? ssl : undefined,
     isPooled: pgbouncer === 'true',
-    mustWrite: (target_session_attrs ?? 'any') !== 'any',
+    mustWrite: !onlyReads || (target_session_attrs ?? 'any') !== 'any',
   };
 }
 

@@ -26,22 +26,30 @@ type PooledConnection = Connection & pg.PoolClient;
  */
 export function createPools(hosts: Hosts, count: number, ms: number) {
   const writesMax = Math.max(1, Math.floor(count * WRITES_PART));
+  const replaceAll = () => {
+    for (const pool of Object.values(pools)) pool.replace();
+  };
   const create = (max: number) =>
-    new Pool(hosts, {
+    new Pool(hosts, replaceAll, {
       max,
       connectionTimeoutMillis: ms,
       query_timeout: ms,
       statement_timeout: Math.floor(ms * STATEMENT_PART),
       idleTimeoutMillis: POOL_IDLE_MS_MAX,
     });
-  return {
+  const pools = {
     writes: create(writesMax),
     reads: create(Math.max(1, count - writesMax - 1)),
     // Busy reads and writes must not make the service look as if the database were away.
     check: create(1),
     // For work that may take any time, such as an import; each work has a new connection.
-    long: new Pool(hosts, { max: 1, maxUses: 1, connectionTimeoutMillis: LONG_CONNECT_MS_MAX }),
+    long: new Pool(hosts, replaceAll, {
+      max: 1,
+      maxUses: 1,
+      connectionTimeoutMillis: LONG_CONNECT_MS_MAX,
+    }),
   };
+  return pools;
 }
 
 export type Pools = ReturnType<typeof createPools>;
@@ -52,17 +60,26 @@ export function countConnections(pools: Pools) {
   return sum;
 }
 
-/** A pool that is replaced when one of its connections falls silent. */
+/**
+ * A pool that is replaced when one of its connections falls silent. All pools are replaced when a connection meets a
+ * server that takes no more writes: the other connections may be to this server, and would read old pets.
+ */
 class Pool {
   readonly max: number;
   readonly #hosts: Hosts;
+  readonly #replaceAll: () => void;
   readonly #config: pg.PoolConfig;
   #current: pg.Pool;
   #broken = 0;
 
-  constructor(hosts: Hosts, config: pg.PoolConfig & { readonly max: number }) {
+  constructor(
+    hosts: Hosts,
+    replaceAll: () => void,
+    config: pg.PoolConfig & { readonly max: number },
+  ) {
     this.max = config.max;
     this.#hosts = hosts;
+    this.#replaceAll = replaceAll;
     this.#config = config;
     this.#current = this.#open();
   }
@@ -83,9 +100,12 @@ class Pool {
     try {
       return await work(client as PooledConnection);
     } catch (error) {
-      isUseless = isBroken(error) || (this.#hosts.mustWrite && toCode(error) === READ_ONLY);
+      const code = toCode(error);
+      isUseless = isBroken(error) || code === READ_ONLY;
       if (isUseless) this.#broken += 1;
-      if (toCode(error) === SILENT) this.#replace(pool);
+      // What an earlier pool meets says nothing of the connections that were opened since.
+      if (code === SILENT && pool === this.#current) this.replace();
+      if (code === READ_ONLY && pool === this.#current) this.#replaceAll();
       throw error;
     } finally {
       client.release(isUseless);
@@ -97,12 +117,12 @@ class Pool {
     return this.#current.end();
   }
 
-  /** The other connections are most likely silent too. Connections at work end with their work. */
-  #replace(silent: pg.Pool): void {
-    if (silent !== this.#current) return;
+  /** No connection that is open is used again. Connections at work end with their work. */
+  replace(): void {
+    const suspected = this.#current;
     this.#current = this.#open();
     // This fails if `close` has ended the pool already.
-    silent.end().catch(() => undefined);
+    suspected.end().catch(() => undefined);
   }
 
   #open(): pg.Pool {

@@ -6,7 +6,6 @@ import type { OpenOptions } from '../engine.ts';
 import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { isAway } from './errors.ts';
-import type { Hosts } from './hosts.ts';
 import { toLastId } from './settled-mark.ts';
 
 const TRY_PAUSE_MS = 500;
@@ -24,7 +23,6 @@ const FIND_MISSING = `select quote_ident(current_user), name, string_agg(privile
 
 /** The work's result. While the database is away, the work is done again for `startTimeout` seconds. */
 export async function waitWhileAway<T>(
-  { mustWrite }: Hosts,
   { startTimeout = 0, warn = () => undefined }: OpenOptions,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -35,7 +33,7 @@ export async function waitWhileAway<T>(
       return await work();
     } catch (error) {
       const now = performance.now();
-      if (!isAway(error, mustWrite) || now >= deadline) throw error;
+      if (!isAway(error) || now >= deadline) throw error;
       if (now >= nextWarningAt) {
         nextWarningAt = now + WARNING_PAUSE_MS;
         warn(`${error.message}; trying again for ${Math.ceil((deadline - now) / 1_000)} s`);
