@@ -114,12 +114,10 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     const done = work.finally(() => {
       isDone = true;
     });
-    while (!isDone) {
-      const before = performance.now();
-      ids.push((await pets.add(REX)).id);
-      assert.ok(performance.now() - before < 900);
-    }
+    while (!isDone) ids.push((await pets.add(REX)).id);
     await done;
+    // The first create would wait for an insert until the work is done.
+    assert.ok(ids.length > 2, `${ids.length} creates`);
     return ids;
   }
 
