@@ -25,7 +25,7 @@ export const HTTP_LIMITS = {
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
   UNREAD_MS_MAX: limit(10_000, 'the time until an answer is read', 'the connection is reset'),
   IDLE_MS_MAX: limit(60_000, 'the time without a byte on a connection', 'close', CONNECTIONS),
-  // Above the same time of most proxies, so that the proxy closes first.
-  KEEP_ALIVE_MS_MAX: limit(72_000, 'the time between two requests', 'close', CONNECTIONS),
+  // Longer than proxies keep an unused connection, so that the proxy closes it first.
+  KEEP_ALIVE_MS_MAX: limit(650_000, 'the time between two requests', 'close', CONNECTIONS),
   LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer, for 2 s', 'not read'),
 };
