@@ -78,7 +78,8 @@ async function sendOnce(
   // Not AbortSignal.timeout: its timer would stay after the answer.
   const timer = setTimeout(() => {
     isLate = true;
-    ending.abort();
+    // A `fetch` of the caller can tell this end from an end by the caller's signal.
+    ending.abort(new DOMException(`nothing came within ${timeoutMs} ms`, 'TimeoutError'));
   }, timeoutMs);
   let response: Response;
   let text: string;

@@ -13,15 +13,20 @@ const MANY = 2_000;
 
 export class FileAdder {
   /** What is read or sent. */
-  #work: AbortController | undefined;
+  #work = new AbortController();
+  #isAdding = false;
   #file: PetFile | undefined;
 
-  /** Reads a file, and shows what adding it would do. */
+  /** Reads a file, and shows what adding it would do. Ends the check of another file. */
   async read(file: File): Promise<void> {
+    if (this.#isAdding) {
+      throw new Error(`Pets are being added. Wait, or stop it. Then choose ${file.name} again.`);
+    }
+    this.#file = undefined;
     await this.#do(async (signal) => {
-      this.#file = undefined;
       write('progress-text', `Reading ${file.name}`);
-      const found = await readFile(file);
+      // Ended, it has no error either: the message would be taken for one of the next file.
+      const found = await readFile(file).finally(() => signal.throwIfAborted());
       write('progress-text', 'Looking for its first pets in the store');
       showFound(found, await countKnown(found, signal));
       this.#file = found;
@@ -31,29 +36,34 @@ export class FileAdder {
   async add(): Promise<void> {
     const file = this.#file;
     if (file === undefined) return;
+    this.#file = undefined;
+    this.#isAdding = true;
     await this.#do(async (signal) => write('file-added', await sendPets(file, signal)));
   }
 
   stop(): void {
-    this.#work?.abort();
+    this.#work.abort();
   }
 
   async #do(act: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    if (this.#work !== undefined) {
-      throw new Error('Another file is being added: wait, or stop it.');
-    }
-    this.#work = new AbortController();
+    this.stop();
+    const work = new AbortController();
+    this.#work = work;
+    // What has the focus may be hidden now.
+    getElement('file', HTMLInputElement).focus();
     write('file-added', '');
     show('found', false);
     getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
     show('progress', true);
     try {
-      await act(this.#work.signal);
+      await act(work.signal);
     } finally {
       // Ends what is still sent after an error.
-      this.stop();
-      this.#work = undefined;
-      show('progress', false);
+      work.abort();
+      if (this.#work === work) {
+        this.#isAdding = false;
+        show('progress', false);
+      }
     }
   }
 }

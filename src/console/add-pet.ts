@@ -4,7 +4,7 @@ import { createIdempotencyKey } from '../../client/petstore-client.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, parseNewPet } from '../pet.ts';
 import { toFieldValue } from '../pet-field.ts';
 import { createClient } from './client.ts';
-import { getElement, readTexts, write } from './elements.ts';
+import { createElement, getElement, readTexts, write } from './elements.ts';
 
 export class PetAdder {
   readonly #form = getElement('add-form', HTMLFormElement);
@@ -26,7 +26,8 @@ export class PetAdder {
       this.#form.reset();
       this.focus();
     }
-    write('added', `${pet.name} has the id ${pet.id}.`);
+    const name = createElement('bdi', pet.name);
+    getElement('added', HTMLOutputElement).replaceChildren(name, ` has the id ${pet.id}.`);
     return pet;
   }
 

@@ -4,6 +4,8 @@ import { PetstoreClient, type PetstoreClientOptions } from '../../client/petstor
 import { getElement } from './elements.ts';
 import { findKey } from './session.ts';
 
+const NO_ANSWER = 'no answer: see whether the service runs, then try again';
+
 /** A client with the key of this moment. @param place the id of the element that shows its last request. */
 export function createClient(
   place: string,
@@ -16,8 +18,11 @@ export function createClient(
     fetch: async (url, init = {}) => {
       const startedAt = performance.now();
       const line = toCurl(String(url), init);
-      showRequest(place, line, 'no answer');
-      const response = await fetch(url, init);
+      showRequest(place, line, 'waiting…');
+      const response = await fetch(url, init).catch((error) => {
+        showRequest(place, line, error.name === 'AbortError' ? 'stopped' : NO_ANSWER);
+        throw error;
+      });
       const ms = Math.max(1, Math.round(performance.now() - startedAt));
       const id = response.headers.get('x-request-id');
       showRequest(place, line, `${response.status} in ${ms} ms, X-Request-Id ${id}`);

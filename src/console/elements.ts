@@ -1,5 +1,7 @@
 /** The elements of the page: the texts of its forms, and the messages beside their fields. */
 
+import { cut } from '../error.ts';
+
 export function getElement<T extends HTMLElement>(id: string, type: new () => T): T {
   const element = document.getElementById(id);
   if (element instanceof type) return element;
@@ -30,9 +32,18 @@ export function write(id: string, text: string): void {
   getElement(id, HTMLElement).textContent = text;
 }
 
+/** The text, or the codes of its characters if none of them can be seen. */
+export function toVisible(text: string): string {
+  if (/[^\s\p{Cc}\p{DI}\u2800]/u.test(text)) return text;
+  const codes = Array.from(text, (each) => each.codePointAt(0)?.toString(16).padStart(4, '0'));
+  return cut(codes.map((code) => `U+${code?.toUpperCase()}`).join(' '));
+}
+
 export function createElement(tag: string, text: string, className = ''): HTMLElement {
   const element = document.createElement(tag);
-  element.textContent = text;
+  element.textContent = toVisible(text);
+  // The first letter decides.
+  element.dir = 'auto';
   element.className = className;
   return element;
 }

@@ -19,7 +19,6 @@ const findForm = getElement('find-form', HTMLFormElement);
 const addForm = getElement('add-form', HTMLFormElement);
 const fileForm = getElement('file-form', HTMLFormElement);
 const fileDialog = getElement('from-file', HTMLDialogElement);
-const listPlace = getElement('list', HTMLElement);
 
 const petList = new PetList(showMore);
 const petPanel = new PetPanel();
@@ -34,6 +33,8 @@ function attempt(place: HTMLElement, act: () => Promise<unknown>): void {
     const isKeyRefused = [error, error.cause].some((each) => Object(each).status === 401);
     if (isKeyRefused) forgetKey();
     if (isKeyRefused || place === keyForm) showPart('key');
+    const retry = place.querySelector<HTMLElement>('.retry');
+    if (retry) retry.onclick = () => attempt(place, act);
     if (!isKeyRefused) return showMessage(place, error.message);
     // The next lines say how many pets were added.
     showMessage(keyForm, error.message.replace(/.*/, KEY_REFUSED));
@@ -58,11 +59,18 @@ function showPart(part: 'key' | 'work'): void {
   document.body.dataset.part = part;
   closeDialogs();
   show('forget', findKey() !== '');
-  getElement(part === 'key' ? 'key' : 'list', HTMLElement).focus({ focusVisible: false });
+  getElement(part === 'key' ? 'key' : 'list', HTMLElement).focus();
+  // It was typed when the key was refused.
+  if (part === 'work' && readTexts(addForm).size > 0) openAdd();
 }
 
 function closeDialogs(): void {
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+}
+
+function openAdd(): void {
+  getElement('add', HTMLDialogElement).showModal();
+  petAdder.focus();
 }
 
 const isOpen = () => document.body.dataset.part === 'work';
@@ -97,7 +105,7 @@ function showMore(): void {
 }
 
 // So that keys can scroll it in every browser.
-listPlace.tabIndex = 0;
+getElement('list', HTMLElement).tabIndex = 0;
 onSubmit(keyForm, () => useKey(readTexts(keyForm).get('key') ?? ''));
 onSubmit(listForm, async () => {
   location.hash = String(readTexts(listForm));
@@ -114,10 +122,7 @@ onSubmit(fileForm, async () => {
   await fileAdder.add();
   attempt(listForm, () => petList.reload());
 });
-onClick('#open-add', () => {
-  getElement('add', HTMLDialogElement).showModal();
-  petAdder.focus();
-});
+onClick('#open-add', openAdd);
 onClick('#open-file', () => fileDialog.showModal());
 onClick('#stop', () => fileAdder.stop());
 onClick('#next', showMore);

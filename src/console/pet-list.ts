@@ -11,6 +11,7 @@ const PAGE = 50;
 
 export class PetList {
   readonly #form = getElement('list-form', HTMLFormElement);
+  readonly #place = getElement('list', HTMLElement);
   readonly #rows = getElement('pets', HTMLElement);
   /** The pets that are shown, by their ids. */
   readonly pets = new Map<bigint, Pet>();
@@ -39,10 +40,13 @@ export class PetList {
     this.#reading = new AbortController();
     this.#next = undefined;
     this.#filters = undefined;
+    // Also after a failure: the rows are those of another filter.
+    this.#place.ariaBusy = 'true';
     const filters = readTexts(this.#form);
     await this.#read(filters);
     this.#filters = filters;
-    this.#scrollUp();
+    this.#place.ariaBusy = 'false';
+    this.#place.scrollTop = 0;
   }
 
   async showMore(): Promise<void> {
@@ -87,7 +91,8 @@ export class PetList {
     row?.classList.add('new');
     this.#rows.prepend(row ?? '');
     show('empty', false);
-    this.#scrollUp();
+    show('empty-filter', false);
+    this.#place.scrollTop = 0;
   }
 
   /** The rows of the pets that are not shown: a pet that was added meanwhile is the first row already. */
@@ -96,10 +101,6 @@ export class PetList {
     for (const pet of others) this.pets.set(pet.id, pet);
     show('table', this.pets.size > 0);
     return others.map(createRow);
-  }
-
-  #scrollUp(): void {
-    getElement('list', HTMLElement).scrollTop = 0;
   }
 
   /** Lets the browser keep all pets of the filters. Meanwhile its button does nothing. */

@@ -3,7 +3,7 @@
 import { writeJson } from '../json.ts';
 import type { Pet } from '../pet.ts';
 import { createClient } from './client.ts';
-import { getElement, write } from './elements.ts';
+import { getElement, show, toVisible, write } from './elements.ts';
 import { readAddress, toPetAddress } from './session.ts';
 
 export class PetPanel {
@@ -26,11 +26,22 @@ export class PetPanel {
     const { signal } = this.#reading;
     this.#write(id, known);
     if (!this.dialog.open) this.dialog.showModal();
-    this.#write(id, await createClient('pet').get(id, { signal }));
+    try {
+      this.#write(id, await createClient('pet').get(id, { signal }));
+    } catch (error) {
+      if (Object(error).code !== 'not_found') throw error;
+      this.#write(id, undefined);
+      show('no-pet', true);
+      throw new Error(`There is no pet ${id}.`);
+    }
   }
 
   #write(id: bigint, pet: Pet | undefined): void {
-    write('pet-title', pet?.name ?? `Pet ${id}`);
+    write('pet-title', pet === undefined ? `Pet ${id}` : toVisible(pet.name));
     write('pet-json', pet === undefined ? '' : writeJson(pet, 2));
+    write('update-pet', `petstore pets update ${id} --status sold`);
+    write('remove-pet', `petstore pets remove ${id}`);
+    show('known-pet', pet !== undefined);
+    show('no-pet', false);
   }
 }

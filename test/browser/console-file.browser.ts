@@ -283,9 +283,38 @@ describePages('console, add many', start, (test, stage) => {
     await addFile(page, createCsv('Frist', 1));
     await until(() => held.length === 1);
     await chooseFile(page, createCsv('Meanwhile', 1));
-    await wrong.getByText('Another file is being added').waitFor();
+    await wrong.getByText('Pets are being added. Wait, or stop it.').waitFor();
     await held[0]?.continue();
     await done.getByText('1 of 1 added.').waitFor();
+    assert.deepEqual(await countAdded('Meanwhile'), { pets: 0, names: 0 });
+  });
+
+  test('console, add many › a file that is chosen while another is read, or looked for in the store › takes its place', async (page) => {
+    const buttons = page.locator('#add-all');
+    await page.evaluate(`{
+      const { arrayBuffer } = File.prototype;
+      File.prototype.arrayBuffer = async function () {
+        if (this.size < 5) await new Promise((resolve) => { window.release = resolve; });
+        return arrayBuffer.call(this);
+      };
+    }`);
+    await chooseFile(page, 'bad');
+    await page.getByText('Reading pets.csv').waitFor();
+    const held = await holdRequests(page, /limit=100/);
+    await chooseFile(page, createCsv('Checked', 1));
+    await until(() => held.length === 1);
+    // Its error is not one of the file that is checked now.
+    await page.evaluate('release()');
+    const ended = page.waitForEvent('requestfailed');
+    await chooseFile(page, createCsv('Chosen', 3));
+    assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
+    await until(() => held.length === 2);
+    await page.locator('#progress').waitFor();
+    await held[1]?.continue();
+    await buttons.getByText('Add 3 pets').click();
+    await page.getByText('3 of 3 added.').waitFor();
+    assert.equal(await page.locator('#file-form [role=alert]').textContent(), '');
+    assert.deepEqual(await countAdded('Checked'), { pets: 0, names: 0 });
   });
 
   test('console, add many › a key that is refused meanwhile › is told beside the key, and nothing more is sent', async (page) => {
@@ -320,6 +349,7 @@ describePages('console, add many', start, (test, stage) => {
     const ended = page.waitForEvent('requestfailed');
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.locator('#progress').waitFor({ state: 'hidden' });
+    await page.locator('#from-file').getByText('stopped', { exact: true }).waitFor();
     assert.equal((await ended).failure()?.errorText, 'net::ERR_ABORTED');
     assert.equal(await page.locator('#found').isVisible(), false);
     await page.unrouteAll();

@@ -1,7 +1,8 @@
 /** The list of the console, in a real browser: its filters, its pages, its address, and the pet that is open. */
 
 import assert from 'node:assert/strict';
-import type { Download, Page } from 'playwright-core';
+import { execFileSync } from 'node:child_process';
+import type { Download, Locator, Page } from 'playwright-core';
 import { openPage } from '../support/browser.ts';
 import {
   addInPage,
@@ -20,7 +21,7 @@ import {
   shortenTimers,
 } from '../support/console.ts';
 import { assertClean, describePages } from '../support/page-tests.ts';
-import { type RunningService, startService } from '../support/program.ts';
+import { MAIN, type RunningService, startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -38,6 +39,12 @@ async function startWith(count: number): Promise<RunningService> {
 
 const start = () => startWith(PETS);
 const startEmpty = () => startWith(0);
+const TOLD = createProcessFolder();
+async function startTold(): Promise<RunningService> {
+  const started = await startService([], { cwd: TOLD });
+  for (const name of ['Rex', 'Mia']) await addPet(started, { name, categoryId: 3 });
+  return started;
+}
 async function startWide(): Promise<RunningService> {
   const started = await startWith(60);
   const rest = `"categoryId":-9223372036854775807,"status":"available"`;
@@ -50,6 +57,33 @@ async function startOdd(): Promise<RunningService> {
   for (const name of ODD_NAMES) await addPet(started, { name, categoryId: 7 });
   return started;
 }
+/** Names that are hard to show, each with what is shown for it, and its direction. */
+const NAMES = [
+  ['مرحبا بالعالم (Rex) 5', undefined, 'rtl'],
+  ['ש'.repeat(255), undefined, 'rtl'],
+  ['Rex ש', undefined, 'ltr'],
+  ['M'.repeat(255), undefined, 'ltr'],
+  [`A${'\u0301'.repeat(254)}`, undefined, 'ltr'],
+  ['\u200b\u200d', 'U+200B U+200D', 'ltr'],
+  ['\u2800'.repeat(255), `${'U+2800 '.repeat(5)}U+280…`, 'ltr'],
+] as const;
+async function startNamed(): Promise<RunningService> {
+  const started = await startWith(0);
+  for (const [name] of NAMES) await addPet(started, { name, categoryId: 3, status: 'sold' });
+  return started;
+}
+/** That each text is whole within the width of its box, and that the marks above it cannot leave the box. */
+async function assertInBoxes(page: Page, selector: string): Promise<void> {
+  const boxes = await page.evaluate(`Array.from(document.querySelectorAll('${selector}'), (each) =>
+    [each.scrollWidth <= each.clientWidth, getComputedStyle(each).overflow])`);
+  const { length } = boxes as unknown[];
+  assert.ok(length > 0, selector);
+  assert.deepEqual(boxes, Array(length).fill([true, 'clip']));
+}
+
+const readTexts = (page: Page, selector: string) =>
+  page.evaluate(`Array.from(document.querySelectorAll('${selector}'), (each) =>
+    [each.textContent, getComputedStyle(each).direction])`);
 /** The lines that each number and label takes, its side and its digits, in the header and the last row. */
 const READ_CELLS = `Array.from(document.querySelectorAll('tr:last-child :is(.int64, .label)'), (cell) => {
   const range = document.createRange();
@@ -58,6 +92,12 @@ const READ_CELLS = `Array.from(document.querySelectorAll('tr:last-child :is(.int
   const { textAlign, fontVariantNumeric } = getComputedStyle(cell);
   return [lines.size, textAlign, fontVariantNumeric].join(' ');
 })`;
+/** The boxes of the open pet that overlap, or that leave the window. */
+const READ_OVERLAPS = `{
+  const boxes = Array.from(pet.querySelectorAll('h2, .head button, pre, p, footer'), (each) => each.getBoundingClientRect());
+  boxes.filter((box, index) => box.left < 0 || box.right > innerWidth || boxes.slice(0, index).some((other) =>
+    box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom));
+}`;
 const READ_COLORS =
   'Array.from(document.querySelectorAll(".label"), (label) => getComputedStyle(label).backgroundColor)';
 
@@ -189,6 +229,38 @@ describePages('console, list', start, (test, stage) => {
     await link.press('Enter');
     await page.locator('#pet', { hasText: 'this operation was removed' }).waitFor();
     await page.getByText('"id": 7').waitFor();
+    await page.keyboard.press('Escape');
+    // The pet was removed after the list was read.
+    await refuse(page, '**/v1/pets/7', 'not_found', 'there is no pet with this petId');
+    await link.press('Enter');
+    await page.getByText('There is no pet 7.').waitFor();
+    assert.equal(await page.locator('#pet-json').isVisible(), false);
+  });
+
+  test('console, list › what the interface has no operation for › is told where it is looked for, with a command that works', {
+    start: startTold,
+  }, async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    // Each line is copied, and run in a shell as it is.
+    const run = async (line: Locator) => {
+      await line.getByRole('button').click();
+      await line.getByText('Copied').waitFor();
+      const command = await page.evaluate<string>('navigator.clipboard.readText()');
+      const script = `petstore() { '${process.execPath}' '${MAIN}' "$@"; }\n${command}`;
+      return execFileSync('sh', ['-c', script], { cwd: TOLD, encoding: 'utf8', stdio: 'pipe' });
+    };
+    const line = (words: string) =>
+      page.locator('.actions', { hasText: words }).filter({ visible: true });
+    await lookUp(page, 'rex');
+    assert.equal(await run(line('Search by name')), '{"id":1,"name":"Rex","categoryId":3}\n');
+    await lookUp(page, '1');
+    assert.match(await run(line('Change it')), /is +1 +Rex +3 +sold/);
+    assert.match(await run(line('Remove it')), /1 +Rex +3 +sold/);
+    await page.reload();
+    await page.getByText('There is no pet 1.').waitFor();
+    assert.match(await run(line('List all pets')), /^ *2 +Mia +3 +-\n$/m);
+    await page.evaluate('location.hash = "status=pending"');
+    assert.equal(await run(line('Count all pets')), '1\n');
   });
 
   test('console, list › its last request › is shown without the key, and copied', async (page) => {
@@ -197,13 +269,37 @@ describePages('console, list', start, (test, stage) => {
     const { url } = stage.service;
     const line = `curl '${url}/v1/pets?status=sold&limit=50' -H "Authorization: Bearer $KEY"`;
     await until(async () => (await readRequest(page, '#work'))[0] === line);
-    await page.locator('#work .copy').click();
+    await page.locator('.foot .copy').click();
     await page.getByText('Copied').waitFor();
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), line);
-    await page.locator('#work .copy', { hasText: /^Copy$/ }).waitFor();
-    await page.route(/limit=50/, (route) => route.abort());
-    await chooseStatus(page, 'all');
-    await page.getByText('no answer', { exact: true }).waitFor();
+    await page.locator('.foot .copy', { hasText: /^Copy$/ }).waitFor();
+  });
+
+  test('console, list › a filter whose answer is late, and then fails › is waited for with dimmed rows, and tried again', async (page) => {
+    const look = () =>
+      page.evaluate<string[]>(`{
+        const { opacity, transitionDelay } = getComputedStyle(list);
+        [list.ariaBusy, opacity, opacity === '1' || transitionDelay];
+      }`);
+    const answer = page.locator('#work .request span');
+    await shortenTimers(page);
+    const held = await holdRequests(page, /status=sold/);
+    await chooseStatus(page, 'sold');
+    await answer.getByText('waiting…', { exact: true }).waitFor();
+    await until(async () => String(await look()) === 'true,0.5,0.3s');
+    await page.route(/status=sold/, (route) => route.abort());
+    await held[0]?.abort();
+    const retry = page.getByRole('button', { name: 'Try again' });
+    await retry.waitFor();
+    await answer.getByText('no answer: see whether the service runs, then try again').waitFor();
+    // Its rows are still those of the last filter.
+    assert.deepEqual(await look(), ['true', '0.5', '0.3s']);
+    await page.unrouteAll();
+    await retry.press('Enter');
+    await page.locator('tbody tr:first-child a', { hasText: /^2$/ }).waitFor();
+    await answer.getByText(/^200 in/).waitFor();
+    assert.deepEqual(await look(), ['false', '1', true]);
+    assert.equal(await retry.isVisible(), false);
   });
 
   test('console, list › a pet that is added › is the first row at once, and no second one at its end', {
@@ -303,7 +399,8 @@ describePages('console, list', start, (test, stage) => {
       await assertFieldMessage(page, 'Id', message);
     }
     await lookUp(page, '9007199254740993');
-    await page.locator('#pet', { hasText: 'there is no pet with this petId' }).waitFor();
+    await page.getByText('There is no pet 9007199254740993.', { exact: true }).waitFor();
+    assert.equal(await page.locator('#pet-json').isVisible(), false);
     await page.keyboard.press('Escape');
     assert.deepEqual(await readColumn(page, '50 pets, and more', 1), listed);
     assert.equal(await page.locator('#find-form .error:not(:empty)').count(), 0);
@@ -347,6 +444,22 @@ describePages('console, list', start, (test, stage) => {
       const cells = [number, number, number, number, '1 left normal'];
       assert.deepEqual(await page.evaluate(READ_CELLS), cells);
       assert.equal(new Set(await page.evaluate<string[]>(READ_COLORS)).size, 3);
+    });
+
+    test(`console, list › names of any script, without end, or that look empty, at ${width} px › are whole, and overlap nothing`, {
+      ...{ start: startNamed, view: { viewport: { width, height: 3_000 } } },
+    }, async (page) => {
+      const shown = NAMES.map(([name, text = name, direction]) => [text, direction]);
+      assert.deepEqual(await readTexts(page, 'td.text'), shown);
+      await assertInBoxes(page, 'td.text');
+      for (const [index, text] of shown.entries()) {
+        await page.evaluate(`location.hash = 'pet=${index + 1}'`);
+        await assertOpenPet(page, index + 1);
+        assert.deepEqual(await readTexts(page, '#pet-title'), [text]);
+        assert.deepEqual(await page.evaluate(READ_OVERLAPS), []);
+        // The JSON has all of the name.
+        await assertInBoxes(page, '#pet :is(h2, pre)');
+      }
     });
   }
 });

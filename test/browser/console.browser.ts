@@ -171,6 +171,19 @@ describePages('console', start, (test, stage) => {
     assert.equal(await page.getByLabel('Name').inputValue(), '');
   });
 
+  test('console › a key that is revoked while a pet is typed › leaves the pet as it was typed', async (page) => {
+    const refusal = { code: 'unauthorized', message: 'the API key is not known', status: 401 };
+    await page.route('**/v1/pets', (route) => route.fulfill({ status: 401, json: refusal }));
+    await submitPet(page, 'Typed', '7');
+    await assertFieldMessage(page, 'API key', /^key is not accepted/);
+    await page.unrouteAll();
+    await enterKey(page, stage.service.key);
+    const dialog = page.getByRole('dialog', { name: 'Add a pet' });
+    assert.equal(await dialog.getByLabel('Category id').inputValue(), '7');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('Typed has the id ').waitFor();
+  });
+
   test('console › a pet whose answers are lost › is added once when it is sent again', async (page) => {
     await page.route('**/v1/pets', async (route) => {
       await route.fetch();

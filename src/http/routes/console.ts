@@ -49,7 +49,7 @@ function writeField({ name, kind, label, schema }: NewPetField, id: string): str
   const options = schema.enum?.map((value) => `<option>${value}</option>`).join('');
   const input =
     options === undefined
-      ? `<input ${attributes}${kind === 'int64' ? ' inputmode="numeric"' : ''}>`
+      ? `<input ${attributes}${kind === 'int64' ? ' inputmode="numeric"' : ' dir="auto"'}>`
       : `<select ${attributes}><option value="">none</option>${options}</select>`;
   return `<p class="field"><label for="${id}">${label}</label>
 ${input}
