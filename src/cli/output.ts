@@ -97,6 +97,7 @@ export async function withProgress(
 ): Promise<void> {
   const progress = new Progress();
   let timer: NodeJS.Timeout | undefined;
+  let stoppedBy: NodeJS.Signals | undefined;
   const describe = (done = verb ?? 'done') =>
     progress.isCommitting
       ? `it is not known whether anything was ${done}: in the same store, ${progress.look}`
@@ -108,6 +109,7 @@ export async function withProgress(
     process.kill(process.pid, signal);
   };
   const stop = (signal: NodeJS.Signals) => {
+    stoppedBy ??= signal;
     // The answer to a commit comes soon, unless the connection broke.
     timer ??= setTimeout(end, progress.isCommitting ? COMMIT_MS_MAX : 0, signal);
   };
@@ -116,8 +118,10 @@ export async function withProgress(
     await work(progress);
   } catch (cause) {
     clearProgress();
+    progress.isCommitting &&= !(cause instanceof PetstoreError) || cause.isUnsure;
+    // The signal is the cause: another listener of it has removed the partial file.
+    if (stoppedBy !== undefined) end(stoppedBy);
     if (!(cause instanceof PetstoreError)) throw cause;
-    progress.isCommitting &&= cause.isUnsure;
     if (verb === undefined && !progress.isCommitting) throw cause;
     throw new PetstoreError(cause.code, `${cause.message}; ${describe()}`, { cause });
   } finally {
