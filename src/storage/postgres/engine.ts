@@ -56,7 +56,9 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
   return {
     statistics,
     countConnections: () => countConnections(pools),
-    newKeyId: "nextval('api_keys_id')",
+    // As creates of pets do, it waits while somebody moves the sequence.
+    newKeyId:
+      "(select nextval('api_keys_id') from pg_advisory_xact_lock_shared(cast(cast('api_keys_id' as regclass) as int), -1))",
     toJsonFunction: 'to_json',
     purge: toPurge(NOW, 'for update skip locked'),
     read,

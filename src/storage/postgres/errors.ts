@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
+import { NUMBERED } from '../tables.ts';
 
 /** SQLSTATEs (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
 export const READ_ONLY = '25006';
@@ -22,10 +23,7 @@ type Reasons = readonly (readonly [reason: string, ...starts: string[]])[];
 /** What the operator must change. */
 const LASTING: Reasons = [
   ['cannot grow: no id is left', '2200H'],
-  [
-    "gives ids that are in use: run select setval('pets_id', max(id)) from pets, or the same for api_keys",
-    '23505',
-  ],
+  [`gives ids that are in use: ${NUMBERED.map(toSequenceRemedy).join('; ')}`, '23505'],
   [
     'does not let this user in: pg_hba.conf may ask for TLS (sslmode=require), or has no line for this user and machine',
     '28000',
@@ -71,6 +69,12 @@ const PASSING: Reasons = [
   ['cannot be reached: DNS does not tell the address of its host', NAME_NOT_RESOLVED],
   ['cannot be reached: its host is not known', 'ENOTFOUND'],
 ];
+
+/** SQL that moves a sequence on to the ids that are in use. It waits for all who take ids; else it could move it back. */
+export function toSequenceRemedy(table: string): string {
+  const last = `greatest((select max(id) from ${table}), (select last_value from ${table}_id))`;
+  return `select setval('${table}_id', ${last}) from pg_advisory_xact_lock('${table}_id'::regclass::int, -1)`;
+}
 
 /** Whether the connection broke, or is of no more use: its server stops, or did not answer. */
 export function isBroken(error: unknown): boolean {

@@ -5,7 +5,7 @@ import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
 import { NUMBERED, RIGHTS } from '../tables.ts';
 import type { Connection } from './connection.ts';
-import { isAway } from './errors.ts';
+import { isAway, toSequenceRemedy } from './errors.ts';
 import { toLastId } from './settled-mark.ts';
 
 const TRY_PAUSE_MS = 500;
@@ -61,7 +61,7 @@ const FIND_BEHIND = NUMBERED.map(
 export async function checkSequences(connection: Connection): Promise<void> {
   const behind = await connection.run(FIND_BEHIND);
   if (behind.length === 0) return;
-  const remedies = behind.map(([name]) => `select setval('${name}_id', max(id)) from ${name}`);
+  const remedies = behind.map(([name]) => toSequenceRemedy(String(name)));
   const what = 'the database gives ids that are in use';
   throw new PetstoreError('unavailable', `${what}: ${remedies.join('; ')}`);
 }
