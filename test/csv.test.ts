@@ -53,7 +53,15 @@ const NO_ROW = 'the file has no row below its header';
 const named = (...names: readonly string[]) => names.map((name) => ({ ...REX, name }));
 const MISTYPED = 'line 1: column "Stauts" is not a field of a pet (did you mean "status"?)';
 
-for (const value of ['1.23457E+15', '1,2e+5', '1\u202f000', '0007', '+1', '', '9007199254740992.0']) {
+for (const value of [
+  '1.23457E+15',
+  '1,2e+5',
+  '1\u202f000',
+  '0007',
+  '+1',
+  '',
+  '9007199254740992.0',
+]) {
   test(`CSV › the integer "${value}" › is refused`, async () => {
     const expected = [wrong('line 2', 'categoryId', value, CATEGORY)];
     assert.deepEqual(await read(`name;categoryId\nRex;${value}\n`), expected);

@@ -60,8 +60,6 @@ function toCells(pet: Pet): string[] {
 /** The progress of a long command: on a terminal, a line of standard error that is rewritten. */
 export class Progress {
   pets = 0;
-  /** The part of a file that was read, from 0 to 1, if it is known. */
-  part: number | undefined;
   /** Whether the commit has begun: without its answer, nobody knows whether the work was done. */
   isCommitting = false;
   /** How to see whether it was done. */
@@ -74,8 +72,7 @@ export class Progress {
     const now = performance.now();
     if (!process.stderr.isTTY || now - this.#shown < REWRITE_MS) return;
     this.#shown = now;
-    const part = this.part === undefined ? '' : `, ${Math.floor(100 * this.part)} % of the file`;
-    process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far${part}`);
+    process.stderr.write(`${CLEAR_LINE}${countPets(this.pets)} so far`);
   }
 
   /** Counts the pets as they are consumed. */

@@ -12,7 +12,6 @@ import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
 import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
 import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
-import type { Progress } from './output.ts';
 
 const STANDARD_STREAM = '-';
 /** If it is a file, it keeps what the shell has sent there before. */
@@ -56,24 +55,19 @@ export interface PetFileOptions {
   readonly update?: boolean | undefined;
 }
 
-type ReadProgress = Pick<Partial<Progress>, 'part'>;
-
 /**
  * The rows of the file in its order, read as they are consumed.
  *
  * @throws PetstoreError `bad_request` for an unknown ending, a workbook, a file that cannot be read, and a line after
  *   which no row can be found.
  */
-export function readRows(
-  petFile: PetFileOptions,
-  progress: ReadProgress = {},
-): AsyncIterable<PetRow> {
+export function readRows(petFile: PetFileOptions): AsyncIterable<PetRow> {
   const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
   if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
     throw new PetstoreError('bad_request', `${file} is a workbook: save it as "CSV UTF-8"`);
   }
   const { read }: { readonly read: typeof readCsv } = getFormat(petFile);
-  return read(readText(file, progress), ignoreColumns, update);
+  return read(readText(file), ignoreColumns, update);
 }
 
 export function isCsv(petFile: PetFileOptions): boolean {
@@ -148,9 +142,9 @@ async function* toText(format: PetFormat, pets: AsyncIterable<Pet>): AsyncGenera
 }
 
 /** The text of the file in pieces, without a byte order mark. */
-async function* readText(file: string, progress: ReadProgress): AsyncGenerator<string> {
+async function* readText(file: string): AsyncGenerator<string> {
   try {
-    yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file, progress));
+    yield* decodeText(file === STANDARD_STREAM ? process.stdin : readChunks(file));
   } catch (cause) {
     if (cause instanceof PetstoreError) throw cause;
     const what = file === STANDARD_STREAM ? 'standard input' : file;
@@ -159,16 +153,9 @@ async function* readText(file: string, progress: ReadProgress): AsyncGenerator<s
   }
 }
 
-async function* readChunks(file: string, progress: ReadProgress): AsyncGenerator<Uint8Array> {
+async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   await using handle = await open(file);
-  const { size } = await handle.stat();
-  let bytes = 0;
-  for await (const chunk of handle.createReadStream({ autoClose: false })) {
-    bytes += chunk.length;
-    // A pipe has no size.
-    if (size > 0) progress.part = bytes / size;
-    yield chunk;
-  }
+  yield* handle.createReadStream({ autoClose: false });
 }
 
 async function* readNdjson(pieces: Pieces): AsyncGenerator<PetRow> {

@@ -6,21 +6,15 @@ import type { PetFile } from './pet-file.ts';
 
 /** How many creates are under way. They share a sync of the disk. */
 const AT_A_TIME = 16;
-/** Before, too few pets are added to tell when the last one will be. */
-const TELLS_AFTER_MS = 2_000;
 
 /** Resolves to the result in words. Sent again, the file adds only what is missing. */
 export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Promise<string> {
   const { length } = pets;
-  const startedAt = performance.now();
   let added = 0;
   /** The pets that were in the store before. */
   let known = 0;
   const show = (words = '') => {
-    const ms = performance.now() - startedAt;
-    const left =
-      ms < TELLS_AFTER_MS || added === 0 ? '' : describeRest((ms / added) * (length - added));
-    write('progress-text', `${added} of ${length}${words || left}`);
+    write('progress-text', `${added} of ${length}${words}`);
     getElement('progress-bar', HTMLProgressElement).value = added / length;
   };
   const client = createClient('from-file', {
@@ -53,10 +47,4 @@ export async function sendPets({ id, pets }: PetFile, signal: AbortSignal): Prom
   }
   const before = known === 0 ? '' : `; already there: ${known}`;
   return `${length - known} of ${length} added${before}.`;
-}
-
-function describeRest(ms: number): string {
-  const minutes = Math.round(ms / 60_000);
-  if (minutes === 0) return ', less than a minute left';
-  return `, ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} left`;
 }

@@ -222,7 +222,7 @@ describePages('console, add many', start, (test, stage) => {
     });
   }
 
-  test('console, add many › creates that take time › are 16 at a time, tell the minutes that are left, and end with one that fails', async (page) => {
+  test('console, add many › creates that take time › are 16 at a time, tell how many are added, and end with one that fails', async (page) => {
     // In the page, since a browser sends only six requests at once.
     await page.evaluate(`{
       window.held = [];
@@ -236,14 +236,12 @@ describePages('console, add many', start, (test, stage) => {
     const answer = (count: number) =>
       page.evaluate(`for (const each of held.splice(0, ${count})) each()`);
     const countHeld = () => page.evaluate<number>('held.length');
-    await page.evaluate('window.now = performance.now(); performance.now = () => now');
     await addFile(page, createCsv('Slow', 100));
     await until(async () => (await countHeld()) === AT_A_TIME);
-    await page.evaluate('window.now += 60_000');
     for (const [count, told] of [
-      [10, '10 of 100, 9 minutes left'],
-      [AT_A_TIME, '26 of 100, 3 minutes left'],
-      [AT_A_TIME, '42 of 100, 1 minute left'],
+      [10, '10 of 100'],
+      [AT_A_TIME, '26 of 100'],
+      [AT_A_TIME, '42 of 100'],
     ] as const) {
       await answer(count);
       await page.getByText(told).waitFor();

@@ -105,19 +105,6 @@ test('pets import › a row › may have 65,536 characters and not more', async 
   await refuses(() => read('csv', `${CSV_HEAD}${row}e`), `line 2: ${TOO_LONG}`);
 });
 
-test('pets import › a file of several pieces › tells which part of it was read', async () => {
-  const file = join(folder, 'pieces.ndjson');
-  await writeFile(file, `${good}\n`.repeat(5_000));
-  const parts = new Set<number | undefined>();
-  const progress = { part: 0 };
-  for await (const _row of readRows({ file }, progress)) parts.add(progress.part);
-  const bytes = 5_000 * (good.length + 1);
-  assert.deepEqual(
-    [...parts],
-    [1, 2, 3].map((pieces) => Math.min(1, (pieces * PIECE_BYTES) / bytes)),
-  );
-});
-
 for (const [what, last] of [
   ['to its end', good],
   ['until a wrong row', '{'],

@@ -84,7 +84,6 @@ test('progress › on a terminal › rewrites its line ten times a second', asyn
   t.mock.method(performance, 'now', () => now);
   await withProgress('imported', async (progress) => {
     for (now = 0; now < 250; now += 10) {
-      if (now === 150) progress.part = 0.439;
       progress.add(60);
     }
     say('imported 1,500 pets');
@@ -92,7 +91,7 @@ test('progress › on a terminal › rewrites its line ten times a second', asyn
   assert.deepEqual(stderr.text.split('\r\x1b[K'), [
     '',
     '660 pets so far',
-    '1,260 pets so far, 43 % of the file',
+    '1,260 pets so far',
     'imported 1,500 pets\n',
   ]);
 });

@@ -55,7 +55,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
   await withProgress('imported', async (progress) => {
     progress.look = 'the same command with --dry-run counts all pets as unchanged if so';
     const petFile = { ...options, file };
-    const rows = readRows(petFile, progress);
+    const rows = readRows(petFile);
     let missing = GIVEN_PET_FIELDS.flatMap(({ name, optional }) => (optional ? name : []));
     let hasOtherIds = false;
     const parse = (value: unknown) => {
