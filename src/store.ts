@@ -9,15 +9,11 @@ import type { Statistics } from './statistics.ts';
  * A store of pets and API keys. A write resolves once it is on the disk. Every method may also throw PetstoreError
  * `unavailable` when the database cannot answer in time. Then a write may still have been done.
  */
-export interface Store extends AsyncDisposable {
+export interface Store extends ServedStore, AsyncDisposable {
   /** The number of the schema when the store was opened; 0 for a new store. */
   readonly foundSchema: number;
 
-  /** The most connections of requests to PostgreSQL; absent on SQLite. */
-  readonly connectionsMax?: number | undefined;
-
-  readonly pets: PetStore;
-  readonly keys: KeyStore;
+  readonly pets: PetStore & LongWork;
   /** Whatever counts adds to it. */
   readonly statistics: Statistics;
 
@@ -29,12 +25,9 @@ export interface Store extends AsyncDisposable {
     | (() => Readonly<Record<'used' | 'idle' | 'waiting' | 'broken', number>>)
     | undefined;
 
-  /** Resolves when requests can be answered: PostgreSQL takes writes, the file of SQLite was not replaced. */
-  check(): Promise<void>;
-
   /**
    * Writes a copy of the whole store, as of one moment, to a new SQLite file, and checks it. Other
-   * processes may read and write meanwhile; on SQLite no other method may be called until it resolves.
+   * processes may read and write meanwhile. It is long work, as `merge` is.
    *
    * @throws PetstoreError `bad_request` when the file exists or cannot be written.
    */
@@ -42,6 +35,18 @@ export interface Store extends AsyncDisposable {
 
   /** Waits for the writes under way and closes the database, as the end of `await using` does. */
   close(): Promise<void>;
+}
+
+/** The part that requests may use: each method may be called at any time. */
+export interface ServedStore {
+  /** The most connections of requests to PostgreSQL; absent on SQLite. */
+  readonly connectionsMax?: number | undefined;
+
+  readonly pets: PetStore;
+  readonly keys: KeyStore;
+
+  /** Resolves when requests can be answered: PostgreSQL takes writes, the file of SQLite was not replaced. */
+  check(): Promise<void>;
 }
 
 export interface PetStore {
@@ -60,31 +65,11 @@ export interface PetStore {
   ): Promise<{ readonly pet: Pet; readonly isReplay: boolean }>;
 
   /**
-   * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand of them in
-   * memory. On SQLite it may not be called again until it resolves.
-   *
-   * A pet with an id keeps it. The others get ids in their order, without gaps. A pet that the store has already is left;
-   * if it differs, `update` decides. A correction is as of `update`. Later pets get greater ids.
-   *
-   * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another pet with one of
-   *   the ids: without `update`, or if the pet changes before it is corrected.
-   */
-  merge(pets: AsyncIterable<GivenPet>, options?: MergeOptions): Promise<MergedPets>;
-
-  /**
    * Replaces the fields of the pet `old`, as it was read. Every later read, in any process, has the new pet.
    *
    * @throws PetstoreError `conflict` when the pet was removed or changed since `old` was read.
    */
   update(old: Pet, newPet: NewPet): Promise<Pet>;
-
-  /**
-   * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
-   *
-   * @param dryRun whether to remove none.
-   * @throws PetstoreError `not_found` when a range has no pet.
-   */
-  remove(ranges: readonly IdRange[], dryRun?: boolean): Promise<Pet[]>;
 
   find(id: bigint): Promise<Pet | undefined>;
 
@@ -96,6 +81,29 @@ export interface PetStore {
 
   /** The same page as JSON text, which costs less than its pets. */
   listAsJson(query: PetQuery): Promise<JsonPage>;
+}
+
+/** Long work of commands. It queues. On SQLite no other method of the store may be called until it resolves. */
+export interface LongWork {
+  /**
+   * Adds all the pets or, when the iteration or the database fails, none. Holds at most a few thousand of them in
+   * memory.
+   *
+   * A pet with an id keeps it. The others get ids in their order, without gaps. A pet that the store has already is left;
+   * if it differs, `update` decides. A correction is as of `update`. Later pets get greater ids.
+   *
+   * @throws PetstoreError `bad_request` when two of the pets have the same id, or the store has another pet with one of
+   *   the ids: without `update`, or if the pet changes before it is corrected.
+   */
+  merge(pets: AsyncIterable<GivenPet>, options?: MergeOptions): Promise<MergedPets>;
+
+  /**
+   * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
+   *
+   * @param dryRun whether to remove none.
+   * @throws PetstoreError `not_found` when a range has no pet.
+   */
+  remove(ranges: readonly IdRange[], dryRun?: boolean): Promise<Pet[]>;
 }
 
 /** How long an idempotent request is remembered: 24 hours. */

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
-import type { Store } from '../store.ts';
+import type { ServedStore } from '../store.ts';
 import { answerError } from './errors.ts';
 import { CanonicalResponse, createRequestId } from './headers.ts';
 import { FairQueue, type Group } from './hooks/fair-queue.ts';
@@ -67,7 +67,7 @@ function refuseSchema(): never {
 }
 
 export interface HttpServerOptions {
-  readonly store: Store;
+  readonly store: ServedStore;
   readonly log: Log;
   /** Counts every request that is answered. */
   readonly count?: ((line: RequestLine) => void) | undefined;

@@ -57,8 +57,8 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
 
   /**
    * Runs the work in one transaction without a time limit; it is rolled back if the work fails. A `snapshot` reads as of
-   * one moment, and may change a temporary table. During an `exclusive` one no other transaction adds a pet or a key. No
-   * other method may be called until it resolves.
+   * one moment, and may change a temporary table. During an `exclusive` one no other transaction adds a pet or a key.
+   * Transactions, sessions and copies queue. On SQLite no other method may be called until it resolves.
    */
   transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
 

@@ -5,7 +5,7 @@ import { PetstoreError } from '../error.ts';
 import { INT64_MAX } from '../int64.ts';
 import { type GivenPet, toPetJson } from '../pet.ts';
 import { COMPARED_PETS } from '../rows.ts';
-import type { AddedPets, PetStore } from '../store.ts';
+import type { AddedPets, LongWork } from '../store.ts';
 import type { Engine, Row, Session, Transaction } from './engine.ts';
 import { areSame, correct, findCorrections } from './pet-corrections.ts';
 import { COLUMNS, PET_COLUMNS, SELECT, toPet, toRow } from './pet-row.ts';
@@ -18,7 +18,7 @@ const NO_PETS: AddedPets = { count: 0, firstId: 0n, lastId: 0n };
 const toStored = (value: string) => `(select ${value} from pets where pets.id = staged.id)`;
 const ARE_SAME = areSame('pets.', 'staged.');
 
-export function createImports(engine: Engine): Pick<PetStore, 'merge'> {
+export function createImports(engine: Engine): Pick<LongWork, 'merge'> {
   return {
     merge(pets, { onlyFirst = false, update, dryRun = false, ...told } = {}) {
       const { onSame, onCorrections, onCommit } = told;

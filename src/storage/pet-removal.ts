@@ -2,14 +2,14 @@
 
 import { PetstoreError } from '../error.ts';
 import type { Pet } from '../pet.ts';
-import type { PetStore } from '../store.ts';
+import type { LongWork } from '../store.ts';
 import type { Engine } from './engine.ts';
 import { PET_COLUMNS, SELECT, toPet } from './pet-row.ts';
 
 /** SQLite takes at most 1,000 levels of an expression. */
 const RANGES_AT_ONCE = 500;
 
-export function createRemoval({ transact }: Engine): Pick<PetStore, 'remove'> {
+export function createRemoval({ transact }: Engine): Pick<LongWork, 'remove'> {
   return {
     remove: (ranges, dryRun = false) =>
       transact(dryRun ? 'snapshot' : 'shared', async ({ read }) => {

@@ -2,7 +2,7 @@
 
 import { IDEMPOTENT_PET_REMOVED, PetstoreError } from '../error.ts';
 import { type NewPet, type Pet, toPetJson } from '../pet.ts';
-import type { PetStore } from '../store.ts';
+import type { LongWork, PetStore } from '../store.ts';
 import type { Engine, Row } from './engine.ts';
 import { createImports } from './pet-imports.ts';
 import { createRemoval } from './pet-removal.ts';
@@ -24,7 +24,7 @@ export const FIND_ADDED = `with kept as (
   select id, ${COLUMNS}, (select added_as from kept) from pets
   where id >= (select pet_id from kept) and id <= (select pet_id from kept) order by id`;
 
-export function createPetStore(engine: Engine): PetStore {
+export function createPetStore(engine: Engine): PetStore & LongWork {
   return {
     ...engine.petQueries,
     ...createImports(engine),

@@ -27,7 +27,7 @@ import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile, PAGE_BYTES, unavailable } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll, within } from '../support/until.ts';
-import { combineFilters, REX, repeat } from './contract/data.ts';
+import { combineFilters, REX } from './contract/data.ts';
 
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
 
@@ -120,15 +120,6 @@ test('pets.merge › while another holds the lock › waits for it, for four sec
   const refusal = unavailable(file, 'is locked by another process');
   await assert.rejects(within(late.loading), refusal);
   other.exec('rollback');
-});
-
-test('pets.merge › called again before it resolves › is refused, and the first adds all its pets', async () => {
-  await using engine = await openNew();
-  const { merge } = createPetStore(engine);
-  const first = merge(repeat(2_500));
-  await assert.rejects(merge(repeat(1)), { message: 'a session is under way' });
-  assert.equal((await first).added, 2_500);
-  assert.equal((await merge(repeat(1))).added, 1);
 });
 
 test('engine.transact › beside another process › a snapshot reads as of its beginning, an exclusive one keeps others out', async () => {

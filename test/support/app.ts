@@ -18,7 +18,7 @@ import { createFile } from './sqlite.ts';
 export type TestApp = Awaited<ReturnType<typeof startTestApp>>;
 
 /** Starts it, on the engine in TEST_ENGINE; `await using` stops it. A store of the options stays open. */
-export async function startTestApp(options: Partial<AppOptions> = {}) {
+export async function startTestApp(options: Partial<AppOptions & { store: Store }> = {}) {
   await using stack = new AsyncDisposableStack();
   const address =
     process.env.TEST_ENGINE === 'postgresql'

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import pg from 'pg';
 import type { OpenOptions } from '../../src/storage/engine.ts';
 import { openStore } from '../../src/storage/open.ts';
-import type { PetStore, Store } from '../../src/store.ts';
+import type { Store } from '../../src/store.ts';
 import { createTestDatabase, PATIENT } from './postgres.ts';
 import { queryOnce } from './postgres-cluster.ts';
 
@@ -25,7 +25,7 @@ export async function createEmptyDatabase() {
   };
 }
 
-type Work = (pets: PetStore, database: EmptyDatabase, store: Store) => Promise<void>;
+type Work = (pets: Store['pets'], database: EmptyDatabase, store: Store) => Promise<void>;
 
 /** The function `test` for tests that have a new store each, opened with these options. */
 export function testOnPostgres(options: Partial<OpenOptions> = {}) {

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { PetstoreError } from '../../error.ts';
-import type { Store } from '../../store.ts';
+import type { ServedStore } from '../../store.ts';
 
 /** The least time between the starts of two checks. */
 const STORE_CHECK_MS = 1_000;
@@ -18,7 +18,7 @@ declare module 'fastify' {
 
 export function addHealthRoutes(
   app: FastifyInstance,
-  store: Store,
+  store: ServedStore,
   isStopping: () => boolean,
 ): void {
   const checkStore = createCheck(() => store.check());

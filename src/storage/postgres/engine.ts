@@ -4,6 +4,7 @@ import { createStatistics } from '../../statistics.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
+import { createQueue } from '../queue.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { toCode } from './errors.ts';
@@ -46,6 +47,8 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
 
 function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
   const statistics = createStatistics();
+  // A work that waits here does not use up the time for its connection.
+  const queue = createQueue();
 
   const read: Engine['read'] = (sql, ...values) =>
     pools.reads.run((connection) => connection.run(sql, ...values));
@@ -68,9 +71,12 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
       statistics.reads += 1;
       return pools.reads.run(work);
     }),
-    transact: (kind, work) => pools.long.run((connection) => transactLong(connection, kind, work)),
+    transact: (kind, work) =>
+      queue(() => pools.long.run((connection) => transactLong(connection, kind, work))),
     inSession: (work) =>
-      pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),
+      queue(() =>
+        pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),
+      ),
     // Idle, the connection may have been ended: only a new one tells whether the database is away.
     check: () =>
       pools.check.run(check).catch((error) => {

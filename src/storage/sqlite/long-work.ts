@@ -2,6 +2,7 @@
 
 import { backup } from 'node:sqlite';
 import type { Engine, Transaction } from '../engine.ts';
+import { createQueue } from '../queue.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, IOERR_READS, retryWhileBusy, toResultCode } from './errors.ts';
 import { finishCopy } from './schema.ts';
@@ -11,7 +12,8 @@ export function createLongWork(
 ): Pick<Engine, 'transact' | 'inSession' | 'copyTo'> {
   const { file } = connection;
   const transaction = createTransaction(connection);
-  let isInSession = false;
+  // All work shares the connection: a rollback of one would take back what another has written.
+  const queue = createQueue();
 
   const transact: Engine['transact'] = async (kind, work) => {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
@@ -27,36 +29,27 @@ export function createLongWork(
     }
   };
 
+  const copyTo = async (copy: string) => {
+    try {
+      // Without a snapshot, SQLite begins the copy again whenever another process writes.
+      connection.exec('begin; select 1 from sqlite_schema');
+      await backup(connection, copy);
+      finishCopy(copy, file);
+    } catch (error) {
+      // Any other error comes from the copy.
+      const isOfSource =
+        [BUSY, CORRUPT].includes(toResultCode(error)) ||
+        IOERR_READS.includes(Object(error).errcode);
+      throw isOfSource ? explain(error, file) : error;
+    } finally {
+      if (connection.isTransaction) connection.exec('rollback');
+    }
+  };
+
   return {
-    transact,
-
-    async inSession(work) {
-      // All sessions share the connection: a rollback of one would take back what another has written.
-      if (isInSession) throw new Error('a session is under way');
-      isInSession = true;
-      try {
-        return await work({ ...transaction, transact });
-      } finally {
-        isInSession = false;
-      }
-    },
-
-    async copyTo(copy) {
-      try {
-        // Without a snapshot, SQLite begins the copy again whenever another process writes.
-        connection.exec('begin; select 1 from sqlite_schema');
-        await backup(connection, copy);
-        finishCopy(copy, file);
-      } catch (error) {
-        // Any other error comes from the copy.
-        const isOfSource =
-          [BUSY, CORRUPT].includes(toResultCode(error)) ||
-          IOERR_READS.includes(Object(error).errcode);
-        throw isOfSource ? explain(error, file) : error;
-      } finally {
-        if (connection.isTransaction) connection.exec('rollback');
-      }
-    },
+    transact: (kind, work) => queue(() => transact(kind, work)),
+    inSession: (work) => queue(() => work({ ...transaction, transact })),
+    copyTo: (copy) => queue(() => copyTo(copy)),
   };
 }
 

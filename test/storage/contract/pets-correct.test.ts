@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
 import { openStore } from '../../../src/storage/open.ts';
-import type { PetStore } from '../../../src/store.ts';
+import type { PetStore, Store } from '../../../src/store.ts';
 import { nextPoll } from '../../support/until.ts';
-import { addOnce, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
+import { addOnce, fail, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
 import { test } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
@@ -87,7 +87,8 @@ const ESCAPED = `${ASCII}\u0080\u2028\ufeff\u{1f436}`;
 
 const CORRECTIONS = {
   update: async (pets: PetStore, pet: Pet) => pets.update(await getPet(pets, pet.id), pet),
-  merge: (pets: PetStore, pet: Pet) => pets.merge(ReadableStream.from([pet]), { update: true }),
+  merge: (pets: Store['pets'], pet: Pet) =>
+    pets.merge(ReadableStream.from([pet]), { update: true }),
 };
 
 for (const [name, correct] of Object.entries(CORRECTIONS)) {
@@ -182,4 +183,19 @@ test('pets.remove › its create is sent again › is gone, and not added again'
   }
   assert.deepEqual(await listAll(store), []);
   assert.equal((await pets.add(REX)).id, 2n);
+});
+
+test('pets.remove › 100 at once, beside imports and a backup › queue', async (store, place) => {
+  const { pets } = store;
+  await pets.merge(repeat(100));
+  const work = (await listAll(store)).flatMap(({ id }) => [
+    pets.remove([toRange(id)]).then(([removed]) => assert.equal(removed?.id, id)),
+    ...(id % 40n === 0n ? [pets.merge(repeat(2_500))] : []),
+  ]);
+  const failing = assert.rejects(pets.merge(fail(1)), /row 7 is wrong/);
+  const file = join(place.folder, 'backup.db');
+  await Promise.all([...work, failing, store.backup(file)]);
+  assert.equal((await listAll(store)).length, 5_000);
+  await using copy = await openStore(`sqlite:${file}`, { create: false });
+  assert.equal((await listAll(copy)).length, 5_000);
 });

@@ -12,14 +12,14 @@ import {
   toPetJson,
 } from '../../../src/pet.ts';
 import { generatePets } from '../../../src/sample.ts';
-import type { PetStore, Store } from '../../../src/store.ts';
+import type { LongWork, Store } from '../../../src/store.ts';
 import { newPet } from '../../arbitraries.ts';
 import { countPets } from '../../support/count-pets.ts';
 import { nextPoll } from '../../support/until.ts';
 import { fail, listAll, REX, repeat, toRange } from './data.ts';
 import { ENGINES, refuseBad, test, testLasting } from './engines.ts';
 
-type Options = Parameters<PetStore['merge']>[1];
+type Options = Parameters<LongWork['merge']>[1];
 
 function merge({ pets }: Pick<Store, 'pets'>, given: readonly GivenPet[], options?: Options) {
   return pets.merge(ReadableStream.from(given), options);

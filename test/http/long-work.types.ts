@@ -1,0 +1,11 @@
+/** What `http/` gets cannot do the long work of commands: `npm run check` fails when one of these lines compiles. */
+
+import type { AppOptions } from '../../src/http/app.ts';
+import type { OperationContext } from '../../src/http/operations/operation.ts';
+
+// @ts-expect-error
+export type Remove = OperationContext['pets']['remove'];
+// @ts-expect-error
+export type Merge = AppOptions['store']['pets']['merge'];
+// @ts-expect-error
+export type Backup = AppOptions['store']['backup'];
