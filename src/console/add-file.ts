@@ -1,6 +1,7 @@
 /** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
 import { toJson } from '../../client/petstore-client.ts';
+import { UnknownColumnsError } from '../csv.ts';
 import { generatePets } from '../sample.ts';
 import { quote } from './client.ts';
 import { getElement, show, write } from './elements.ts';
@@ -17,8 +18,12 @@ export class FileAdder {
   #isAdding = false;
   #file: PetFile | undefined;
 
-  /** Reads a file, and shows what adding it would do. Ends the check of another file. */
-  async read(file: File): Promise<void> {
+  /**
+   * Reads a file, and shows what adding it would do. Ends the check of another file.
+   *
+   * @throws Error for a wrong file. If it has columns that no pet has, the page offers to leave them out.
+   */
+  async read(file: File, ignoresColumns = false): Promise<void> {
     if (this.#isAdding) {
       throw new Error(`Pets are being added. Wait, or stop it. Then choose ${file.name} again.`);
     }
@@ -26,7 +31,11 @@ export class FileAdder {
     await this.#do(async (signal) => {
       write('progress-text', `Reading ${file.name}`);
       // Ended, it has no error either: the message would be taken for one of the next file.
-      const found = await readFile(file).finally(() => signal.throwIfAborted());
+      const reading = readFile(file, ignoresColumns).finally(() => signal.throwIfAborted());
+      const found = await reading.catch((error: Error) => {
+        if (error.cause instanceof UnknownColumnsError) offerToLeaveOut();
+        throw error;
+      });
       write('progress-text', 'Looking for its first pets in the store');
       showFound(found, await countKnown(found, signal));
       this.#file = found;
@@ -53,6 +62,7 @@ export class FileAdder {
     getElement('file', HTMLInputElement).focus();
     write('file-added', '');
     show('found', false);
+    show('leave-out', false);
     getElement('progress-bar', HTMLProgressElement).removeAttribute('value');
     show('progress', true);
     try {
@@ -68,14 +78,20 @@ export class FileAdder {
   }
 }
 
-function showFound({ name, pets, warnings }: PetFile, known: number): void {
+function offerToLeaveOut(): void {
+  show('leave-out', true);
+  getElement('leave-out', HTMLElement).focus();
+}
+
+function showFound({ name, pets, ignoresColumns, warnings }: PetFile, known: number): void {
   const { length } = pets;
   const count = `${length} ${length === 1 ? 'pet' : 'pets'}`;
   const [first] = pets.map((pet) => toJson(pet));
   write('found-text', [`${name} has ${count}. The first one: ${first}`, ...warnings].join('\n'));
   write('known', known === 1 ? 'pet' : `${known} pets`);
   show('found-known', known > 0);
-  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}`);
+  const flag = ignoresColumns ? ' --ignore-columns' : '';
+  write('command', `petstore pets import ${/[^\w.-]/.test(name) ? quote(name) : name}${flag}`);
   show('found-many', length > MANY);
   write('add-all', `Add ${count}`);
   show('found', true);

@@ -139,6 +139,8 @@ onFile((file) => {
   closeDialogs();
   fileDialog.showModal();
   attempt(fileForm, () => fileAdder.read(file));
+  getElement('leave-out', HTMLElement).onclick = () =>
+    attempt(fileForm, () => fileAdder.read(file, true));
 });
 window.addEventListener('hashchange', followAddress);
 followAddress();

@@ -1,10 +1,12 @@
 /** Files of pets: what a CSV or JSON file has, whether the store has its first pets, and a CSV file to keep. */
 
 import { toJson } from '../../client/petstore-client.ts';
-import { readCsv } from '../csv.ts';
+import { readCsv, UnknownColumnsError } from '../csv.ts';
 import { createCsvFormat } from '../csv-format.ts';
+import { cut } from '../error.ts';
 import { type NewPet, type Pet, parseNewPetRow } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';
+import { toPrintable } from '../printable.ts';
 import { COMPARED_PETS, decodeText, parseRows, readJsonRows } from '../rows.ts';
 import { createClient } from './client.ts';
 
@@ -21,34 +23,43 @@ export interface PetFile {
   /** The same for the same bytes. */
   readonly id: string;
   readonly pets: readonly NewPet[];
+  /** Whether the columns that no pet has are left out. */
+  readonly ignoresColumns: boolean;
   /** Names the places of broken formulas. */
   readonly warnings: readonly string[];
 }
 
-/** @throws Error that names the first wrong rows. */
-export async function readFile(file: File): Promise<PetFile> {
+/** @throws Error that names the first wrong rows, or with an UnknownColumnsError as its cause. */
+export async function readFile(file: File, ignoresColumns: boolean): Promise<PetFile> {
   const { name } = file;
   if (file.size > FILE_MIB_MAX * 1024 * 1024) {
     throw new Error(`${name} has more than ${FILE_MIB_MAX} MiB: use petstore pets import.`);
   }
   const bytes = new Uint8Array(await file.arrayBuffer());
-  return { name, id: hash(bytes), ...(await parsePets(name, bytes)) };
+  const parsed = await parsePets(name, bytes, ignoresColumns);
+  return { name, id: hash(bytes), ignoresColumns, ...parsed };
 }
 
-async function parsePets(name: string, bytes: Uint8Array) {
+async function parsePets(name: string, bytes: Uint8Array, ignoresColumns: boolean) {
   const lines: string[] = [];
   try {
     const text = (await Array.fromAsync(decodeText([bytes]))).join('');
     const isJson = /\.json$/i.test(name) || /^\s*[[{]/.test(text);
-    const rows = isJson ? readJsonRows(text) : readCsv([text]);
+    const rows = isJson ? readJsonRows(text) : readCsv([text], ignoresColumns);
     const parsed = parseRows(rows, parseNewPetRow, (line) => lines.push(line));
     const pets = await Array.fromAsync(parsed);
     if (pets.length > 0) return { pets, warnings: lines };
     throw new Error('the file has no pets');
   } catch (cause) {
-    const reason = (cause as Error).message;
+    const reason =
+      cause instanceof UnknownColumnsError ? describe(cause) : (cause as Error).message;
     throw new Error([`Nothing was added: ${reason}`, ...lines].join('\n'), { cause });
   }
+}
+
+function describe({ columns }: UnknownColumnsError): string {
+  const names = columns.map((name) => toPrintable(`"${cut(name)}"`));
+  return `no pet has these columns: ${names.join(', ')}`;
 }
 
 /** FNV-1a of 64 bits. Browsers have SHA-256 only on pages with HTTPS. */

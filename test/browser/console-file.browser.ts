@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import {
   addPet,
+  assertAccessible,
   enterKey,
   holdRequests,
   isWarning,
@@ -23,6 +24,7 @@ import { until } from '../support/until.ts';
 const INT64_MAX = '9223372036854775807';
 const UNAVAILABLE = { code: 'unavailable', message: 'try again', status: 503 };
 const AT_A_TIME = 16;
+const EXACT = { exact: true };
 
 const folder = createProcessFolder();
 const start = () => startService([], { cwd: folder });
@@ -84,6 +86,32 @@ describePages('console, add many', start, (test, stage) => {
     await page.getByText('names its columns: name, categoryId, status (optional).').waitFor();
     const sent = opened.requests.filter((url) => url.includes('/v1/pets') && !url.includes('?'));
     assert.deepEqual(sent, []);
+  });
+
+  test('console, add many › columns of no field › are named, and left out if a person wants it', async (page) => {
+    await page.getByRole('button', { name: 'Add from a file' }).click();
+    const wrong = page.locator('#file-form [role=alert]');
+    const leaveOut = page.getByRole('button', { name: 'Leave these columns out' });
+    const rows = '"Odd 1",1,5.00,?\n'.repeat(2_001);
+    await chooseFile(page, `name,categoryId,price,"so\nnotes"\n${rows}`);
+    await leaveOut.waitFor();
+    const named = 'Nothing was added: no pet has these columns: "price", "so notes"';
+    assert.equal(await wrong.textContent(), named);
+    assert.equal(await page.locator('#found').isVisible(), false);
+    await assertAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.getByText('pets.csv has 2001 pets. The first one: {"name":"Odd 1",').waitFor();
+    await page.getByText('petstore pets import pets.csv --ignore-columns', EXACT).waitFor();
+    await assertAccessible(page);
+    await chooseFile(page, 'nmae,categoryId\nOdd 2,1\n');
+    await leaveOut.click();
+    await page.getByText('line 1: the header must have the column "name"').waitFor();
+    assert.equal(await leaveOut.isVisible(), false);
+    await chooseFile(page, 'name,categoryId,price\nOdd 3,1,5.00\n');
+    await leaveOut.click();
+    await addAll(page);
+    await page.getByText('1 of 1 added.').waitFor();
+    assert.deepEqual(await countAdded('Odd'), { pets: 1, names: 1 });
   });
 
   test('console, add many › a file that is dropped, and then chosen again › is added once, exactly', async (page) => {
