@@ -13,6 +13,7 @@ import type { ServeOptions } from './serve-options.ts';
 import { spellKeysCreate } from './service.ts';
 
 const WATCH_MS = 1_000;
+const BACK = 'the database is back';
 
 /** @throws PetstoreError see {@link openStore}. */
 export async function openServedStore(options: ServeOptions, log: Log): Promise<Store> {
@@ -42,21 +43,21 @@ export function requireKey(store: Store, { environment }: ServeOptions): Store {
   return { ...store, check };
 }
 
-/** Warns when PostgreSQL is away and when it is back, also if no request comes. Resolves when the service stops. */
+/** Warns when PostgreSQL is away, of each new cause, and when it is back, also if no request comes. Resolves when the service stops. */
 export async function watchStore(
   store: Pick<Store, 'check' | 'countConnections'>,
   warn: Log['warn'],
   isStopping: () => boolean,
   pauseMs = WATCH_MS,
 ): Promise<void> {
-  for (let wasAway = false; store.countConnections !== undefined; ) {
+  for (let told: string | undefined; store.countConnections !== undefined; ) {
     await sleep(pauseMs, undefined, { ref: false });
     const error: unknown = await store.check().catch((caught) => caught);
     if (isStopping()) return;
-    const isAway = error instanceof Error;
-    if (isAway && !wasAway) warn(`${error.message}; requests may be 503 until it is back`);
-    if (wasAway && !isAway) warn('the database is back');
-    wasAway = isAway;
+    const cause = error instanceof Error ? error.message : undefined;
+    // The cause may change: a server that was away returns as a standby.
+    if (cause !== told) warn(cause ? `${cause}; requests may be 503 until it is back` : BACK);
+    told = cause;
   }
 }
 

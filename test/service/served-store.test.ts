@@ -78,7 +78,8 @@ async function watch(answers: string[]): Promise<string[]> {
   const store = {
     countConnections: () => connections,
     async check() {
-      if (answers.shift() === 'away') throw new PetstoreError('unavailable', 'it is away');
+      const answer = answers.shift();
+      if (answer !== 'here') throw new PetstoreError('unavailable', `it is ${answer}`);
     },
   };
   const { warnings, log } = openWarnings();
@@ -86,8 +87,12 @@ async function watch(answers: string[]): Promise<string[]> {
   return warnings;
 }
 
-test('watchStore › the database is away twice › says each time once that it is away, and that it is back', async () => {
-  const lines = await watch(['away', 'away', 'here', 'here', 'away', 'here', 'here', 'stop']);
-  const outage = ['it is away; requests may be 503 until it is back', 'the database is back'];
-  assert.deepEqual(lines, [...outage, ...outage]);
+test('watchStore › the database is away twice, once by two causes › says each cause once, and each time that it is back', async () => {
+  const first = ['away', 'away', 'read-only', 'read-only', 'here', 'here'];
+  const lines = await watch([...first, 'away', 'here', 'here', 'here']);
+  const [away, readOnly] = ['away', 'read-only'].map(
+    (cause) => `it is ${cause}; requests may be 503 until it is back`,
+  );
+  const back = 'the database is back';
+  assert.deepEqual(lines, [away, readOnly, back, away, back]);
 });
