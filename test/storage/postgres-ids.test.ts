@@ -3,9 +3,15 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import { INT64_MAX } from '../../src/int64.ts';
+import type { Row } from '../../src/storage/engine.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
-import { ANNOUNCE, readMarked } from '../../src/storage/postgres/settled-mark.ts';
+import {
+  ANNOUNCE,
+  type MarkedPage,
+  readMarked,
+  settle,
+} from '../../src/storage/postgres/settled-mark.ts';
 import type { PetPage, PetStore } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
 import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
@@ -86,6 +92,29 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await other.end('commit');
     assert.deepEqual(await reading, [{ page: { pets: [], next: 2n }, mark: 0n }]);
     await connection.end();
+  });
+
+  test('cursors › of a slow database, to which pets come while it reads › are refused for its slowness', async (pets, database) => {
+    const connection = new Connection(parseHosts(`${database.address}?sslmode=disable`), {});
+    await connection.connect();
+    const sql = 'select pg_sleep(0.3); select max(id) from pets';
+    const toPages = ([row]: Row[]) => [{ pets: [], next: row?.[0] as bigint }];
+    let isDone = false;
+    const adding = (async () => {
+      while (!isDone) await pets.add(REX);
+    })();
+    const settling = settle(async () => {
+      const [page] = await readMarked(connection, { sql, values: [] }, toPages);
+      return page as MarkedPage;
+    });
+    const error: unknown = await settling.catch((caught) => caught);
+    isDone = true;
+    await adding;
+    await connection.end();
+    assert.equal(
+      Object(error).message,
+      'the database is slow: more pets came while it read a list',
+    );
   });
 
   test('cursors › beside an open transaction of another program › wait for nothing', async (pets, database) => {

@@ -84,18 +84,27 @@ export async function readMarked(
 /** Reads a page again until its cursor is settled. At SETTLE_MS_MAX, the page ends at the settled mark. */
 export async function settle(readPage: () => Promise<MarkedPage>): Promise<PetPage> {
   const deadline = performance.now() + STORE_LIMITS.SETTLE_MS_MAX.value;
-  for (;;) {
+  for (let before: bigint | undefined; ; ) {
     const { page, mark } = await readPage();
     if ((page.next ?? 0n) <= mark) return page;
-    if (performance.now() >= deadline) return cutPage(page, mark);
+    if (performance.now() >= deadline) return cutPage(page, mark, before === mark);
+    before = mark;
     await sleep(PAUSE_MS);
   }
 }
 
-/** The page up to this id, which becomes its cursor. */
-function cutPage({ pets }: PetPage, last: bigint): PetPage {
+/**
+ * The page up to this id, which becomes its cursor.
+ *
+ * @param isHeld whether the mark stood still between two reads: then some transaction holds it. Else pets came between
+ *   the reads of the mark and of the page, again and again.
+ */
+function cutPage({ pets }: PetPage, last: bigint, isHeld: boolean): PetPage {
   const settled = pets.filter(({ id }) => id <= last);
   const next = settled.at(-1)?.id;
   if (next !== undefined) return { pets: settled, next };
-  throw new PetstoreError('unavailable', 'an earlier create or import is still under way');
+  const cause = isHeld
+    ? 'an earlier create or import is still under way'
+    : 'the database is slow: more pets came while it read a list';
+  throw new PetstoreError('unavailable', cause);
 }
