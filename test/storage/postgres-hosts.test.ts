@@ -10,7 +10,9 @@ import { parseAddress } from '../../src/storage/address.ts';
 import { NO_TLS } from '../../src/storage/postgres/errors.ts';
 import { createSocket, parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
 import { listMessages } from '../support/list-messages.ts';
+import { assertRefused, runProgram } from '../support/program.ts';
 import { listen } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 
@@ -96,6 +98,14 @@ for (const [query, expected] of [
     assert.deepEqual(found, { ...DEFAULT, ...expected });
   });
 }
+
+test('an address without a user › where the environment has no USER › is told as that', async () => {
+  const args = ['pets', 'list', '--database', 'postgres://127.0.0.1:1/pets'];
+  const cwd = createProcessFolder();
+  const found = await runProgram(args, { cwd, env: { USER: '', USERNAME: '' } });
+  const form = 'write postgres://USER:PASSWORD@HOST/NAME';
+  assertRefused(found, 1, `the address of the database names no user: ${form}`);
+});
 
 const countTimers = () =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;

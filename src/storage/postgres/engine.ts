@@ -8,7 +8,7 @@ import { createQueue } from '../queue.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { toCode } from './errors.ts';
-import { parseHosts } from './hosts.ts';
+import { checkUser, parseHosts } from './hosts.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { countConnections, createPools, type Pools } from './pool.ts';
@@ -32,6 +32,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
   const hosts = parseHosts(address, onlyReads);
+  checkUser(hosts);
   const pools = createPools(hosts, databaseConnections, ms);
   const foundSchema = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
-import type { ClientConfig } from 'pg';
+import pg, { type ClientConfig } from 'pg';
 import { PetstoreError } from '../../error.ts';
 import { parsePostgres } from '../address.ts';
 import { explain, NAME_NOT_RESOLVED, NO_TLS, toCode } from './errors.ts';
@@ -34,6 +34,13 @@ export function parseHosts(address: string, onlyReads = false): Hosts {
     isPooled: pgbouncer === 'true',
     mustWrite: !onlyReads || (target_session_attrs ?? 'any') !== 'any',
   };
+}
+
+/** @throws PetstoreError `bad_request` when neither the address nor the environment, as in containers, names a user. */
+export function checkUser({ configs: [host] }: Hosts): void {
+  if (host?.user || pg.defaults.user) return;
+  const message = 'the address of the database names no user';
+  throw new PetstoreError('bad_request', `${message}: write postgres://USER:PASSWORD@HOST/NAME`);
 }
 
 /** As libpq: only `verify-full` compares the name of the host, and `require` trusts any server unless it has a CA. */
