@@ -51,23 +51,25 @@ describe('backup that ends early', { concurrency: 2 }, () => {
   const importing = (module: string) => ({
     NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
   });
-  /** Sends itself the signal when the copy begins. */
-  const signalled = (signal: string) =>
+  /** Sends itself the signal when the copy begins, or at another statement. */
+  const signalled = (signal: string, statement = 'begin; select') =>
     importing(`
       import { DatabaseSync } from 'node:sqlite';
       const { exec } = DatabaseSync.prototype;
       DatabaseSync.prototype.exec = function (sql) {
         exec.call(this, sql);
-        if (sql.startsWith('begin; select')) process.kill(process.pid, '${signal}');
+        if (sql.startsWith('${statement}')) process.kill(process.pid, '${signal}');
       };
     `);
+  /** What is executed once the copy has all rows, before it gets its name. */
+  const WHOLE = 'pragma journal_mode = delete';
   const FULL_DISK = ['sh', '-c', 'ulimit -f 64; exec "$0" "$@"'];
   const FULL = /^petstore: backup\.db cannot be written: [^\n]+; nothing was copied\n$/;
   const STOPPED = /^stopped: nothing was copied\n$/;
 
   for (const [end, content, env, within, status, told] of [
     ['SIGINT', undefined, signalled('SIGINT'), [], null, STOPPED],
-    ['SIGTERM', undefined, signalled('SIGTERM'), [], null, STOPPED],
+    ['SIGTERM', undefined, signalled('SIGTERM', WHOLE), [], null, STOPPED],
     ['SIGTERM', 'old', signalled('SIGTERM'), [], null, STOPPED],
     ['SIGHUP', undefined, signalled('SIGHUP'), [], null, STOPPED],
     ['a full disk', undefined, {}, FULL_DISK, 1, FULL],

@@ -135,9 +135,10 @@ test('keys rotate › with and without an overlap › makes a key of the same na
   assert.match(rotated.stdout, STAGING_KEY);
   assert.match(
     rotated.stderr,
-    /^Key 2 \(ci\) for staging, read-only, expires .+\.\nKey 1 works until \S+Z\.\nStore: sqlite:\S+\n$/,
+    /^Key 2 \(ci\) for staging, read-only, expires .+\.\nKey 1 works until .+\.\nStore: sqlite:\S+\n$/,
   );
   const [old, made] = await folder.list();
+  assert.ok(rotated.stderr.includes(`works until ${old?.expires}.`), rotated.stderr);
   const left = Date.parse(old?.expires ?? '') - Date.now();
   assert.ok(left > DAY_MS - 60_000 && left <= DAY_MS, `${left} ms`);
   assert.deepEqual([made?.name, made?.state], ['ci', 'active']);
@@ -146,6 +147,10 @@ test('keys rotate › with and without an overlap › makes a key of the same na
   await folder.keys('rotate 2 --overlap 0s');
   const states = (await folder.list()).map(({ state }) => state);
   assert.deepEqual(states, ['active', 'expired', 'active']);
+  const longer = await folder.keys('rotate 3 --overlap 60d');
+  const [, , third] = await folder.list();
+  assert.equal(getLifetime(third), 30 * DAY_MS);
+  assert.ok(longer.stderr.includes(`works until ${third?.expires}.`), longer.stderr);
   const line = 'key 2 cannot be rotated: it must be an active key that was not rotated before';
   assertRefused(await folder.keys('rotate 2', 1), 1, line);
 });

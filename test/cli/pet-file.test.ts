@@ -70,6 +70,14 @@ const ENDLESS_BYTES = 16 * PIECE_BYTES;
 const CSV_HEAD = 'name,categoryId,x\n';
 const TOO_LONG = 'longer than 65536 characters; is a quote or the end of a line missing?';
 
+test('pets import › a file of 200 KB, with letters of two bytes on the borders of its pieces › gives its pets', async () => {
+  const name = 'é'.repeat(255);
+  const bytes = Buffer.from(`name,categoryId\n${`${name},1\n`.repeat(400)}`);
+  const firsts = [1, 2, 3].map((piece) => bytes.readUInt8(piece * PIECE_BYTES) >> 6);
+  assert.ok(firsts.includes(0b10), 'no piece begins with the second byte of a letter');
+  assert.deepEqual(await read('csv', bytes), Array(400).fill({ name, categoryId: 1n }));
+});
+
 test('pets import › invalid UTF-8 far into a file, or at its end › is refused', async () => {
   const text = Buffer.from(`${good}\n`.repeat(5_000));
   for (const hex of ['22e282220a', '22f09f98']) {

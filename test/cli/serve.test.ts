@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { runCommand } from '../support/command.ts';
+import { getAdmin } from '../support/metrics.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { assertRefused, readStart, runProgram, startService } from '../support/program.ts';
 import { getFreePort, listen } from '../support/socket.ts';
@@ -42,6 +43,16 @@ test('serve › options and variables, and few files › are those of the servic
   assert.equal((await fetch(`${service.url}/v1/pets`, { headers })).status, 503);
   // A store in memory.
   assert.deepEqual(await readdir(cwd), []);
+});
+
+test('serve › an admin port without its host, beside --host * › is open to this machine alone', {
+  skip: process.platform !== 'linux' && 'only Linux has 127.0.0.2 without being told',
+}, async () => {
+  const args = [...inMemory, '--host', '*', '--admin-port', '0'];
+  await using service = await startService(args, { cwd });
+  const askElsewhere = (port: number | string) => fetch(`http://127.0.0.2:${port}/livez`);
+  assert.equal((await askElsewhere(service.port)).status, 200);
+  await assert.rejects(askElsewhere(new URL(getAdmin(service)).port), TypeError);
 });
 
 const PORT = 'port BUSY is in use: npm start -- --port NEXT (or PETSTORE_PORT=NEXT)';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { createServer } from 'node:http';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { PetstoreClient } from '../../client/petstore-client.ts';
 import { listen } from '../support/socket.ts';
 import { until } from '../support/until.ts';
@@ -47,8 +47,25 @@ const countTimers = () =>
   process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
 const ONCE = { retries: 0 };
-const LATE = { retries: 0, timeoutMs: 50 };
+/** Only the test ends this time. */
+const LATE = { retries: 0, timeoutMs: 987_654 };
 const LEFT = { message: 'the user left' };
+
+/** Ends the time of each call that has not cleared its timer; returns how many these were. */
+function watchLimits(t: TestContext): () => number {
+  const limits = new Map<NodeJS.Timeout, () => void>();
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
+    const timer = set(run, ms);
+    if (ms === LATE.timeoutMs) limits.set(timer, run);
+    return timer;
+  });
+  t.mock.method(globalThis, 'clearTimeout', (timer: NodeJS.Timeout) => {
+    limits.delete(timer);
+    clear(timer);
+  });
+  return () => [...limits.values()].map((end) => end()).length;
+}
 
 for (const [end, path, options, error] of [
   ['success', 'pets', {}, undefined],
@@ -56,7 +73,7 @@ for (const [end, path, options, error] of [
   ['an answer of something else', 'page', {}, { code: 'invalid_answer' }],
   ['an answer that breaks', 'broken', ONCE, { code: 'no_answer' }],
   ['no answer in time', 'silent', LATE, { code: 'timed_out' }],
-  ['half an answer in time', 'half', LATE, { code: 'timed_out' }],
+  ['half an answer in time', 'half', { ...LATE, onAnswer: reach }, { code: 'timed_out' }],
   ['no key', 'pets', { apiKey: () => '' }, { name: 'TypeError' }],
   ['onRequest that throws', 'pets', { onRequest: fail }, { name: 'RangeError' }],
   ['onResponse that throws', 'pets', { onResponse: fail }, { name: 'RangeError' }],
@@ -67,8 +84,9 @@ for (const [end, path, options, error] of [
   ['the signal in onResponse', 'pets', { onResponse: hang }, LEFT],
   ['the signal in a pause', 'busy', { onResponse: reach }, LEFT],
 ] as const) {
-  test(`client › ${CALLS} calls with one signal, ended by ${end} › leave no timer, listener, request or body`, async () => {
+  test(`client › ${CALLS} calls with one signal, ended by ${end} › leave no timer, listener, request or body`, async (t) => {
     reached = 0;
+    const endLimits = watchLimits(t);
     const timers = countTimers();
     const answers: Response[] = [];
     const { onAnswer, ...others } = { onAnswer: () => {}, ...options };
@@ -87,10 +105,10 @@ for (const [end, path, options, error] of [
     const { signal } = controller;
     const calls = Array.from({ length: CALLS }, () => petstore.listPage({ signal }));
     const ended = Promise.allSettled(calls);
-    if (error === LEFT) {
-      await until(() => reached === CALLS);
-      controller.abort(new Error(LEFT.message));
-    }
+    const isLate = Object(error).code === 'timed_out';
+    if (isLate || error === LEFT) await until(() => reached === CALLS);
+    if (error === LEFT) controller.abort(new Error(LEFT.message));
+    assert.equal(endLimits(), isLate ? CALLS : 0);
     await ended;
     for (const call of calls) {
       if (error === undefined) assert.deepEqual(await call, { pets: [] });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -37,8 +38,9 @@ async function finish(service: RunningService): Promise<unknown> {
 }
 
 describe('stop', { concurrency: 3 }, () => {
-  test('stop › SIGTERM with a body on its way, more idle connections than files before, and silent ones › closes these, takes no new one, answers the body and exits with 0', async () => {
-    const args = [...IN_MEMORY, '--log-level', 'silent', '--admin-port', '0'];
+  test('stop › SIGTERM with a body on its way, more idle connections than files before, and silent ones › closes these, takes no new one, answers the body, closes the file and exits with 0', async () => {
+    const cwd = createProcessFolder();
+    const args = ['--log-level', 'silent', '--admin-port', '0'];
     await using service = await startService(args, { cwd, within: FEW_FILES });
     using connection = openConnection(service.port);
     await sendHalf(service, connection.socket);
@@ -73,6 +75,7 @@ describe('stop', { concurrency: 3 }, () => {
     assert.deepEqual(await finish(service), { status: 0, signal: null });
     assert.ok(performance.now() - began < CUT_MS);
     assert.equal(service.output.stderr, '');
+    assert.deepEqual(readdirSync(cwd), ['petstore.db']);
   });
 
   for (const last of ['SIGINT', 'SIGTERM'] as const) {

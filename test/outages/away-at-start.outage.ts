@@ -110,14 +110,11 @@ for (const [what, from, to, line] of [
 
 test('start › the variables of libpq › change nothing, but for PGPASSWORD', async () => {
   const env = {
-    PGSSLMODE: 'require',
-    PGHOST: 'nowhere.invalid',
-    PGUSER: 'tom',
-    PGOPTIONS: '-c x=y',
-    PGPASSWORD: petstore.PASSWORD,
+    ...{ PGHOST: 'nowhere.invalid', PGUSER: 'tom', PGDATABASE: 'pets', PGSSLMODE: 'require' },
+    ...{ USER: 'petstore', PGPASSWORD: petstore.PASSWORD },
   };
-  const args = serve(address.replace(`:${petstore.PASSWORD}`, ''));
-  await using service = startProgram(args, { ...RUN, env });
+  // It leaves all but the port to the defaults: localhost, and the name of the user for the database.
+  await using service = startProgram(serve(`postgres://:${cluster.port}`), { ...RUN, env });
   await until(() => / listens on /.test(readStart(service)));
 });
 

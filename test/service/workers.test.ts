@@ -10,7 +10,7 @@ import { readWorkers } from '../../src/service/registry.ts';
 import { stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { nextPoll } from '../support/until.ts';
+import { nextPoll, within } from '../support/until.ts';
 
 const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
 const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
@@ -94,9 +94,15 @@ test('workers › one ends while it is asked for its metrics, another is about t
   }
 });
 
-test('workers › none is there when all stop › leaves no timer, which would hold up the end', async () => {
+test('workers › none is there when all stop, or a dead one is still listed › ends, and leaves no timer', async (t) => {
   const before = countTimers();
   await stopWorkers();
+  const dead = await startWorker(t, ENDS_WHEN_ASKED);
+  dead.process.kill('SIGKILL');
+  await once(dead, 'exit');
+  const listed = Object.assign(cluster.workers ?? {}, { dead });
+  await within(stopWorkers());
+  Reflect.deleteProperty(listed, 'dead');
   assert.equal(countTimers(), before);
 });
 

@@ -242,6 +242,16 @@ describe('opening', { concurrency: 2 }, () => {
     assert.deepEqual(await readFile(file), bytes);
   });
 
+  test('openStore › a new database behind a link, while it is open › opens it', async () => {
+    const file = createFile();
+    const link = join(dirname(file), 'link.db');
+    await writeFile(file, '');
+    await symlink(file, link);
+    await using _first = await openStore(`sqlite:${link}`, { create: true });
+    await using second = await openStore(`sqlite:${link}`, { create: false });
+    assert.equal((await second.pets.add(REX)).id, 1n);
+  });
+
   test('isInconsistent › a damaged database › is found up to the bytes that are checked', async () => {
     const file = await createDatabase();
     await damage(file);
