@@ -83,15 +83,17 @@ done
 
 url=http://127.0.0.1:8080/v1/pets
 follow 'a backup, and a drill' >~/drill.log
-expect 'the pets of the drill' "$(tail -n 1 ~/drill.log)" 1
+expect 'the pets of the drill and the service' "$(tail -n 2 ~/drill.log | paste -sd ' ')" '1 1'
 pets --json '{"name":"Mia","categoryId":3}' "$url"
 follow 'a restore'
 expect 'the pets of the backup' "$(pets "$url")" "[$rex]"
 ls lost.*/petstore.db
 
-cp --archive $release /opt/petstore-1.0.1
-release=/opt/petstore-1.0.1
-sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' $release/package.json
+cd
+mkdir newer
+tar --extract --file petstore-1.0.0.tgz --directory newer
+sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' newer/package/package.json
+tar --create --gzip --file petstore-1.0.1.tgz --directory newer package
 follow 'an upgrade'
 expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
 journalctl --unit petstore --output cat | grep -q 'petstore 1.0.1 listens' || fail 'the new release does not run'

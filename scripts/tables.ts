@@ -14,6 +14,7 @@ import { NOTHING_HERE } from '../src/http/routes/fallback.ts';
 import type { Limit } from '../src/limit.ts';
 import { SERVICE_LIMITS } from '../src/service/limits.ts';
 import { METRICS } from '../src/service/metrics.ts';
+import { KNOWN_PARAMETERS } from '../src/storage/address.ts';
 import { STORE_LIMITS } from '../src/storage/limits.ts';
 import { RIGHTS } from '../src/storage/tables.ts';
 import { writeClientInterface } from './client-interface.ts';
@@ -28,7 +29,7 @@ export function createTexts(): ReadonlyMap<string, string> {
     'CONTRIBUTING.md': { commands: listScripts() },
     'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
-    'docs/postgresql.md': { rights: listRights() },
+    'docs/postgresql.md': { parameters: listParameters(), rights: listRights() },
     'docs/operations.md': { metrics: listMetrics() },
     'docs/interface-decisions.md': { errors: listErrors() },
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },
@@ -100,6 +101,8 @@ function listRights(): string {
   );
   return ['```sql', 'grant usage on schema public to petstore;', ...grants, '```'].join('\n');
 }
+
+const listParameters = () => `${KNOWN_PARAMETERS.split(' ').map(toCode).join(', ')}.`;
 
 function listErrors(): string {
   return Object.entries(ERRORS)

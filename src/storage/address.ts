@@ -19,7 +19,7 @@ const PORT_MAX = 65_535;
 const MALFORMED = `the database must be postgres://USER:PASSWORD@HOST:PORT/NAME, with a PORT up to ${PORT_MAX}, and % escapes for special characters in USER, PASSWORD and NAME`;
 
 /** The parameters that an address of PostgreSQL may have; the driver would ignore an unknown parameter. */
-const KNOWN_PARAMETERS =
+export const KNOWN_PARAMETERS =
   'application_name host options password pgbouncer port sslcert sslkey sslmode sslrootcert target_session_attrs user';
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {

@@ -76,8 +76,10 @@ test('restore drill › its commands in their order › bring back the newest ba
     })();
     await until(() => created >= CREATED_MIN);
     before = created;
-    counted = Number((await run(drill)).stdout);
+    const [inBackup = 0, inService = 0] = (await run(drill)).stdout.split('\n').map(Number);
+    counted = inBackup;
     const after = created;
+    assert.ok(inService >= counted && inService <= after, `${inService}`);
     await until(() => created > after);
     isStopping = true;
     await creates;
