@@ -22,6 +22,7 @@ import { describeCommands, listOptions } from './command-tables.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
 import { listScripts } from './npm-scripts.ts';
 import { ROOT } from './run.ts';
+import { toTroubleshooting } from './troubleshooting.ts';
 
 /** The generated texts, by their files. */
 export function createTexts(): ReadonlyMap<string, string> {
@@ -30,6 +31,7 @@ export function createTexts(): ReadonlyMap<string, string> {
     'docs/cli.md': { options: listOptions(serveOptions()), commands: describeCommands() },
     'docs/limits.md': { limits: toLimitTable() },
     'docs/postgresql.md': { parameters: listParameters(), rights: listRights() },
+    'docs/troubleshooting.md': toTroubleshooting(),
     'docs/operations.md': { metrics: listMetrics() },
     'docs/interface-decisions.md': { errors: listErrors() },
     'deploy/nginx.conf': { answers: toNginxMaps(), headers: toNginxHeaders() },

@@ -17,6 +17,18 @@ test('prose › of each document › has no fault', () => {
   assert.deepEqual(found, []);
 });
 
+test('prose › of all documents, without generated parts › has at most 15,000 words', () => {
+  const files = globSync(['*.md', 'client/*.md', 'docs/**/*.md'], { cwd: ROOT });
+  const written = files
+    .filter((file) => file !== 'CHANGELOG.md')
+    .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+    .join('\n')
+    .replace(/<!-- generated:.*?<!-- end of/gs, '');
+  const count = written.split(/\s+/).length;
+  assert.ok(count > 10_000 && count <= 15_000, `${count} words`);
+  assert.ok(readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n').length <= 151);
+});
+
 const words = (count: number) => Array(count).fill('word').join(' ');
 const LONG = 'a sentence has 31 words, more than 30';
 const NUMBER = 'write "such as" before a number';

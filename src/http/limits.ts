@@ -27,5 +27,9 @@ export const HTTP_LIMITS = {
   IDLE_MS_MAX: limit(60_000, 'the time without a byte on a connection', 'close', CONNECTIONS),
   // Longer than proxies keep an unused connection, so that the proxy closes it first.
   KEEP_ALIVE_MS_MAX: limit(650_000, 'the time between two requests', 'close', CONNECTIONS),
-  LINGER_BYTES_MAX: limit(MIB, 'what still comes after the last answer, for 2 s', 'not read'),
+  LINGER_BYTES_MAX: limit(
+    MIB,
+    'the bytes dropped behind a refusal',
+    'no more is read; close after 2 s',
+  ),
 };

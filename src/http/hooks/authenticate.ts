@@ -71,6 +71,9 @@ function judge(key: ApiKey | undefined, token: string, environment: Environment,
   return isKey ? 'other environment' : 'malformed';
 }
 
+/** Why a request is 401. */
+export type KeyRefusal = Exclude<ReturnType<typeof judge>, 'active'> | 'missing';
+
 /**
  * The hook that lets a request with an active key pass, and answers every other with the same 401. It runs again after
  * the body and the fair queue, which may take long: the key may be revoked meanwhile.

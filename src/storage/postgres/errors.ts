@@ -21,7 +21,7 @@ export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 type Reasons = readonly (readonly [reason: string, ...starts: string[]])[];
 
 /** What the operator must change. */
-const LASTING: Reasons = [
+export const LASTING: Reasons = [
   ['cannot grow: no id is left', '2200H'],
   [`gives ids that are in use: ${NUMBERED.map(toSequenceRemedy).join('; ')}`, '23505'],
   [
@@ -53,7 +53,7 @@ const LASTING: Reasons = [
 ];
 
 /** What may pass by itself. */
-const PASSING: Reasons = [
+export const PASSING: Reasons = [
   // A failover may go on.
   [
     'is read-only: the address leads to a standby, or default_transaction_read_only is on',

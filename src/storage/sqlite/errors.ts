@@ -73,7 +73,7 @@ export function explain<T>(error: T, file: string): T | PetstoreError {
   return message === undefined ? error : createError(file, message, error);
 }
 
-const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
+export const EXPLANATIONS: ReadonlyMap<number, string> = new Map([
   [BUSY, 'is locked by another process'],
   [READONLY, 'cannot be written: its file and its folder must be writable'],
   [IOERR_SHMSIZE, NO_ROOM],
