@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Installs the packed tarballs into empty folders, as an operator and an author of a client would, and uses
-# them with the Node that is first on the path. What the service answers in full is tested in test/.
+# them with the Node that is first on the path. It upgrades a store of 1.0.0 on both engines, by the Node of the
+# checkout. What the service answers in full is tested in test/.
 #
 # Usage: scripts/check-package.sh TARBALL TARBALL_OF_THE_CLIENT
 set -euo pipefail
 
 tarball=$(realpath "$1")
 client=$(realpath "$2")
-linters=$(realpath "$(dirname "$0")/../.ci/linters")
+checkout=$(realpath "$(dirname "$0")/..")
+linters=$checkout/.ci/linters
 folder=$(mktemp -d)
 service=
 cleanup() {
@@ -127,4 +129,7 @@ service=
 expect 'the exit status after SIGTERM' "$status" 0
 expect 'what serve wrote to standard error' "$(cat serve.err)" ''
 ! grep -i warning keys.err || fail 'keys create warns'
+
+echo 'An upgrade from 1.0.0:'
+TEST_PACKAGE=$folder/$package npm run --silent --prefix "$checkout" node -- "$checkout/test/main.ts" package
 echo 'The package works.'

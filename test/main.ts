@@ -52,6 +52,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   runtimes: { files: ['test/client/*.runtime.ts'] },
   fuzz: { files: ['test/fuzz/*.fuzz.ts'], minutesMax: 60 },
   soak: { files: ['test/fuzz/*.soak.ts'], minutesMax: 120 },
+  package: { files: ['test/package/*.package.ts'], hasServer: true },
   crash: { files: ['test/durability/*.durability.ts'], hasServer: true },
 };
 
