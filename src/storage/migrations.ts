@@ -101,6 +101,14 @@ export const MIGRATIONS: readonly Migration[] = [
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
   },
+  // Only the main branch made schema 5.
+  {
+    from: 5,
+    number: 6,
+    breaking: true,
+    sqlite: '-- it has all columns',
+    postgres: 'drop table counters; drop function take_ids(), refuse_import() cascade',
+  },
   {
     from: 2,
     number: 6,

@@ -9,26 +9,29 @@ import { createProcessFolder } from './temporary-folder.ts';
 
 export const OLDER_SCHEMA = 2;
 
-/** A dump of a store of 1.0.0 by engine. */
+/** A dump of a store of 1.0.0 by engine, and what the main branch did to make schema 5 of it. */
 const FOLDER = new URL('../storage/earlier/', import.meta.url);
 
 /** Restores a store with pets 1 to 3, the key 1, and its Idempotency-Key `once`, which added pet 3. */
-export async function createOlderStore(address: string): Promise<void> {
+export async function createOlderStore(address: string, schema = OLDER_SCHEMA): Promise<void> {
   const [, file] = /^sqlite:(.+)/.exec(address) ?? [];
-  const dump = `${file ? 'sqlite' : 'postgresql'}-${OLDER_SCHEMA}.sql`;
-  const sql = readFileSync(new URL(dump, FOLDER), 'utf8');
+  const sql = [2, 5]
+    .filter((number) => number <= schema)
+    .map((number) => new URL(`${file ? 'sqlite' : 'postgresql'}-${number}.sql`, FOLDER))
+    .map((dump) => readFileSync(dump, 'utf8'))
+    .join('');
   if (file) alter(file, sql);
   else await queryOnce(address, sql);
 }
 
 /** Such a store, as the store of commands in the folder `cwd`; `await using` removes it. */
-export async function openOlder(engine: 'sqlite' | 'postgresql') {
+export async function openOlder(engine: 'sqlite' | 'postgresql', schema = OLDER_SCHEMA) {
   await using stack = new AsyncDisposableStack();
   const cwd = createProcessFolder();
   const file = join(cwd, 'store.db');
   const isFile = engine === 'sqlite';
   const address = isFile ? `sqlite:${file}` : stack.use(await createTestDatabase()).address;
-  await createOlderStore(address);
+  await createOlderStore(address, schema);
   const opened = stack.move();
   return {
     ...{ cwd, address, env: { PETSTORE_DATABASE: address } },
