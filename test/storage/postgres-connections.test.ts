@@ -222,6 +222,32 @@ describe('connections of sessions', { skip: NO_SESSIONS }, () => {
     await until(() => proxy.open === 2, GIVEN_UP_MS_MAX);
   });
 
+  test('connections › that open just as the call which waited for them gives up › are for the next call', async () => {
+    await using database = await createEmptyDatabase();
+    await database.open();
+    // A connection takes 300 ms to open, and as long to ask whether the server takes writes.
+    await using proxy = await startProxy(database.address, 150);
+    const limits = { ...LIMITED, databaseConnections: 2 };
+    const store = await openStore(proxy.address, { create: false, ...limits });
+    await store.pets.find(1n);
+    {
+      await using _other = await holdInSession(database, 'lock table api_keys');
+      const reading = Promise.allSettled([store.keys.list(), store.pets.find(1n)]);
+      await setTimeout(300);
+      await database.query(WORKING.replace('1', 'pg_terminate_backend(pid)'));
+      await reading;
+    }
+    await until(
+      () =>
+        store.pets.find(1n).then(
+          () => true,
+          () => false,
+        ),
+      CLOSE_MS_MAX,
+    );
+    await store.close();
+  });
+
   test('connections › that fall silent while the store is closed › end only their call', async () => {
     await using watched = await openWatched('', LIMITED);
     const { store, proxy } = watched;

@@ -57,14 +57,22 @@ export class Connection extends pg.Client {
     });
   }
 
-  /** After a failure of its own, for example without a password, the driver would leave the connection open. */
+  /**
+   * Where the server must take writes, asks for it: while `verify` of the pool asks, a caller that gives up would leave
+   * the connection lost to the pool. After a failure the driver would leave the connection open.
+   */
   override connect(): Promise<pg.Client>;
-  override connect(done: (error: Error) => void): void;
-  override connect(done?: (error: Error) => void): Promise<pg.Client> | undefined {
+  override connect(done: (error: Error | null) => void): void;
+  override connect(done?: (error: Error | null) => void): Promise<pg.Client> | undefined {
     if (done === undefined) return super.connect();
+    const fail = (error: Error) => {
+      this.end(() => undefined);
+      done(error);
+    };
     super.connect((error: Error | null) => {
-      if (error instanceof Error) this.end(() => undefined);
-      done(error as Error);
+      if (error instanceof Error) fail(error);
+      else if (this.#mustWrite) this.checkWritable().then(() => done(null), fail);
+      else done(null);
     });
     return undefined;
   }

@@ -137,10 +137,6 @@ class Pool {
       },
       // An idle connection that is silent never ends; the process must end without it.
       allowExitOnIdle: true,
-      ...(hosts.mustWrite && {
-        verify: (client, done) =>
-          (client as PooledConnection).checkWritable().then(() => done(), done),
-      }),
     });
     // The pool removes an idle connection that breaks; without a listener the process would end.
     return pool.on('error', () => {
