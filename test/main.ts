@@ -9,20 +9,21 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { HANG_MS } from './support/hang.ts';
+import { BUSY } from './support/hang.ts';
 import { findPostgresBin } from './support/postgres-cluster.ts';
 import { withoutOptions } from './support/program.ts';
 
 /** PGlite has one session for all files: with more of them at once, its answers come too late. */
 const PGLITE_CONCURRENCY = 2;
 
-/** A test waits for several things, and a suite has several files. */
-const TEST_MS_MAX = 5 * HANG_MS;
-const RUN_MS_MAX = 30 * HANG_MS;
+const TEST_MS_MAX = 60_000 * BUSY;
+/** Of the suites where a test waits for what happens in minutes. */
+const LONG_MINUTES_MAX = 10;
+const RUN_MS_MAX = 3_600_000 * BUSY;
 
 interface Suite {
   readonly files: readonly string[];
-  /** Of its one test, when that is longer than others. */
+  /** Of a test. */
   readonly minutesMax?: number;
   /** How many files run at the same time; by default one. */
   readonly concurrency?: number;
@@ -38,8 +39,8 @@ const UNIT = [
 
 const SUITES: Readonly<Record<string, Suite>> = {
   // Some of its files wait.
-  all: { files: ['test/**/*.test.ts'], concurrency: 8, hasServer: true },
-  unit: { files: UNIT, concurrency: 3 },
+  all: { files: ['test/**/*.test.ts'], minutesMax: 1, concurrency: 8, hasServer: true },
+  unit: { files: UNIT, minutesMax: 1, concurrency: 3 },
   browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
   firefox: { files: ['test/browser/*.firefox.ts'] },
   outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
@@ -67,7 +68,7 @@ process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(
-  { minutesMax = 0, concurrency = 1, hasServer = false }: Suite,
+  { minutesMax = LONG_MINUTES_MAX, concurrency = 1, hasServer = false }: Suite,
   files: readonly string[],
 ): Promise<number> {
   const msMax = Math.max(RUN_MS_MAX, minutesMax * 60_000);
@@ -76,7 +77,7 @@ async function run(
     ...(hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
     `--test-concurrency=${findPostgresBin() ? concurrency : PGLITE_CONCURRENCY}`,
-    `--test-timeout=${Math.max(TEST_MS_MAX, minutesMax * 60_000)}`,
+    `--test-timeout=${minutesMax * TEST_MS_MAX}`,
     ...files,
   ];
   // A process group of its own, which all that it starts belongs to, and which is ended as one.

@@ -41,6 +41,7 @@ testLasting(
     const [live = 0] = await listTimes(address);
     assert.ok(Math.abs(Date.now() - live) < 60_000);
     await runBeside(address, toReserve(1_200, 1));
+    // What never begins tells of no event: ten times as long as the purge of a service waits.
     await setTimeout(200);
     assert.equal((await listTimes(address)).length, 1_201);
     const timers = countTimers();
@@ -52,10 +53,7 @@ testLasting(
     }
     // The next step would come in a minute; until then the process could not end.
     assert.equal(countTimers(), timers);
-    await (await openService()).close();
-    await runBeside(address, toReserve(1, 1));
-    await setTimeout(200);
-    assert.deepEqual(await listTimes(address), [1, live]);
+    assert.deepEqual(await listTimes(address), [live]);
   },
 );
 

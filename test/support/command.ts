@@ -8,7 +8,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { HANG_MS } from './hang.ts';
-import { type Finished, type RunOptions, withoutOptions } from './program.ts';
+import { type Finished, type RunOptions, showIfFailed, withoutOptions } from './program.ts';
 
 const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
 
@@ -36,6 +36,7 @@ export async function runCommand(
   host.send({ args, cwd, env: { ...withoutOptions(process.env), ...env } } satisfies Command);
   try {
     const [finished] = await Promise.race([ended, lost]);
+    showIfFailed(() => ({ args, ...finished }));
     idle.push(host);
     return { signal: null, ...finished };
   } finally {

@@ -4,5 +4,8 @@ import { availableParallelism, loadavg } from 'node:os';
 
 const [load = 0] = loadavg();
 
-/** Two minutes, or longer where each processor has several processes to run. */
-export const HANG_MS = 120_000 * Math.ceil(Math.max(1, load / availableParallelism()));
+/** How much longer all takes where each processor has several processes to run. */
+export const BUSY = Math.min(5, Math.ceil(Math.max(1, load / availableParallelism())));
+
+/** Less than a whole test may take: so the wait that was in vain fails first, and tells what it waited for. */
+export const HANG_MS = 40_000 * BUSY;

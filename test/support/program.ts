@@ -3,12 +3,27 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { afterEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { HANG_MS } from './hang.ts';
 import { until } from './until.ts';
 
 /** Where the program starts. */
 export const MAIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url));
+
+/** What the programs and commands of the test that runs have printed so far. */
+const printed: (() => unknown)[] = [];
+const OUTPUT_SHOWN_MAX = 4_000;
+export const showIfFailed = (output: () => unknown) => printed.push(output);
+// `test/main.ts` and the scripts load this too, and are no tests.
+if (process.env.NODE_TEST_CONTEXT !== undefined) afterEach(showPrinted);
+
+function showPrinted(t: object): void {
+  const texts = printed
+    .splice(0)
+    .map((output) => JSON.stringify(output()).slice(-OUTPUT_SHOWN_MAX));
+  if ('passed' in t && t.passed === false) process.stderr.write(`${texts.join('\n')}\n`);
+}
 
 /** Those that run now: this process ends them with itself, whatever made it end. */
 const running = new Set<ChildProcess>();
@@ -97,6 +112,7 @@ export function startProgram(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     output.stderr += text;
   });
+  showIfFailed(() => ({ args, status: child.exitCode, signal: child.signalCode, ...output }));
   const finished = once(child, 'close').then(([status, signal]) => ({ status, signal, ...output }));
   return {
     ...{ process: child, finished, output },

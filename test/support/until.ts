@@ -19,10 +19,9 @@ export async function until(
 /** What the promise resolves to; fails when it takes too long, so that a test says which wait was in vain. */
 export function within<T>(promise: Promise<T>, msMax = HANG_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = globalThis.setTimeout(
-    () => reject(new Error(`nothing came within ${msMax} ms`)),
-    msMax,
-  );
+  // Made here, its stack names the wait.
+  const error = new Error(`nothing came within ${msMax} ms`);
+  const timer = globalThis.setTimeout(reject, msMax, error);
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
