@@ -9,7 +9,7 @@ import { backUpDated } from '../../src/cli/commands/back-up-store.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { repeat } from '../storage/contract/data.ts';
 import { runCommand } from '../support/command.ts';
-import { runProgram } from '../support/program.ts';
+import { importing, runProgram, signalAt } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { keepStandardError } from './standard-error.ts';
 
@@ -48,19 +48,8 @@ describe('backup that ends early', { concurrency: 2 }, () => {
     await store.pets.merge(repeat(5_000, { name: 'x'.repeat(250), categoryId: 3n }));
   });
 
-  const importing = (module: string) => ({
-    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
-  });
-  /** Sends itself the signal when the copy begins, or at another statement. */
-  const signalled = (signal: string, statement = 'begin; select') =>
-    importing(`
-      import { DatabaseSync } from 'node:sqlite';
-      const { exec } = DatabaseSync.prototype;
-      DatabaseSync.prototype.exec = function (sql) {
-        exec.call(this, sql);
-        if (sql.startsWith('${statement}')) process.kill(process.pid, '${signal}');
-      };
-    `);
+  /** Sends itself the signal when the copy begins. */
+  const signalled = (signal: string) => signalAt('begin; select', signal);
   /** What is executed once the copy has all rows, before it gets its name. */
   const WHOLE = 'pragma journal_mode = delete';
   const FULL_DISK = ['sh', '-c', 'ulimit -f 64; exec "$0" "$@"'];
@@ -69,7 +58,7 @@ describe('backup that ends early', { concurrency: 2 }, () => {
 
   for (const [end, content, env, within, status, told] of [
     ['SIGINT', undefined, signalled('SIGINT'), [], null, STOPPED],
-    ['SIGTERM', undefined, signalled('SIGTERM', WHOLE), [], null, STOPPED],
+    ['SIGTERM', undefined, signalAt(WHOLE, 'SIGTERM'), [], null, STOPPED],
     ['SIGTERM', 'old', signalled('SIGTERM'), [], null, STOPPED],
     ['SIGHUP', undefined, signalled('SIGHUP'), [], null, STOPPED],
     ['a full disk', undefined, {}, FULL_DISK, 1, FULL],

@@ -12,7 +12,7 @@ import { runCommand } from '../support/command.ts';
 import { createOlderStore } from '../support/older-store.ts';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
-import { runProgram, startProgram } from '../support/program.ts';
+import { runProgram, signalAt, startProgram } from '../support/program.ts';
 import { startProxy } from '../support/proxy.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
@@ -127,18 +127,6 @@ describe('commands on postgresql', { skip: NO_SESSIONS, concurrency: 4 }, () => 
   }
 });
 
-/** The program sends itself the signal when it begins to write. */
-const signalAtBegin = (signal: string) => {
-  const module = `
-    import { DatabaseSync } from 'node:sqlite';
-    const { exec } = DatabaseSync.prototype;
-    DatabaseSync.prototype.exec = function (sql) {
-      exec.call(this, sql);
-      if (sql === 'begin immediate') process.kill(process.pid, '${signal}');
-    }`;
-  return `--import=data:text/javascript,${encodeURIComponent(module)}`;
-};
-
 describe('commands on sqlite', { concurrency: 4 }, () => {
   for (const [index, [command, look, ifDone, ifNot]] of COMMANDS.entries()) {
     const signal = SIGNALS[index % 3] ?? 'SIGINT';
@@ -160,7 +148,7 @@ describe('commands on sqlite', { concurrency: 4 }, () => {
       assert.deepEqual([full.status, NOT_KNOWN.test(full.stderr)], [1, false], full.stderr);
       assert.equal(await readAll(), before);
 
-      const atBegin = { ...options.env, NODE_OPTIONS: signalAtBegin(signal) };
+      const atBegin = { ...options.env, ...signalAt('begin immediate', signal) };
       const { stderr, ...ended } = await runProgram(args, { cwd, env: atBegin });
       const isStopped = ended.signal === signal;
       assert.equal(/^stopped: nothing was \w+\n$/.test(stderr), isStopped, stderr);

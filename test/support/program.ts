@@ -92,6 +92,22 @@ export function withoutOptions(variables: NodeJS.ProcessEnv): NodeJS.ProcessEnv 
   return Object.fromEntries(others);
 }
 
+/** Variables by which a program executes this module first. */
+export const importing = (module: string) => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
+});
+
+/** Variables by which a program sends itself the signal after a statement of SQLite that begins like this. */
+export const signalAt = (beginning: string, signal: string) =>
+  importing(`
+    import { DatabaseSync } from 'node:sqlite';
+    const { exec } = DatabaseSync.prototype;
+    DatabaseSync.prototype.exec = function (sql) {
+      exec.call(this, sql);
+      if (sql.startsWith('${beginning}')) process.kill(process.pid, '${signal}');
+    };
+  `);
+
 /** Starts a command without waiting for it; `await using` kills it. */
 export function startProgram(
   args: readonly string[],
