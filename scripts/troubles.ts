@@ -308,6 +308,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Turn it on, or change `sslmode`.',
   ],
   'asks for a password': ['The address has none.', CONNECT, 'Add it to the address.'],
+  'does not confirm writes': [
+    'A synchronous standby is away, or the server hangs.',
+    "psql ADDRESS -c 'select * from pg_stat_replication'",
+    'Start the standby, or change `synchronous_standby_names`.',
+  ],
   'is read-only': [
     'The address leads to a standby.',
     "psql ADDRESS -c 'select pg_is_in_recovery()'",

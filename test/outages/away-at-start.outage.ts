@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -15,6 +16,7 @@ import {
   startProgram,
   startService,
 } from '../support/program.ts';
+import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 import * as petstore from './petstore.ts';
@@ -69,6 +71,32 @@ test('start › the database does not come within --start-timeout › ends with 
   const args = [...serve(NOWHERE), '--start-timeout', '1', '--log-level', 'error'];
   assertRefused(await runProgram(args, AT_ONCE), 1, AWAY);
 });
+
+/** AuthenticationOk and ReadyForQuery. */
+const LET_IN = Buffer.from('5200000008000000005a0000000549', 'hex');
+for (const [what, query, said] of [
+  ['says nothing', '', ''],
+  ['takes TLS, and says no more', '', 'S'],
+  ['takes the user, and then no statement', '?sslmode=disable', LET_IN],
+] as const) {
+  test(`start › a server that ${what} › ends serve after --start-timeout, and commands after 5 s`, async () => {
+    await using server = createServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.write(said));
+    });
+    const database = `postgres://rex@127.0.0.1:${await listen(server)}/pets${query}`;
+    const ended: string[] = [];
+    const run = async (command: string, ...args: string[]) => {
+      const found = await runProgram([command, ...args, '--database', database], AT_ONCE);
+      assertRefused(found, 1, 'the database cannot be reached or does not answer in time');
+      ended.push(command);
+    };
+    await Promise.all([
+      run('pets', 'list'),
+      run('serve', '--port', '0', '--start-timeout', '3', '--log-level', 'error'),
+    ]);
+    assert.deepEqual(ended, ['serve', 'pets']);
+  });
+}
 
 for (const [signal, workers] of [
   ['SIGTERM', '1'],

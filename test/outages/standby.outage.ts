@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { openStore } from '../../src/storage/open.ts';
-import { queryOnce, startCluster } from '../support/postgres-cluster.ts';
+import { listChildren } from '../support/children.ts';
+import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -42,3 +44,82 @@ test('standby › commands that only read › have its pets, and one that adds i
   const adding = await run('pets', 'add', '--name', 'Mia', '--category-id', '1');
   assertRefused(adding, 1, `the database ${READ_ONLY}`);
 });
+
+const setNames = async (primary: Cluster, names: string) => {
+  await queryOnce(primary.url(), `alter system set synchronous_standby_names = '${names}'`);
+  await queryOnce(primary.url(), 'select pg_reload_conf()');
+};
+
+async function signalServer({ pid }: Cluster, signal: NodeJS.Signals): Promise<void> {
+  for (const child of [pid, ...(await listChildren(pid))]) process.kill(child, signal);
+}
+
+const UNCONFIRMED =
+  'the database does not confirm writes: a synchronous standby does not confirm (see pg_stat_replication), or the server is silent';
+const CONNECTIONS = 5;
+/** Longer than three times the time of a write: without a bound, each time opens more connections. */
+const SILENT_MS = 6_000;
+const REX = { name: 'Rex', categoryId: 1n };
+
+for (const [what, silence, speak] of [
+  [
+    'that is frozen',
+    (_: Cluster, standby: Cluster) => signalServer(standby, 'SIGSTOP'),
+    (_: Cluster, standby: Cluster) => signalServer(standby, 'SIGCONT'),
+  ],
+  [
+    'that nobody is',
+    (primary: Cluster) => setNames(primary, 'nobody'),
+    // As an operator does, when no standby is left.
+    (primary: Cluster) => setNames(primary, ''),
+  ],
+] as const) {
+  test(`a synchronous standby ${what} › creates are refused, soon at once, lists go on, and connections stay bounded`, async () => {
+    await using primary = await startCluster({ settings: { synchronous_commit: 'on' } });
+    await using standby = await primary.startStandby();
+    await setNames(primary, '*');
+    const options = { create: true, databaseConnections: CONNECTIONS, databaseTimeout: 0.9 };
+    await using store = await openStore(primary.url(), options);
+    await until(() => store.pets.add(REX).then(Boolean, () => false));
+    const count = async () => {
+      const sql = "select from pg_stat_activity where application_name = 'petstore'";
+      return (await queryOnce(primary.url(), sql)).rowCount ?? Number.NaN;
+    };
+    let isSilent = true;
+    const refusals: { readonly message: string; readonly ms: number }[] = [];
+    const create = async () => {
+      while (isSilent) {
+        const since = performance.now();
+        const error: unknown = await store.pets.add(REX).catch((caught) => caught);
+        const { message } = Object(error);
+        refusals.push({ message, ms: performance.now() - since });
+        await setTimeout(20);
+      }
+    };
+    await silence(primary, standby);
+    const creating = Promise.all(Array.from({ length: 8 }, create));
+    let most = 0;
+    const end = performance.now() + SILENT_MS;
+    while (performance.now() < end) {
+      assert.ok((await store.pets.list({ limit: 1 })).pets.length > 0);
+      await store.check();
+      most = Math.max(most, await count());
+      await setTimeout(20);
+    }
+    isSilent = false;
+    await creating;
+    const last = refusals.slice(-8);
+    await speak(primary, standby);
+    const since = performance.now();
+    await until(() => store.pets.add(REX).then(Boolean, () => false));
+    const returnMs = performance.now() - since;
+    assert.deepEqual(new Set(refusals.map(({ message }) => message)), new Set([UNCONFIRMED]));
+    assert.ok(
+      last.every(({ ms }) => ms < 300),
+      JSON.stringify(last),
+    );
+    assert.ok(most <= 2 * CONNECTIONS, `${most} connections`);
+    assert.ok(returnMs < 2_000, `back after ${returnMs} ms`);
+    await until(async () => (await count()) <= CONNECTIONS);
+  });
+}

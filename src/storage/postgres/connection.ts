@@ -1,10 +1,11 @@
 /** A connection to PostgreSQL: prepared statements and transactions. */
 
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
 import type { Row, SqlValue, Statement } from '../engine.ts';
-import { explain, isBroken, READ_ONLY } from './errors.ts';
+import { explain, isBroken, READ_ONLY, UNCONFIRMED } from './errors.ts';
 import { createSocket, type Hosts } from './hosts.ts';
 
 const TYPES = new pg.TypeOverrides();
@@ -19,14 +20,21 @@ const READ_COMMITTED = String.raw`-c default_transaction_isolation=read\ committ
  */
 const BY_INDEX = '-c enable_seqscan=off -c jit=off';
 
+const KEEP_ALIVE_MS = 10_000;
+
+/** @property answerMs how long a statement waits for its answer; then the connection stays open. */
+export type ConnectionConfig = pg.PoolConfig & { readonly answerMs?: number };
+
 type Isolation = 'read committed' | 'repeatable read read only';
 
 export class Connection extends pg.Client {
   readonly #statements = new Map<string, pg.QueryConfig>();
+  readonly #socket: Socket;
   readonly #isPooled: boolean;
   readonly #mustWrite: boolean;
   /** 0 for no limit. */
   readonly #statementMs: number;
+  readonly #answerMs: number | undefined;
   #isInTransaction = false;
   /** Why the connection ended, if it has. */
   #end: Error | undefined;
@@ -35,22 +43,27 @@ export class Connection extends pg.Client {
   /** The last settled mark that was read from this server; 0 for none. */
   mark = 0n;
 
-  constructor({ configs: [host], isPooled, mustWrite }: Hosts, config: pg.ClientConfig) {
+  constructor({ configs: [host], isPooled, mustWrite }: Hosts, config: ConnectionConfig) {
+    const socket = createSocket(config.connectionTimeoutMillis);
     super({
       application_name: 'petstore',
       ...host,
       ...config,
       types: TYPES,
       keepAlive: true,
+      // A proxy or a firewall that forgets a silent connection would leave it open here.
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       pipeline: true,
-      stream: () => createSocket(config.connectionTimeoutMillis),
+      stream: () => socket,
       ...(isPooled
         ? { statement_timeout: false }
         : { options: `${host?.options ?? ''} ${READ_COMMITTED} ${BY_INDEX}` }),
     });
+    this.#socket = socket;
     this.#isPooled = isPooled;
     this.#mustWrite = mustWrite;
     this.#statementMs = config.statement_timeout || 0;
+    this.#answerMs = config.answerMs;
     // The call under way fails; without a listener the process would also end.
     this.on('error', (error) => {
       this.#end ??= error;
@@ -58,8 +71,8 @@ export class Connection extends pg.Client {
   }
 
   /**
-   * Where the server must take writes, asks for it: while `verify` of the pool asks, a caller that gives up would leave
-   * the connection lost to the pool. After a failure the driver would leave the connection open.
+   * Ends after a first answer: the limit of time to connect also ends the wait for a server that lets in and is silent,
+   * and a caller that gives up loses no connection. After a failure the driver would leave the connection open.
    */
   override connect(): Promise<pg.Client>;
   override connect(done: (error: Error | null) => void): void;
@@ -71,10 +84,14 @@ export class Connection extends pg.Client {
     };
     super.connect((error: Error | null) => {
       if (error instanceof Error) fail(error);
-      else if (this.#mustWrite) this.checkWritable().then(() => done(null), fail);
-      else done(null);
+      else this.checkWritable().then(() => done(null), fail);
     });
     return undefined;
+  }
+
+  /** Lets the process end without it. */
+  unref(): void {
+    this.#socket.unref();
   }
 
   /** The rows of a statement. If it has values, it is prepared at its first use. */
@@ -107,11 +124,19 @@ export class Connection extends pg.Client {
     const query = { ...statement, values: values as SqlValue[], rowMode: 'array' } as const;
     try {
       // The driver has a result for each statement in the text.
-      const results = [await this.query<SqlValue[]>(query)].flat();
+      const results = [await this.#wait(this.query<SqlValue[]>(query))].flat();
       return results.at(-1)?.rows ?? [];
     } catch (error) {
       throw explain(this.#end ?? error, this.#isPooled);
     }
+  }
+
+  /** By `query_timeout` of the driver, the connection would end. */
+  async #wait<T>(answer: Promise<T>): Promise<T> {
+    if (this.#answerMs === undefined) return answer;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(UNCONFIRMED)), this.#answerMs);
+    return Promise.race([answer, promise]).finally(() => clearTimeout(timer));
   }
 
   /** The work's result, in one transaction: the transaction under way, if there is one. */
@@ -158,10 +183,10 @@ export class Connection extends pg.Client {
     if (this.#mustWrite && isolation === 'read committed') refuseReadOnly(row?.[2]);
   }
 
-  /** @throws PetstoreError `unavailable` when the server takes no writes. */
+  /** @throws PetstoreError `unavailable` when the server takes no writes, but must. */
   async checkWritable(): Promise<void> {
     const [row] = await this.run('show transaction_read_only');
-    refuseReadOnly(row?.[0]);
+    if (this.#mustWrite) refuseReadOnly(row?.[0]);
   }
 }
 

@@ -29,11 +29,12 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
     olderSchema,
     databaseConnections = STORE_OPTIONS.databaseConnections.default,
     databaseTimeout = COMMAND_SECONDS_MAX,
+    startTimeout = 0,
   } = options;
   const ms = Math.round(databaseTimeout * 1_000);
   const hosts = parseHosts(address, onlyReads);
   checkUser(hosts);
-  const pools = createPools(hosts, databaseConnections, ms);
+  const pools = createPools(hosts, databaseConnections, ms, startTimeout * 1_000 || undefined);
   const foundSchema = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {
       if (isServed) await checkRights(connection);

@@ -14,6 +14,8 @@ const POOLER_REFUSAL = '08P01';
 export const NO_TLS = 'The server does not support SSL connections';
 /** The server gave no answer within `query_timeout`; it has no code either. */
 export const SILENT = 'Query read timeout';
+/** The server gave no answer to a write in time; it has no code either. */
+export const UNCONFIRMED = 'A write was not confirmed';
 /** The code of the system when DNS does not answer. */
 export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 
@@ -58,6 +60,10 @@ export const PASSING: Reasons = [
   [
     'is read-only: the address leads to a standby, or default_transaction_read_only is on',
     READ_ONLY,
+  ],
+  [
+    'does not confirm writes: a synchronous standby does not confirm (see pg_stat_replication), or the server is silent',
+    UNCONFIRMED,
   ],
   ['cannot be reached', '08'],
   ['cannot grow: its disk is full', '53100'],

@@ -1,8 +1,8 @@
 /** The pools of connections to PostgreSQL. */
 
 import pg from 'pg';
-import { Connection } from './connection.ts';
-import { isBroken, READ_ONLY, SILENT, toCode } from './errors.ts';
+import { Connection, type ConnectionConfig } from './connection.ts';
+import { explain, isBroken, READ_ONLY, SILENT, toCode, UNCONFIRMED } from './errors.ts';
 import { type Hosts, tryHosts } from './hosts.ts';
 
 /** The part of the connections that is for writes. Each may have a group of creates under way. */
@@ -16,6 +16,9 @@ const LONG_CONNECT_MS_MAX = 5_000;
  */
 const STATEMENT_PART = 0.8;
 
+/** @property unansweredMax how many connections may wait for the answer to a write beside those in use. */
+type PoolConfig = ConnectionConfig & { readonly max: number; readonly unansweredMax?: number };
+
 type PooledConnection = Connection & pg.PoolClient;
 
 /**
@@ -23,22 +26,23 @@ type PooledConnection = Connection & pg.PoolClient;
  *
  * @param count the most connections of reads, writes and `check` together, which have at least one each.
  * @param ms how long a read or a write waits for a connection, and then for each answer.
+ * @param startMs how long long work waits for a connection, at most.
  */
-export function createPools(hosts: Hosts, count: number, ms: number) {
+export function createPools(hosts: Hosts, count: number, ms: number, startMs = Infinity) {
   const writesMax = Math.max(1, Math.floor(count * WRITES_PART));
   const replaceAll = () => {
     for (const pool of Object.values(pools)) pool.replace();
   };
-  const create = (max: number) =>
+  const create = (max: number, limits: Partial<PoolConfig> = { query_timeout: ms }) =>
     new Pool(hosts, replaceAll, {
+      ...limits,
       max,
       connectionTimeoutMillis: ms,
-      query_timeout: ms,
       statement_timeout: Math.floor(ms * STATEMENT_PART),
       idleTimeoutMillis: POOL_IDLE_MS_MAX,
     });
   const pools = {
-    writes: create(writesMax),
+    writes: create(writesMax, { answerMs: ms, unansweredMax: count }),
     reads: create(Math.max(1, count - writesMax - 1)),
     // Busy reads and writes must not make the service look as if the database were away.
     check: create(1),
@@ -46,7 +50,7 @@ export function createPools(hosts: Hosts, count: number, ms: number) {
     long: new Pool(hosts, replaceAll, {
       max: 1,
       maxUses: 1,
-      connectionTimeoutMillis: LONG_CONNECT_MS_MAX,
+      connectionTimeoutMillis: Math.min(LONG_CONNECT_MS_MAX, startMs),
     }),
   };
   return pools;
@@ -68,15 +72,16 @@ class Pool {
   readonly max: number;
   readonly #hosts: Hosts;
   readonly #replaceAll: () => void;
-  readonly #config: pg.PoolConfig;
+  readonly #config: PoolConfig;
+  /**
+   * Connections whose write gave no answer. They stay open: for as long as a synchronous standby is silent, the server
+   * keeps the session of a connection, also of a connection that has ended.
+   */
+  readonly #unanswered = new Set<PooledConnection>();
   #current: pg.Pool;
   #broken = 0;
 
-  constructor(
-    hosts: Hosts,
-    replaceAll: () => void,
-    config: pg.PoolConfig & { readonly max: number },
-  ) {
+  constructor(hosts: Hosts, replaceAll: () => void, config: PoolConfig) {
     this.max = config.max;
     this.#hosts = hosts;
     this.#replaceAll = replaceAll;
@@ -85,7 +90,7 @@ class Pool {
   }
 
   addTo(sum: ReturnType<typeof countConnections>): void {
-    sum.used += this.#current.totalCount - this.#current.idleCount;
+    sum.used += this.#current.totalCount - this.#current.idleCount + this.#unanswered.size;
     sum.idle += this.#current.idleCount;
     sum.waiting += this.#current.waitingCount;
     sum.broken += this.#broken;
@@ -94,7 +99,9 @@ class Pool {
   /** The work's result. If the work fails, the server may still have executed what was sent. */
   async run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const pool = this.#current;
-    const { query_timeout: ms = Infinity } = this.#config;
+    const { query_timeout, answerMs, unansweredMax = Infinity } = this.#config;
+    if (this.#unanswered.size >= unansweredMax) throw explain(new Error(UNCONFIRMED));
+    const ms = query_timeout ?? answerMs ?? Infinity;
     const client = await tryHosts(this.#hosts, () => pool.connect(), ms / 2);
     let isUseless = false;
     try {
@@ -104,12 +111,20 @@ class Pool {
       isUseless = isBroken(error) || code === READ_ONLY;
       if (isUseless) this.#broken += 1;
       // What an earlier pool meets says nothing of the connections that were opened since.
-      if (code === SILENT && pool === this.#current) this.replace();
+      if ([SILENT, UNCONFIRMED].includes(code) && pool === this.#current) this.replace();
+      if (code === UNCONFIRMED) this.#keep(client as PooledConnection);
       if (code === READ_ONLY && pool === this.#current) this.#replaceAll();
       throw error;
     } finally {
       client.release(isUseless);
     }
+  }
+
+  /** Counts the connection until it ends: after its answer, or by the server. A command ends without it. */
+  #keep(client: PooledConnection): void {
+    this.#unanswered.add(client);
+    client.once('end', () => this.#unanswered.delete(client));
+    client.unref();
   }
 
   /** Resolves when no connection is at work. */
