@@ -69,6 +69,12 @@ expect 'what npm ci installs in the unpacked package' "$(node --print '
   const locked = Object.entries(packages).filter(isLocked).length;
   locked > 0 && locked === Object.keys(packages).length ? "what is locked" : `${locked} as locked`
 ')" 'what is locked'
+expect 'the packages of the SBOM' "$(node --print 'require(process.argv[1]).components.length' "${tarball%.tgz}.cdx.json")" \
+  "$(node --print '
+  const { packages } = require("./exact/npm-shrinkwrap.json");
+  delete packages[""];
+  new Set(Object.entries(packages).map(([path, { version }]) => `${path.replace(/.*node_modules\//, "")}@${version}`)).size
+')"
 expect '--version of the unpacked package' "$(exact/dist/cli/bin.js --version)" \
   "$(node --print 'require("./exact/package.json").version')"
 

@@ -18,15 +18,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { ROOT, run } from './run.ts';
 
-const COPIED = [
-  'CHANGELOG.md',
-  'LICENSE',
-  'README.md',
-  'SECURITY.md',
-  'deploy',
-  'docs',
-  'openapi.json',
-];
+const COPIED = ['CHANGELOG.md', 'LICENSE', 'SECURITY.md', 'deploy', 'docs', 'openapi.json'];
 
 interface Locked {
   readonly dev?: boolean;
@@ -53,6 +45,7 @@ const SECRET = /^\.env|\.(?:key|crt|pem)$/;
 const filter = (path: string) => !SECRET.test(basename(path));
 for (const name of COPIED)
   cpSync(join(ROOT, name), join(folder, name), { recursive: true, filter });
+cpSync(join(ROOT, 'scripts/package-readme.md'), join(folder, 'README.md'));
 for (const name of ['LICENSE', 'client/README.md'])
   cpSync(join(ROOT, name), join(client, basename(name)));
 for (const file of globSync('**/*.md', { cwd: folder })) unlinkStrangers(join(folder, file));
