@@ -19,6 +19,13 @@ import { checkNpm, checkVariables, cleanVariables } from './variables.ts';
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
+/** The words of other tools, by the name of the group, and our commands for them. */
+const OTHER_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  petstore: { start: 'serve', run: 'serve', import: 'pets import', export: 'pets export' },
+  pets: { delete: 'remove', rm: 'remove', create: 'add', show: 'get', edit: 'update' },
+  keys: { add: 'create', delete: 'revoke', remove: 'revoke', rm: 'revoke' },
+};
+
 export function createProgram(): Command {
   const program = addExamples(
     new Command('petstore'),
@@ -39,7 +46,24 @@ export function createProgram(): Command {
   addCopy(program);
   addMigrate(program);
   addOpenApi(program);
+  addOtherWords(program);
   return program;
+}
+
+/** Adds a hidden command for each of these words: commander suggests only names that are spelled alike. */
+function addOtherWords(program: Command): void {
+  for (const group of [program, ...program.commands]) {
+    for (const [word, name] of Object.entries(OTHER_WORDS[group.name()] ?? {})) {
+      group
+        .command(word, { hidden: true })
+        .helpOption(false)
+        .allowUnknownOption()
+        .allowExcessArguments()
+        .action(() => {
+          throw new UsageError(`unknown command '${word}' (Did you mean ${name}?)`);
+        });
+    }
+  }
 }
 
 /** Prints one line for an error, or a stack for a bug of ours. Returns the exit status. */

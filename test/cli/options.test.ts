@@ -162,6 +162,10 @@ keys create --name ci --database sqlite://rel.db
   option '--database <address>', or PETSTORE_DATABASE: sqlite://rel.db may mean two files: write sqlite:rel.db or sqlite:/rel.db
 adopt
   unknown command 'adopt'
+start --port 8081
+  unknown command 'start' (Did you mean serve?)
+pets delete 7 --json
+  unknown command 'delete' (Did you mean remove?)
 serve --environment production --database sqlite::memory:
   sqlite::memory: is only for staging: no command can add a key to it
 serve --workers 2 --database sqlite::memory:
