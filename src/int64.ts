@@ -38,6 +38,20 @@ export function isPlainInteger(text: string): boolean {
   return match !== null && (match[1] === undefined || Number.isSafeInteger(Number(text)));
 }
 
+const REASONS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^[+-]?\d+(?:[.,]\d+)?e[+-]?\d+$/i,
+    'was rounded by a spreadsheet: format the column as a number without decimals, or as text',
+  ],
+  [/^[+-]?0\d+$/, 'has leading zeros: write the number without them'],
+  [/^[+-]?\d{1,3}(?:[.,'’\s]\d{3})+$/, 'has more than digits: write a whole number in digits only'],
+];
+
+/** Why a text that looks like an integer is none, if it is known. */
+export function explainInteger(text: string): string | undefined {
+  return REASONS.find(([pattern]) => pattern.test(text))?.[1];
+}
+
 function inRange(value: bigint): bigint | undefined {
   return value >= INT64_MIN && value <= INT64_MAX ? value : undefined;
 }

@@ -1,7 +1,7 @@
 /** A field of a pet: its row, its kind, and the parser of its values, which is made of both. */
 
 import { cut, PetstoreError } from './error.ts';
-import { findInt64, INT64_MAX, INT64_MIN, isPlainInteger } from './int64.ts';
+import { explainInteger, findInt64, INT64_MAX, INT64_MIN, isPlainInteger } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -56,7 +56,9 @@ export function nameField<Name extends string>(name: Name, field: Field): NamedF
     const isOne = value !== undefined && (choices === undefined || choices.includes(value));
     if (isOne && accepts(value as never)) return value;
     const shown = isShown ? `${name} ${toShown(given)}` : name;
-    throw new PetstoreError('bad_request', `${shown} must be ${mustBe}`);
+    const isText = isShown && kind === 'int64' && typeof given === 'string';
+    const reason = (isText && explainInteger(given)) || `must be ${mustBe}`;
+    throw new PetstoreError('bad_request', `${shown} ${reason}`);
   };
   return { ...field, name, parse };
 }

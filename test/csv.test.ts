@@ -42,6 +42,10 @@ const TOM = { name: 'Tom', categoryId: 1n, status: 'sold' };
 const wrong = (place: string, field: string, value: string, rule: string) =>
   `${place}: ${field} ${JSON.stringify(value)} ${rule}`;
 const CATEGORY = 'must be a whole number from -9223372036854775808 to 9223372036854775807';
+const ROUNDED =
+  'was rounded by a spreadsheet: format the column as a number without decimals, or as text';
+const ZEROS = 'has leading zeros: write the number without them';
+const SEPARATED = 'has more than digits: write a whole number in digits only';
 const NAME_RULE =
   'must be a string of 1 to 255 characters, not blank, without U+0000 and unpaired surrogates';
 const STATUS = 'must be one of available, pending, sold';
@@ -53,17 +57,18 @@ const NO_ROW = 'the file has no row below its header';
 const named = (...names: readonly string[]) => names.map((name) => ({ ...REX, name }));
 const MISTYPED = 'line 1: column "Stauts" is not a field of a pet (did you mean "status"?)';
 
-for (const value of [
-  '1.23457E+15',
-  '1,2e+5',
-  '1\u202f000',
-  '0007',
-  '+1',
-  '',
-  '9007199254740992.0',
-]) {
-  test(`CSV › the integer "${value}" › is refused`, async () => {
-    const expected = [wrong('line 2', 'categoryId', value, CATEGORY)];
+for (const [value, rule] of [
+  ['1.23457E+15', ROUNDED],
+  ['1,2e+5', ROUNDED],
+  ['1,234,567', SEPARATED],
+  ['1\u202f000', SEPARATED],
+  ['0007', ZEROS],
+  ['+1', CATEGORY],
+  ['', CATEGORY],
+  ['9007199254740992.0', CATEGORY],
+] as const) {
+  test(`CSV › the integer "${value}" › is refused, and told why`, async () => {
+    const expected = [wrong('line 2', 'categoryId', value, rule)];
     assert.deepEqual(await read(`name;categoryId\nRex;${value}\n`), expected);
   });
 }
