@@ -1,7 +1,7 @@
 /** What docs/troubleshooting.md says of each text: its cause, the command that shows it, the remedy. */
 
+import type { KeyRefusal } from '../src/api-key.ts';
 import type { ErrorCode } from '../src/error.ts';
-import type { KeyRefusal } from '../src/http/hooks/authenticate.ts';
 
 export type Entry = readonly [cause: string, look: string, remedy: string];
 

@@ -92,6 +92,22 @@ export function isApiKeyOf(environment: Environment, text: string): boolean {
   );
 }
 
+/** The state of the key that the store has for a token, or why the token has no key of this environment. */
+export function judgeToken(
+  key: ApiKey | undefined,
+  token: string,
+  environment: Environment,
+  now: number,
+) {
+  if (key?.environment === environment) return getKeyState(key, now);
+  if (key === undefined && isApiKeyOf(environment, token)) return 'unknown';
+  const isKey = ENVIRONMENTS.some((each) => isApiKeyOf(each, token));
+  return isKey ? 'other environment' : 'malformed';
+}
+
+/** Why a request is 401. */
+export type KeyRefusal = Exclude<ReturnType<typeof judgeToken>, 'active'> | 'missing';
+
 /** The SHA-256 of a key's text, 32 bytes. A store has this digest in place of the text. */
 export function digestApiKey(text: string): Buffer {
   return hash('sha256', text, 'buffer');

@@ -43,7 +43,10 @@ export function requireKey(store: Store, { environment }: ServeOptions): Store {
   return { ...store, check };
 }
 
-/** Warns when PostgreSQL is away, of each new cause, and when it is back, also if no request comes. Resolves when the service stops. */
+/**
+ * Warns when PostgreSQL is away, of each new cause, and when it is back, also if no request comes. Resolves when the
+ * service stops.
+ */
 export async function watchStore(
   store: Pick<Store, 'check' | 'countConnections'>,
   warn: Log['warn'],

@@ -4,10 +4,9 @@ import type { onRequestHookHandler } from 'fastify';
 import {
   type ApiKey,
   digestApiKey,
-  ENVIRONMENTS,
   type Environment,
-  getKeyState,
   isApiKeyOf,
+  judgeToken,
 } from '../../api-key.ts';
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
@@ -63,17 +62,6 @@ export function createTouch(keys: KeyStore, log: Log) {
   };
 }
 
-/** The state of the key, or why the token has no key of this environment. */
-function judge(key: ApiKey | undefined, token: string, environment: Environment, now: number) {
-  if (key?.environment === environment) return getKeyState(key, now);
-  if (key === undefined && isApiKeyOf(environment, token)) return 'unknown';
-  const isKey = ENVIRONMENTS.some((each) => isApiKeyOf(each, token));
-  return isKey ? 'other environment' : 'malformed';
-}
-
-/** Why a request is 401. */
-export type KeyRefusal = Exclude<ReturnType<typeof judge>, 'active'> | 'missing';
-
 /**
  * The hook that lets a request with an active key pass, and answers every other with the same 401. It runs again after
  * the body and the fair queue, which may take long: the key may be revoked meanwhile.
@@ -99,7 +87,7 @@ export function createAuthenticate(
     const decide = (key: ApiKey | undefined): void => {
       request.keyId = key?.id ?? null;
       const time = now();
-      const state = judge(key, token, environment, time);
+      const state = judgeToken(key, token, environment, time);
       if (key !== undefined && state === 'active') {
         request.isReadOnly = key.isReadOnly === true;
         request.acceptedAt = performance.now();
