@@ -35,7 +35,7 @@ export function addExportPets(pets: Command): void {
   for (const option of listQueryOptions()) command.addOption(option);
   addExamples(
     pets.command('generate'),
-    'petstore pets generate --count 1000 | petstore pets import - --format ndjson --by-id',
+    'petstore pets generate --count 1000 | petstore pets import - --format ndjson --by-id --database sqlite:samples.db',
   )
     .description('write sample pets to standard output, always the same')
     .option('--count <count>', 'the number of pets', countParser(0, 1_000_000_000), 100)

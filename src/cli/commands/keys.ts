@@ -42,7 +42,7 @@ export function addKeys(program: Command): void {
     .description('list all keys, without their texts')
     .addOption(jsonOption())
     .action(withStore(listKeys, READS));
-  addStoreCommand(keys, 'revoke', 'petstore keys revoke 3')
+  addStoreCommand(keys, 'revoke', 'petstore keys revoke 2')
     .description('refuse a key, in every running service within a second')
     .argument('<id>', KEY_ID, parseKeyId)
     .action(withStore(revokeKey));
