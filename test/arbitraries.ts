@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../src/int64.ts';
-import { NAME_CODE_POINTS_MAX, type NewPet, PET_STATUSES } from '../src/pet.ts';
+import { NAME_CODE_POINTS_MAX, NEW_PET_FIELDS, type NewPet, PET_STATUSES } from '../src/pet.ts';
 
 /** Every code point that has the Unicode property White_Space, and U+FEFF, which JavaScript counts too. */
 export const WHITE_SPACE = [
@@ -42,13 +42,15 @@ export const int64: fc.Arbitrary<bigint> = fc.oneof(
   fc.constantFrom(INT64_MIN, INT64_MAX, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 0n),
 );
 
-export const status = fc.constantFrom(...PET_STATUSES);
+/** The valid values of each field. */
+export const FIELD_VALUES: {
+  readonly [Name in keyof Required<NewPet>]: fc.Arbitrary<Required<NewPet>[Name]>;
+} = { name, categoryId: int64, status: fc.constantFrom(...PET_STATUSES) };
 
-/** A valid pet, sometimes without a status. */
-export const newPet: fc.Arbitrary<NewPet> = fc.record(
-  { name, categoryId: int64, status },
-  { requiredKeys: ['name', 'categoryId'] },
-);
+/** A valid pet, sometimes without its optional fields. */
+export const newPet: fc.Arbitrary<NewPet> = fc.record(FIELD_VALUES, {
+  requiredKeys: NEW_PET_FIELDS.filter(({ optional }) => !optional).map(({ name }) => name),
+}) as fc.Arbitrary<NewPet>;
 
 function codePointsOf(minLength: number, maxLength: number): fc.Arbitrary<string> {
   return fc.string({ unit: codePoint, minLength, maxLength });

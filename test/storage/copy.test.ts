@@ -4,14 +4,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { ENVIRONMENTS } from '../../src/api-key.ts';
+import { NEW_PET_FIELDS } from '../../src/pet.ts';
 import { copyDatabase } from '../../src/storage/copy.ts';
 import type { Engine, Row, SqlValue } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { TABLES } from '../../src/storage/tables.ts';
-import { int64, name, status } from '../arbitraries.ts';
+import { COPIED, NUMBERED, TABLES } from '../../src/storage/tables.ts';
+import { FIELD_VALUES, int64, name } from '../arbitraries.ts';
 import { createTestDatabase, NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { createNewKey, repeat } from './contract/data.ts';
@@ -19,14 +20,12 @@ import { createNewKey, repeat } from './contract/data.ts';
 const ENGINES = ['sqlite', 'postgresql'] as const;
 type EngineName = (typeof ENGINES)[number];
 
-const TABLE_NAMES = ['pets', 'api_keys', 'idempotency_keys'] as const;
-
 /** The content of a database: the rows of each table, and the last ids. */
-type Content = Readonly<Record<(typeof TABLE_NAMES)[number], readonly Row[]>> & {
-  readonly lastIds: readonly [bigint, bigint];
-};
+type Content = Readonly<Record<'rows', Rows> & { lastIds: readonly bigint[] }>;
+type Rows = Readonly<Record<string, readonly Row[]>>;
 
-const EMPTY: Content = { pets: [], api_keys: [], idempotency_keys: [], lastIds: [0n, 0n] };
+const NO_ROWS: Rows = Object.fromEntries(COPIED.map((table) => [table.name, []]));
+const EMPTY: Content = { rows: NO_ROWS, lastIds: NUMBERED.map(() => 0n) };
 
 const KEY: Row = [7n, 'ci', 'staging', 0n, 1n, null, null, null, null, Buffer.alloc(32)];
 
@@ -95,30 +94,28 @@ async function open(engine: EngineName) {
 
 async function read(database: Engine): Promise<Content> {
   return database.transact('snapshot', async ({ read, readLastId }) => {
-    const lastIds = [await readLastId('pets'), await readLastId('api_keys')] as const;
+    const lastIds: bigint[] = [];
+    for (const table of NUMBERED) lastIds.push(await readLastId(table));
     const content: Record<string, Row[]> = {};
-    for (const table of TABLE_NAMES) {
-      const { columns = [], key = [] } = TABLES[table] ?? {};
-      const rows = await read(`select ${columns} from ${table} order by ${key}`);
-      content[table] = rows.map((row) =>
+    for (const { name, columns, key } of COPIED) {
+      const rows = await read(`select ${columns} from ${name} order by ${key}`);
+      content[name] = rows.map((row) =>
         row.map((value) => (value instanceof Uint8Array ? Buffer.from(value) : value)),
       );
     }
-    return { ...EMPTY, ...content, lastIds };
+    return { rows: content, lastIds };
   });
 }
 
 /** Replaces the content of a database. */
 async function write(
   { database, run }: Awaited<ReturnType<typeof open>>,
-  content: Content,
+  { rows, lastIds }: Content,
 ): Promise<void> {
-  for (const table of TABLE_NAMES) await run(`delete from ${table}`);
+  for (const { name } of COPIED) await run(`delete from ${name}`);
   await database.transact('exclusive', async ({ insert, writeLastId }) => {
-    for (const table of TABLE_NAMES)
-      await insert(table, TABLES[table]?.columns ?? [], content[table]);
-    await writeLastId('pets', content.lastIds[0]);
-    await writeLastId('api_keys', content.lastIds[1]);
+    for (const { name, columns } of COPIED) await insert(name, columns, rows[name] ?? []);
+    for (const [index, name] of NUMBERED.entries()) await writeLastId(name, lastIds[index] ?? 0n);
   });
 }
 
@@ -134,21 +131,26 @@ test('copyDatabase › any store from SQLite to PostgreSQL and back › is the s
   await using first = await open('sqlite');
   await using middle = await open('postgresql');
   await using last = await open('sqlite');
-  const given: Content = {
-    pets: sampleRows(name, int64, fc.option(status, { nil: null })),
+  const fields = NEW_PET_FIELDS.map((field): fc.Arbitrary<SqlValue> => {
+    const values = FIELD_VALUES[field.name];
+    return field.optional ? fc.option<SqlValue>(values, { nil: null }) : values;
+  });
+  const rows: Rows = {
+    pets: sampleRows(...fields),
     api_keys: sampleRows(name, ...flags, int64, time, time, time, time, digest),
     // Pets, and the names of one API key, are unique.
     idempotency_keys: sampleRows(name, int64, fc.option(name)).map(
       ([id = 0n, name = '', at = 0n, addedAs = null]) => [id, name, at, id, addedAs],
     ),
-    lastIds: [1_000n, 2_000n],
   };
+  assert.deepEqual(Object.keys(rows), Object.keys(NO_ROWS), 'a table has no rows in this test');
+  const given = { rows, lastIds: NUMBERED.map((_name, index) => BigInt(1_000 * (index + 1))) };
   await write(first, given);
   for (const [from, to] of [
     [first, middle],
     [middle, last],
   ] as const) {
-    assert.equal(await copyDatabase(from.database, to.database), given.api_keys.length);
+    assert.equal(await copyDatabase(from.database, to.database), rows.api_keys?.length);
     assert.deepEqual(await read(to.database), given);
   }
 });
@@ -182,10 +184,10 @@ test('copyDatabase › to a store that has something › is refused and leaves i
   await using target = await open('sqlite');
   await createPetStore(source.database).merge(repeat(3));
   for (const there of [
-    { ...EMPTY, pets: [[7n, 'Tom', 1n, null]], lastIds: [9n, 0n] },
-    { ...EMPTY, api_keys: [KEY], lastIds: [0n, 9n] },
-    { ...EMPTY, idempotency_keys: [[7n, 'again', 1n, 7n, null]] },
-  ] satisfies Content[]) {
+    { rows: { ...NO_ROWS, pets: [[7n, 'Tom', 1n, null]] }, lastIds: [9n, 0n] },
+    { rows: { ...NO_ROWS, api_keys: [KEY] }, lastIds: [0n, 9n] },
+    { ...EMPTY, rows: { ...NO_ROWS, idempotency_keys: [[7n, 'again', 1n, 7n, null]] } },
+  ]) {
     await write(target, there);
     await assert.rejects(copyDatabase(source.database, target.database), {
       ...{ name: 'PetstoreError', code: 'bad_request' },
@@ -216,7 +218,7 @@ test('copyDatabase › what is added meanwhile › is not copied, and has later 
   await using source = await open('postgresql');
   await using target = await open('postgresql');
   const rex = [7n, 'Rex', 1n, null];
-  await write(source, { ...EMPTY, pets: [rex], lastIds: [9n, 4n] });
+  await write(source, { rows: { ...NO_ROWS, pets: [rex] }, lastIds: [9n, 4n] });
   const [added, copied] = [source, target].map(({ database }) => createPetStore(database));
   const keys = createKeyStore(target.database);
   // So that there are connections for the copy and what is added.
@@ -235,7 +237,7 @@ test('copyDatabase › what is added meanwhile › is not copied, and has later 
   );
   const ids = [await inSource, ...((await inTarget) ?? [])].map((one) => Object(one).id);
   assert.deepEqual(ids, [10n, 11n, 5]);
-  assert.deepEqual((await read(target.database)).pets, [rex, [11n, 'Tom', 1n, null]]);
+  assert.deepEqual((await read(target.database)).rows.pets, [rex, [11n, 'Tom', 1n, null]]);
 });
 
 /** The same database, where a copy waits for this before it reads the last ids. */

@@ -27,7 +27,7 @@ import { listen } from '../support/socket.ts';
 import { alter, createDatabase, createFile, PAGE_BYTES, unavailable } from '../support/sqlite.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { nextPoll, within } from '../support/until.ts';
-import { combineFilters, REX } from './contract/data.ts';
+import { combineFilters, REX, sampleField } from './contract/data.ts';
 
 const ADD = "insert into pets (name, category_id) values ('Rex', 1)";
 
@@ -204,7 +204,10 @@ const PLANS: [what: string, plan: string, work: Work][] = [
 ];
 for (const filters of combineFilters()) {
   const columns = filters.map(({ column }) => column);
-  const query = { ...PAGE, ...Object.fromEntries(filters.map(({ name }) => [name, 'sold'])) };
+  const query = {
+    ...PAGE,
+    ...Object.fromEntries(filters.map(({ name }) => [name, sampleField(name)[0]])),
+  };
   const plan = `SEARCH pets USING INDEX pets_${columns.join('_')} (${columns.join('=? AND ')}=? AND rowid>?)`;
   PLANS.push([`pets.list by ${columns}`, plan, (pets) => pets.list(query)]);
 }

@@ -1,11 +1,13 @@
 /** Pets, keys and requests of the store's contract. */
 
 import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
 import type { NewApiKey } from '../../../src/api-key.ts';
-import type { NewPet, Pet } from '../../../src/pet.ts';
+import { NEW_PET_FIELDS, type NewPet, type Pet } from '../../../src/pet.ts';
 import type { PetQuery } from '../../../src/pet-query.ts';
 import { FILTERS } from '../../../src/storage/pet-row.ts';
 import type { IdempotentRequest, IdRange, PetStore, Store } from '../../../src/store.ts';
+import { FIELD_VALUES } from '../../arbitraries.ts';
 
 export const REX: NewPet = { name: 'Rex', categoryId: 1n };
 
@@ -47,6 +49,24 @@ export async function* fail(count: number): AsyncGenerator<NewPet> {
 /** All pets of the store. */
 export async function listAll({ pets }: Store, query: Partial<PetQuery> = {}) {
   return (await pets.list({ limit: 100_000, ...query })).pets;
+}
+
+/** Some values of a field, always the same: all that it can have, or two. */
+export function sampleField(name: keyof NewPet): readonly unknown[] {
+  const { schema } = NEW_PET_FIELDS.find((field) => field.name === name) ?? {};
+  const values: fc.Arbitrary<unknown> = FIELD_VALUES[name];
+  return schema?.enum ?? fc.sample(values, { numRuns: 2, seed: 1 });
+}
+
+/** Each object that has one value of each member. */
+export function combine(members: readonly (readonly [string, readonly unknown[]])[]): object[] {
+  return members.reduce<object[]>(
+    (objects, [name, values]) =>
+      objects.flatMap((object) =>
+        values.map((value) => (value === undefined ? object : { ...object, [name]: value })),
+      ),
+    [{}],
+  );
 }
 
 /** Each set of filters that a query can have, in their order. */

@@ -5,11 +5,10 @@ import fc from 'fast-check';
 import { INT64_MAX, INT64_MIN } from '../../../src/int64.ts';
 import { JsonNumber, parseJson } from '../../../src/json.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../../src/pet.ts';
-import { type Schema, toFieldValue } from '../../../src/pet-field.ts';
 import { LIST_QUERY, PET_FILTERS, type PetQuery } from '../../../src/pet-query.ts';
 import type { Store } from '../../../src/store.ts';
-import { int64, newPet, status } from '../../arbitraries.ts';
-import { REX } from './data.ts';
+import { FIELD_VALUES, int64, newPet } from '../../arbitraries.ts';
+import { combine, REX, sampleField } from './data.ts';
 import { test } from './engines.ts';
 
 const GIVEN_MAX = 20;
@@ -17,8 +16,12 @@ const GIVEN_MAX = 20;
 /** Any query of a store with up to that many pets. */
 function queryOf(count: number): fc.Arbitrary<PetQuery> {
   const place = fc.oneof(fc.bigInt(0n, BigInt(count)), int64);
+  const filters = PET_FILTERS.map(({ name }) => [name, FIELD_VALUES[name]] as const);
   return fc.record(
-    { limit: fc.integer({ min: 1, max: count + 1 }), status, after: place },
+    {
+      ...(Object.fromEntries(filters) as Pick<typeof FIELD_VALUES, (typeof filters)[number][0]>),
+      ...{ limit: fc.integer({ min: 1, max: count + 1 }), after: place },
+    },
     { requiredKeys: ['limit'] },
   );
 }
@@ -84,32 +87,19 @@ test('pets.list, pets.listAsJson › any pets, limit, status and place › are t
   );
 });
 
-/** Each object that has one value of each member. */
-function combine(members: readonly (readonly [string, readonly unknown[]])[]): object[] {
-  return members.reduce<object[]>(
-    (objects, [name, values]) =>
-      objects.flatMap((object) =>
-        values.map((value) => (value === undefined ? object : { ...object, [name]: value })),
-      ),
-    [{}],
-  );
-}
-
-/** Texts of a field, or of a member of a query. */
-const toTexts = ({ schema }: { readonly schema: Schema }): readonly string[] =>
-  Array.isArray(schema.enum) ? schema.enum : schema.type === 'integer' ? ['1', '2'] : ['a', 'b'];
-
 const PETS = combine(
-  NEW_PET_FIELDS.map((field) => {
-    const values = toTexts(field).map((text) => field.parse(toFieldValue(field, text)));
-    return [field.name, field.optional ? [...values, undefined] : values];
-  }),
+  NEW_PET_FIELDS.map(({ name, optional }) => [
+    name,
+    [...sampleField(name), ...(optional ? [undefined] : [])],
+  ]),
 ) as NewPet[];
 const QUERIES = combine([
-  ...LIST_QUERY.map((member) => {
-    const values = toTexts(member).map((text) => member.parse(text));
-    const absent = member.schema.default === undefined ? [undefined] : [];
-    return [member.name, [...values, ...absent]] as const;
+  ...LIST_QUERY.map(({ name, schema, parse }) => {
+    if (name in FIELD_VALUES)
+      return [name, [...sampleField(name as keyof NewPet), undefined]] as const;
+    const texts: readonly string[] = Array.isArray(schema.enum) ? schema.enum : ['1', '2'];
+    const absent = schema.default === undefined ? [undefined] : [];
+    return [name, [...texts.map(parse), ...absent]] as const;
   }),
   ['after', [undefined, 5n]],
 ]) as PetQuery[];
