@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LOCAL_SERVICE } from '../src/cli/commands/print-openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
-import { toErrorBody } from '../src/http/errors.ts';
+import { MALFORMED, toErrorBody } from '../src/http/errors.ts';
 import { CONSTANT_HEADERS, EXPOSED_FIELDS } from '../src/http/headers.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { writeOpenApi } from '../src/http/openapi.ts';
@@ -116,7 +116,7 @@ const ALLOW = SERVED_METHODS.join(', ');
 
 /** The errors that nginx itself answers. A message is given if it differs from the message of a replica. */
 const NGINX_ANSWERS: readonly (readonly [code: ErrorCode, message?: string])[] = [
-  ['bad_request'],
+  ['bad_request', MALFORMED],
   ['not_found', NOTHING_HERE.message],
   ['method_not_allowed', `this path takes only ${ALLOW}`],
   ['payload_too_large'],

@@ -20,7 +20,7 @@ interface ErrorRow {
 
 /** Clients switch on the code, so a code never changes. */
 const ERROR_TABLE = {
-  bad_request: { status: 400, message: 'the request is not well-formed HTTP/1.1' },
+  bad_request: { status: 400, message: 'the request is wrong: correct it before it is sent again' },
   unauthorized: {
     status: 401,
     message: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',

@@ -17,6 +17,9 @@ export function toErrorBody({ code, message }: Omit<ErrorBody, 'status'>): Error
 /** What a message quotes from a body: the log must not have it. */
 const QUOTED = /".*"/s;
 
+/** The reason of the parser follows it. */
+export const MALFORMED = 'the request is not well-formed HTTP/1.1';
+
 export const BROKEN_OFF = new PetstoreError('bad_request', 'the request broke off');
 
 export function answerError(

@@ -39,7 +39,7 @@ for (const [method, path, expected] of [
   ['GET', '/v1/pets/9', { route: '/v1/pets/:petId', ...NO_PET }],
   ['POST', '/v1/pets', { route: '/v1/pets', ...TWICE }],
   ['GET', '/livez', { route: '/livez', status: 200 }],
-  ['GET', '/nothing', NOTHING],
+  ['GET', '/nothing?next=/', NOTHING],
 ] as const) {
   const keyId = path.startsWith('/v1') ? 1 : null;
   const sent = { method, path, headers: keyId === null ? {} : authorization };

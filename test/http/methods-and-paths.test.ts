@@ -70,11 +70,25 @@ for (const path of [
   });
 }
 
+for (const sent of [
+  ...['GET /v1/pets/', 'POST /v1/pets/', 'GET /v1/pets/?limit=1', 'GET /v1/pets/1/'],
+  ...['PUT /v1//pets', 'GET //', 'GET /v1/'],
+]) {
+  test(`${sent} › has a slash too many › answers 404 and says so`, async () => {
+    const [method = '', path = ''] = sent.split(' ');
+    const answer = await send(port, { method, path, headers });
+    const message =
+      /^there is nothing at this path: it has a slash too many; pets are at \/v1\/pets$/;
+    assertError(answer, 'not_found', message);
+    assert.equal(answer.headers.deprecation, undefined);
+  });
+}
+
 for (const path of [
-  ...['/v1', '/v1/', '/v1/pets/', '/v1//pets', '/v1/pets/1/', '/v1/pets/1/2', '/v1/Pets', '/v1/*'],
+  ...['/v1', '/v1/pets/1/2', '/v1/Pets', '/v1/*'],
   ...['/v1/pets.json', '/v1/pets;x=1', '/v1/pets%20', '/v1/pets%2F1', '/v1/pets#f', '/v1%2Fpets'],
   ...['/v1/%zz', '/v1/pets%', '/v1/%c3%28', '/v1/pets/%ff/', '/v1/../livez', '/v1/./pets'],
-  ...['/V1/pets', '//v1/pets', '/v1pets', '/livez/', '/LIVEZ', '/livez%', '//', '/%', '/%zz/%zz'],
+  ...['/V1/pets', '//v1/pets', '/v1pets', '/livez/', '/LIVEZ', '/livez%', '/%', '/%zz/%zz'],
   ...['/%c0%af', '/openapi.json/', '/metrics', '/docs/nothing', '/__proto__', '/%00'],
   'http://example.com/v1/nothing',
 ]) {

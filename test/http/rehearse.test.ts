@@ -49,6 +49,11 @@ describe('rehearse', { concurrency: true }, () => {
     });
   }
 
+  test('rehearse › Prefer: status=400 › answers a message that fits any 400', async () => {
+    const message = /^the request is wrong: correct it before it is sent again$/;
+    assertError(await list({ prefer: 'status=400' }), 'bad_request', message);
+  });
+
   test('rehearse › a create with Prefer: status=410 › is not done, and has a line in the log', async () => {
     const key = { 'idempotency-key': 'refused' };
     const sent = { ...key, 'x-request-id': 'rehearsed-410' };

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ERRORS, PetstoreError } from '../../error.ts';
-import { BROKEN_OFF, toErrorBody } from '../errors.ts';
+import { PetstoreError } from '../../error.ts';
+import { BROKEN_OFF, MALFORMED, toErrorBody } from '../errors.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
@@ -60,7 +60,7 @@ function toPetstoreError(error: NodeJS.ErrnoException): PetstoreError {
   if (known !== undefined) return known;
   // Only the parser gives a reason: without it, the client reset the connection.
   if (!('reason' in error)) return BROKEN_OFF;
-  return new PetstoreError('bad_request', `${ERRORS.bad_request.message}: ${error.reason}`);
+  return new PetstoreError('bad_request', `${MALFORMED}: ${error.reason}`);
 }
 
 /** Sends the error now, and ends the connection, unless it is ending already. */

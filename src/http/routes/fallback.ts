@@ -8,6 +8,13 @@ export const NOTHING_HERE = new PetstoreError(
   'not_found',
   'there is nothing at this path; pets are at /v1/pets',
 );
+const SLASH = new PetstoreError(
+  'not_found',
+  'there is nothing at this path: it has a slash too many; pets are at /v1/pets',
+);
+
+/** A path with an empty segment, or with a slash at its end. */
+const HAS_SLASH = /^[^?]*\/(?:[/?]|$)/;
 
 export type Routes = ReadonlyMap<string, readonly string[]>;
 
@@ -45,7 +52,9 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
   }
   scope.setNotFoundHandler(() => undefined);
   scope.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404) throw NOTHING_HERE;
-    done();
+    // For the router, `/v1/pets/` has an empty `petId`.
+    const { petId } = request.params as { petId?: string };
+    if (!request.is404 && petId !== '') done();
+    else throw HAS_SLASH.test(request.url) ? SLASH : NOTHING_HERE;
   });
 }
