@@ -8,6 +8,7 @@ import { cpus } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { Datasets } from './datasets.ts';
+import { drawPicture, PICTURED } from './picture.ts';
 import { evaluate, type Result, toMarkdown } from './report.ts';
 import { createScenarios } from './scenarios.ts';
 import { stayOnLoadCore } from './servers.ts';
@@ -18,6 +19,7 @@ interface Options {
   readonly seconds?: number;
   readonly growth?: number;
   readonly short: boolean;
+  readonly picture?: string;
 }
 
 const command = new Command('npm run bench --')
@@ -34,6 +36,7 @@ const command = new Command('npm run bench --')
     'how many pets are compared with 1,000 (default: a million)',
     parseCount,
   )
+  .option('--picture <file>', 'an SVG to draw, of list, get and create-64')
   .option(
     '--short',
     'one round of 1 s, to check that every scenario runs; the figures mean nothing',
@@ -41,7 +44,7 @@ const command = new Command('npm run bench --')
   )
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2))
   .parse();
-const { only, short, ...options } = command.opts<Options>();
+const { only, short, picture, ...options } = command.opts<Options>();
 const pace = {
   rounds: options.rounds ?? (short ? 1 : 5),
   seconds: options.seconds ?? (short ? 1 : 5),
@@ -56,6 +59,10 @@ const names = only ?? known;
 const unknown = names.find((name) => !known.includes(name));
 if (unknown !== undefined) {
   command.error(`error: there is no scenario ${unknown}: there are ${known.join(', ')}`);
+}
+const missing = Object.keys(PICTURED).find((name) => !names.includes(name));
+if (picture !== undefined && missing !== undefined) {
+  command.error(`error: the picture needs the scenario ${missing}`);
 }
 
 stayOnLoadCore();
@@ -76,6 +83,9 @@ for (const scenario of all.filter(({ name }) => names.includes(name))) {
     console.error(`${scenario.name} failed:`, error);
   }
   writeFileSync(file, `${JSON.stringify({ machine, pace, growth, results }, undefined, 2)}\n`);
+}
+if (picture !== undefined && process.exitCode === undefined) {
+  writeFileSync(picture, drawPicture(results));
 }
 
 function describe(): string {
