@@ -24,6 +24,22 @@ test('the oldest Node › in the launcher and in the command › is that of engi
   assert.deepEqual(majors, [oldest, oldest]);
 });
 
+// An upgrade is shown from this version to the next one.
+test('pages, manifests and scripts › each version of petstore › is that of package.json or the next', () => {
+  const pages = '{*.md,{client,deploy,docs,scripts}/**/*.{md,ts,sh,yaml,json}}';
+  const files = globSync(pages, { cwd: ROOT, exclude: ['CHANGELOG.md', '**/node_modules/**'] });
+  const named = /\bpetstore(?:-client)?[-:/ ](\d+\.\d+\.\d+)\b/g;
+  const next = manifest.version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
+  const versions = files.flatMap((file) =>
+    [...read(file).matchAll(named)].map(([, version]) => ({ file, version })),
+  );
+  assert.ok(versions.length > 10);
+  const others = versions.filter(({ version = '' }) => ![manifest.version, next].includes(version));
+  assert.deepEqual(others, []);
+  assert.equal(JSON.parse(read('client/package.json')).version, manifest.version);
+  assert.ok(read('CHANGELOG.md').includes(`\n## ${manifest.version} — `));
+});
+
 test('src › each file › is named by another one', () => {
   const files = globSync('src/**/*.{ts,html,css,md}', { cwd: ROOT });
   const texts = [...files, 'package.json'].map(read);
