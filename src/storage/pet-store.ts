@@ -18,7 +18,7 @@ const KEEP_ADDED = 'update idempotency_keys set added_as = coalesce(added_as, ?)
  * The pet that was added with an idempotency key, and, if it was corrected, the pet as it was added, in JSON. For a
  * join, or for `id =`, PostgreSQL may read a whole index; the range, `limit` and `order by` leave it only the primary keys.
  */
-export const FIND_ADDED = `with kept as (
+const FIND_ADDED = `with kept as (
     select pet_id, added_as from idempotency_keys where api_key_id = ? and name = ? limit 1
   )
   select id, ${COLUMNS}, (select added_as from kept) from pets

@@ -3,14 +3,21 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
+import type { FastifyReply } from 'fastify';
+import { PetstoreError } from '../../src/error.ts';
+import { COMPONENTS } from '../../src/http/components.ts';
+import type { Operation } from '../../src/http/operations/operation.ts';
+import { OPERATIONS } from '../../src/http/operations/operations.ts';
+import { parseJson, writeJson } from '../../src/json.ts';
 import { PET_STATUSES } from '../../src/pet.ts';
+import type { Schema } from '../../src/pet-field.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
-import { createPetStore, FIND_ADDED } from '../../src/storage/pet-store.ts';
+import { FILTERS } from '../../src/storage/pet-row.ts';
+import { createPetStore } from '../../src/storage/pet-store.ts';
 import { openPostgres } from '../../src/storage/postgres/engine.ts';
 import { createTestDatabase, NO_SESSIONS } from '../support/postgres.ts';
 import { queryOnce } from '../support/postgres-cluster.ts';
-
-const REX = { name: 'Rex', categoryId: 1n };
+import { combine, combineFilters, sampleField } from './contract/data.ts';
 
 /** More than after which a session settles for a plan that knows no values. */
 const USES = 10;
@@ -30,75 +37,121 @@ test('plans › of an empty store, then many rows, then few keys › never read 
   const keys = createKeyStore(engine);
   // What autovacuum does to a table of few rows: the planner then expects that it stays so small.
   await query('vacuum analyze pets, api_keys, idempotency_keys');
-  const read = async (key: string) => {
-    await engine.read(FIND_ADDED, 1, key);
-    await pets.list({ limit: 20 });
-    await pets.list({ limit: 20, status: 'sold' });
-    await pets.find(1n);
-    await keys.find(randomBytes(32));
-  };
-  const write = async (sql: string) => (await engine.write({ sql, values: [] })).flat();
-  const explainAll = async () => {
-    let count = 0;
-    // Reads and writes have a connection each.
-    for (const run of [engine.read, write]) {
-      const statements = await run(
-        `select name, statement from pg_prepared_statements
-        where cardinality(parameter_types) > 0`,
-      );
-      const prepared = statements.map(([, statement]) => statement);
-      assert.deepEqual(prepared, [...new Set(prepared)], 'a statement was prepared again');
-      count += statements.length;
-      for (const [name, statement] of statements) {
-        for (const values of toValues(String(statement))) {
-          const rows = await run(`explain execute "${name}"(${values})`);
-          const plan = rows.join('\n');
-          const index = String(statement).includes('(status, id)') ? 'pets_status' : '';
-          assert.match(plan, new RegExp(`Index Scan.* ${index}`), `${statement}\n${plan}`);
-          assert.doesNotMatch(plan, READS_TOO_MUCH, `${statement}\n${plan}`);
-          assert.equal(plan.includes('pets_status'), index !== '', `${statement}\n${plan}`);
+  const reply = { header: () => reply, request: { keyId: 1 } } as unknown as FastifyReply;
+  const context = { pets, base: '', retireGetPet: false };
+  /** Does each operation with each set of its parameters, often. */
+  const useAll = async () => {
+    for (let use = 0; use < USES; use += 1) {
+      await keys.find(randomBytes(32));
+      for (const operation of OPERATIONS) {
+        for (const input of toInputs(operation)) {
+          // A store without pets has none to get.
+          await operation
+            .handle(context, input, reply)
+            .catch((error) => assert.ok(error instanceof PetstoreError, error));
         }
       }
     }
-    return count;
   };
+  const write = async (sql: string) => (await engine.write({ sql, values: [] })).flat();
+  const explainAll = async () => {
+    const explained: string[] = [];
+    // Reads and writes have a connection each.
+    for (const run of [engine.read, write]) {
+      const statements = await run(
+        `select name, statement, array_to_string(parameter_types, ',') from pg_prepared_statements
+        where cardinality(parameter_types) > 0`,
+      );
+      for (const [name, statement, types] of statements) {
+        const sql = String(statement);
+        explained.push(sql);
+        const index = toIndex(sql);
+        for (const values of toValues(sql, String(types).split(','))) {
+          const plan = (await run(`explain execute "${name}"(${values})`)).join('\n');
+          const told = `${index ?? 'a primary key'} for ${sql}\n${plan}`;
+          const used = [...plan.matchAll(/Index (?:Only )?Scan.* using (\S+) on pets/g)];
+          assert.match(plan, /Index Scan/, told);
+          assert.doesNotMatch(plan, READS_TOO_MUCH, told);
+          for (const [, name] of used) assert.equal(name, index ?? 'pets_pkey', told);
+        }
+      }
+    }
+    assert.deepEqual(explained, [...new Set(explained)], 'a statement was prepared again');
+    const lists = explained.filter((sql) => sql.includes('asked.count'));
+    assert.equal(lists.length, combineFilters().length + 1, 'a list was not tried');
+    assert.ok(
+      explained.some((sql) => sql.startsWith('with kept')),
+      'no replay was tried',
+    );
+  };
+  await useAll();
+  // What autovacuum does to a table of few rows: the planner then expects that it stays so small.
   // Of a table without a page the planner expects the same cost of every index.
-  for (let use = 0; use < USES; use += 1) await read('none');
-  assert.equal(await explainAll(), 5);
-  for (let use = 0; use < USES; use += 1) {
-    await pets.addOnce(REX, { keyId: 1, key: String(use) });
-    await read(String(use));
-  }
-  assert.equal(await explainAll(), 6);
+  await query('truncate pets, idempotency_keys');
+  await query('vacuum analyze pets, api_keys, idempotency_keys');
+  await explainAll();
+  await useAll();
+  await explainAll();
   await query(
     `insert into pets select id, 'Rex', 1, (array['${PET_STATUSES.join("','")}', null])[id % 4 + 1]
-      from generate_series(${USES + 1}, 10000) as id;
+      from generate_series(1001, 10000) as id;
     insert into api_keys (id, digest, name, environment, created_at)
       select id, decode(lpad(to_hex(id), 64, '0'), 'hex'), 'ci', 'staging', 1
       from generate_series(1, 10000) as id;
-    insert into idempotency_keys select 2, lpad(id::text, 40, '0'), 1, id from generate_series(${USES + 1}, 20000) as id`,
+    insert into idempotency_keys select 2, lpad(id::text, 40, '0'), 1, id from generate_series(1001, 20000) as id`,
   );
   await explainAll();
   await query('analyze pets, api_keys, idempotency_keys');
   await explainAll();
   // After a purge the index by name stays large, so the planner expects less of any other.
-  await query(`delete from idempotency_keys where pet_id > 1`);
+  await query(`delete from idempotency_keys where api_key_id = 2`);
   await query('vacuum analyze idempotency_keys');
   await explainAll();
 });
 
+/** Some values that an operation may be asked with: without and with each parameter. */
+function toInputs({ parameters, body }: Operation) {
+  const members = Object.entries(parameters).map(([name, { place, schema, example, parse }]) => {
+    const given = parse(String(example ?? toExample(schema)));
+    return [name, place === 'path' ? [given] : [parse(undefined), given]] as const;
+  });
+  const named = typeof body?.schema === 'string' ? COMPONENTS[body.schema] : body?.schema;
+  const value = body?.parse(Object(parseJson(JSON.stringify(named?.example))));
+  return combine([...members, ['body', [value]]]) as { readonly body: unknown }[];
+}
+
+function toExample({ $ref, ...schema }: Schema): unknown {
+  if ($ref !== undefined)
+    return toExample(Object(COMPONENTS)[String($ref).split('/').at(-1) ?? '']);
+  return Array.isArray(schema.enum) ? schema.enum[0] : (schema.default ?? 'x');
+}
+
+const findAsked = (sql: string) => FILTERS.filter(({ column }) => sql.includes(`asked.${column}`));
+
+/** The index that a list must be read by, if it has filters. */
+function toIndex(sql: string): string | undefined {
+  const columns = findAsked(sql).map(({ column }) => column);
+  return columns.length === 0 ? undefined : `pets_${columns.join('_')}`;
+}
+
+/** The values of a parameter: few and many. */
+const VALUES: Readonly<Record<string, readonly [few: string, many: string]>> = {
+  bigint: ['2', '2'],
+  text: [`'x'`, `'x'`],
+  bytea: ['null', `'\\x00'`],
+  'bigint[]': [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`],
+  json: [`'[]'`, `'[]'`],
+};
+
 /** Values that a statement may be asked with, as SQL. */
-function toValues(statement: string): string[] {
-  if (statement.includes('batch')) return [`'[]'`];
-  if (statement.includes('json_to_recordset')) {
-    return PET_STATUSES.map((status) => {
-      const query = { number: 0, after: 5000, count: 21, status };
-      return `'${JSON.stringify([query, { ...query, number: 1, after: 0, count: 101 }])}'`;
-    });
+function toValues(sql: string, types: readonly string[]): string[] {
+  if (!sql.includes('asked.count')) {
+    return [0, 1].map((size) => types.map((type) => VALUES[type]?.[size]).join());
   }
-  if (statement.includes('kept')) return [`2, '7'`];
-  if (statement.includes('digest in')) {
-    return [`'\\x00'${', null'.repeat(15)}`, Array(16).fill(`'\\x00'`).join()];
-  }
-  return [`'{7}'`, `'{1,2,3,5,8,13,21,34,55,89}'`];
+  const filters = findAsked(sql).map(({ name, column }) => [column, sampleField(name)] as const);
+  return combine(filters).map((values) => {
+    const query = { number: 0, after: 5000, count: 21, ...values };
+    const text = writeJson([query, { ...query, number: 1, after: 0, count: 101 }]);
+    return `'${text}'`;
+  });
 }
