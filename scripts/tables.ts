@@ -6,7 +6,7 @@ import { LOCAL_SERVICE } from '../src/cli/commands/print-openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
 import { MALFORMED, toErrorBody } from '../src/http/errors.ts';
-import { CONSTANT_HEADERS, EXPOSED_FIELDS } from '../src/http/headers.ts';
+import { CONSTANT_HEADERS, EXPOSED_HEADERS } from '../src/http/headers.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { writeOpenApi } from '../src/http/openapi.ts';
 import { SERVED_METHODS } from '../src/http/protocol/request-line.ts';
@@ -151,7 +151,7 @@ function toNginxHeaders(): string {
   // A page of any origin may read that it was refused: nginx tells it nothing else.
   const cors = {
     'Access-Control-Allow-Origin': '*',
-    'Access-Control-Expose-Headers': Object.keys(EXPOSED_FIELDS).join(', '),
+    'Access-Control-Expose-Headers': EXPOSED_HEADERS,
   };
   const lines = Object.entries({ ...CONSTANT_HEADERS, ...cors }).map(([name, value]) => {
     const text = /[ ;]/.test(value) ? `"${value}"` : value;

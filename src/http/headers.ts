@@ -56,6 +56,7 @@ export const EXPOSED_FIELDS = {
 } satisfies Record<string, { schema: object; description: string; example?: string }>;
 
 export type HeaderName = keyof typeof EXPOSED_FIELDS;
+export const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 
 export const CONSTANT_HEADERS = {
   'X-Content-Type-Options': 'nosniff',

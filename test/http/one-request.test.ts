@@ -41,6 +41,7 @@ for (const [first, request, status] of [
   ['a create', post(), 201],
   ['a create in chunks', CHUNKED, 201],
   ['an upgrade', get('/v1/pets', UPGRADE), 200],
+  ['an upgrade in chunks', CHUNKED.replace('\r\n', `\r\n${UPGRADE}`), 201],
 ] as const) {
   for (const [what, behind] of [
     ['a list', LIST],

@@ -19,6 +19,8 @@ const CHUNKED = `${REX.length.toString(16)}\r\n${REX}\r\n0\r\n\r\n`;
 const AUTHORIZATION = `Authorization: Bearer ${key}\r\n`;
 const HOST = 'Host: x\r\n';
 const CLOSE = 'Connection: close\r\n';
+/** A coding, and fields behind it. */
+const UPGRADED = 'chunked\r\nConnection: upgrade\r\nUpgrade: h2c';
 
 const get = (fields: string, version = 'HTTP/1.1') =>
   `GET /v1/pets ${version}\r\n${AUTHORIZATION}${fields}\r\n`;
@@ -55,6 +57,7 @@ testRefused('bad_request', MALFORMED, [
   ['both lengths, chunked first', coded('chunked\r\nContent-Length: 29')],
   ['chunk extensions over 16 KiB', coded('chunked', `1;${'x'.repeat(17_000)}\r\n`)],
   ['a chunk longer than its size', coded('chunked', '1\r\nab\r\n')],
+  ['a chunk longer than its size, with Upgrade', coded(UPGRADED, '1\r\nab\r\n')],
 ]);
 
 testRefused('bad_request', /^the version must be HTTP\/1\.0 or HTTP\/1\.1$/, [
@@ -106,8 +109,10 @@ for (const [what, text] of [
   });
 }
 
-for (const [what, leave, reason] of [
+for (const [what, leave, reason, coding = 'chunked'] of [
   ['goes away', (socket: Socket) => socket.destroy(), BROKEN_OFF],
+  ['goes away with Upgrade', (socket: Socket) => socket.destroy(), BROKEN_OFF, UPGRADED],
+  ['sends no chunk with Upgrade', (socket: Socket) => socket.write('zz\r\n'), MALFORMED, UPGRADED],
   ['resets', (socket: Socket) => socket.resetAndDestroy(), BROKEN_OFF],
   ['sends no chunk', (socket: Socket) => socket.write('zz\r\n'), MALFORMED],
   ['is cut off', (_: Socket, app: TestApp) => app.app.server.closeAllConnections(), BROKEN_OFF],
@@ -116,7 +121,7 @@ for (const [what, leave, reason] of [
     await using app = await startTestApp();
     const accepted = once(app.app.server, 'request');
     const socket = connect(app.port, '127.0.0.1');
-    socket.write(coded('chunked', '1\r\n{\r\n').replace(key, app.key));
+    socket.write(coded(coding, '1\r\n{\r\n').replace(key, app.key));
     const [request] = await accepted;
     await once(request, 'resume');
     leave(socket, app);

@@ -1,7 +1,7 @@
 /** Cross-origin requests of browsers (CORS, the Fetch standard). */
 
 import type { onRequestHookHandler } from 'fastify';
-import { EXPOSED_FIELDS } from '../headers.ts';
+import { EXPOSED_HEADERS } from '../headers.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { SERVED_METHODS } from '../protocol/request-line.ts';
 
@@ -13,7 +13,6 @@ const ALLOWED_HEADERS = [
   // Of a trace (W3C Trace Context and Baggage): a page with OpenTelemetry sends them.
   ...['traceparent', 'tracestate', 'baggage'],
 ].join(', ');
-const EXPOSED_HEADERS = Object.keys(EXPOSED_FIELDS).join(', ');
 const PREFLIGHT_SECONDS = 7200;
 
 /** Lets pages of these origins read answers. Credentials of browsers are never allowed: a page sends the key itself. */
@@ -22,11 +21,8 @@ export function createCors(origins: readonly string[]): onRequestHookHandler {
 
   return (request, reply, done) => {
     if (!isOpen) reply.header('vary', 'Origin');
-    const { origin } = request.headers;
-    const isPreflight =
-      origin !== undefined &&
-      request.method === 'OPTIONS' &&
-      'access-control-request-method' in request.headers;
+    const { origin, 'access-control-request-method': asked } = request.headers;
+    const isPreflight = origin !== undefined && asked !== undefined && request.method === 'OPTIONS';
     if (origin !== undefined && (isOpen || origins.includes(origin))) {
       reply.header('access-control-allow-origin', isOpen ? '*' : origin);
       reply.header('access-control-expose-headers', EXPOSED_HEADERS);

@@ -36,7 +36,7 @@ export function boundConnections(server: Server, log: Log, connectionsMax: numbe
   }
 
   server.on('connection', (socket) => {
-    if (sockets.size >= connectionsMax) makeRoom(socket);
+    if (!sockets.has(socket) && sockets.size >= connectionsMax) makeRoom(socket);
     if (socket.destroyed) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));

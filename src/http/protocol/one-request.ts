@@ -1,9 +1,8 @@
 /** One request of a connection is at work. What its client sends behind it is dropped. */
 
-// The connection ends after the answer to the request at work. A client must be ready to send again what it sent before
-// this answer (RFC 9112 section 9.3.2). So nothing has to be kept, and no bytes are counted.
+// The connection ends after the answer. A client must be ready to send the rest again (RFC 9112 section 9.3.2).
 
-import type { Server, ServerOptions, ServerResponse } from 'node:http';
+import type { IncomingMessage as Head, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { closeLingering, stopReading } from './lingering-close.ts';
 import { createServer, IncomingMessage, METHODS } from './node-http.ts';
@@ -31,21 +30,15 @@ export class StoppableRequest extends IncomingMessage {
   /** Is set by Node: what its parser has found, or what `shouldUpgradeCallback` has just decided. */
   set upgrade(_value: unknown) {}
 
-  /** Is called by Node's parser at the end of the request, with null. */
-  override push(part: Buffer | null): boolean {
-    // Behind an upgrade the parser drops the rest of the packet without an error. Node resumes the socket after this call.
-    if (part === null && 'upgrade' in this.headers) process.nextTick(endAfterAnswer, this.socket);
-    return super.push(part);
-  }
-
   decide(): boolean {
-    const { socket, method = '' } = this;
-    this.#stopsParser = !isAnswered(socket) || !socket.writable || !ROUTED.has(method);
+    const { socket, headers, method = '' } = this;
+    const isServed = ROUTED.has(method) && !('upgrade' in headers);
+    this.#stopsParser = !isAnswered(socket) || !socket.writable || !isServed;
     return this.#stopsParser;
   }
 }
 
-/** Emits `upgrade` for a request behind another one, or of an unknown method. An upgrade of the client is ignored. */
+/** Emits `upgrade` for a request with Upgrade, behind another one, or of an unknown method. */
 export function createOneRequestServer(
   options: ServerOptions<typeof StoppableRequest>,
   start: (request: StoppableRequest, response: ServerResponse) => void,
@@ -53,10 +46,18 @@ export function createOneRequestServer(
   const shouldUpgradeCallback = (request: StoppableRequest) => request.decide();
   return createServer({ ...options, shouldUpgradeCallback }, (request, response) => {
     request.socket[LAST_RESPONSE] = response;
-    // Its answer may be sent before its end.
-    if ('upgrade' in request.headers) response.setHeader('Connection', 'close');
     start(request, response);
   });
+}
+
+/** Lets Node parse a request again, without Upgrade: with it, Node reports no error of the body, nor of what is behind. */
+export function ignoreUpgrade(server: Server, request: Head, body: Buffer): void {
+  const { method, url, httpVersion, socket } = request;
+  const { upgrade: _, ...headers } = { ...request.headers, connection: 'close' };
+  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const head = `${method} ${url} HTTP/${httpVersion}\r\n${fields.join('')}\r\n`;
+  socket.unshift(Buffer.concat([Buffer.from(head, 'latin1'), body]));
+  server.emit('connection', socket);
 }
 
 /** Whether the last answer was sent to its end, or there was no request. */

@@ -9,7 +9,7 @@ import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
 import { closeLingering } from './lingering-close.ts';
 import { STATUS_CODES } from './node-http.ts';
-import { endAfterAnswer, isAnswered, LAST_RESPONSE } from './one-request.ts';
+import { endAfterAnswer, ignoreUpgrade, isAnswered, LAST_RESPONSE } from './one-request.ts';
 import { SERVED_METHODS } from './request-line.ts';
 
 /** By the code of Node's error. */
@@ -29,10 +29,12 @@ export function handleServerEvents(server: Server, log: RequestLog): void {
     asRequest(request, response);
   });
   server.on('checkExpectation', asRequest);
-  const refuse = ({ socket, method }: IncomingMessage) => {
+  const refuse = (request: IncomingMessage, socket: Socket, body: Buffer) => {
+    const { method, headers } = request;
     // The connection is ending: Node has just stopped the reading, which must go on.
     if (!socket.writable) socket.resume();
     else if (!isAnswered(socket)) endAfterAnswer(socket);
+    else if ('upgrade' in headers) ignoreUpgrade(server, request, body);
     else sendError(socket, new PetstoreError('method_not_allowed', `${method} is not served`), log);
   };
   server.on('upgrade', refuse).on('connect', refuse);
