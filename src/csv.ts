@@ -13,7 +13,8 @@ const NO_HEADER = `the header must name the columns: ${COLUMN_NAMES.join(', ')}`
 const BEFORE_HEADER = /^"?sep=([,;|\t])"?$|^"?#TYPE /i;
 
 /** The columns of a file. Undefined for a column of no field. */
-type Header = readonly ((Column & { index: number; isMarked: boolean }) | undefined)[];
+type HeaderColumn = Column & { readonly index: number; readonly isMarked: boolean };
+type Header = readonly (HeaderColumn | undefined)[];
 
 /** A file has columns that no pet has. Their names are as in the file. */
 export class UnknownColumnsError extends PetstoreError {
@@ -133,7 +134,7 @@ function readMembers(cells: readonly string[], header: Header, ignoresColumns: b
   for (const [index, column] of header.entries()) {
     const cell = cells[index] ?? '';
     if (column) {
-      const text = readCell(cell, column.isFree, column.isMarked);
+      const text = readCell(cell, column);
       members[column.name] = text === '' && column.optional ? null : toFieldValue(column, text);
     } else if (!ignoresColumns && cell.trim() !== '') {
       const reason = `the cell "${cut(cell)}" is in a column without a name`;
@@ -143,8 +144,9 @@ function readMembers(cells: readonly string[], header: Header, ignoresColumns: b
   return members;
 }
 
-/** The text of a cell, without the mark. A free text is kept with its blanks. */
-function readCell(cell: string, isFree: boolean, isMarked: boolean): string {
-  if (!isFree) return cell.trim().replace(/^'(?=-?\d)/, '');
-  return isMarked && cell.startsWith(MARK) ? cell.slice(MARK.length) : cell;
+/** The text of a cell, without the mark. People also mark an integer by hand. */
+function readCell(cell: string, { kind, isTrimmed, isMarked }: HeaderColumn): string {
+  const text = isTrimmed ? cell.trim() : cell;
+  if (isMarked && text.startsWith(MARK)) return text.slice(MARK.length);
+  return kind === 'int64' ? text.replace(/^'(?=-?\d)/, '') : text;
 }

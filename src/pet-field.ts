@@ -24,6 +24,8 @@ const KINDS = {
 export interface Field {
   readonly kind: keyof typeof KINDS;
   readonly optional: boolean;
+  /** Whether blanks around a value, in a cell of CSV, are no part of it. */
+  readonly isTrimmed: boolean;
   /** The name of the field on pages. */
   readonly label: string;
   /** The schema's name in the document, if it has one. */

@@ -41,6 +41,7 @@ const FIELD_TABLE: FieldTable = {
   name: {
     kind: 'text',
     optional: false,
+    isTrimmed: false,
     label: 'Name',
     schema: {
       type: 'string',
@@ -56,12 +57,14 @@ const FIELD_TABLE: FieldTable = {
   categoryId: {
     kind: 'int64',
     optional: false,
+    isTrimmed: true,
     label: 'Category id',
     schema: int64('Identifier of the category the animal belongs to; exact over all of int64.'),
   },
   status: {
     kind: 'text',
     optional: true,
+    isTrimmed: true,
     label: 'Status',
     schemaName: 'PetStatus',
     schema: { type: 'string', enum: PET_STATUSES, description: 'Whether the pet can be bought.' },
@@ -80,6 +83,7 @@ export const NEW_PET_FIELDS: readonly NewPetField[] = Object.entries<Field>(FIEL
 export const ID = nameField('id', {
   kind: 'int64',
   optional: false,
+  isTrimmed: true,
   label: 'ID',
   schema: int64('Unique identifier, assigned by the service: counts up and is never used twice.'),
   rule: `a whole number from 1 to ${ID_MAX}`,
