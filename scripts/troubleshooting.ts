@@ -1,30 +1,35 @@
 /** The tables of docs/troubleshooting.md. Each text comes from `src/` or the rules of alerts, and needs an entry here. */
 
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
 import { LASTING, PASSING } from '../src/storage/postgres/errors.ts';
 import { EXPLANATIONS } from '../src/storage/sqlite/errors.ts';
+import { COMMANDS } from './command-troubles.ts';
 import { toCode, toPlain, toTable } from './markdown.ts';
+import { readReasons, readRefusals } from './messages.ts';
 import { ROOT } from './run.ts';
-import { CODES, KEY_REASONS, REASONS } from './troubles.ts';
+import { CODES, type Entry, KEY_REASONS, REASONS } from './troubles.ts';
 
 const PAGE = 'docs/troubleshooting.md';
 
 export function toTroubleshooting(): Readonly<Record<string, string>> {
-  const read = [...LASTING, ...PASSING].map(([text]) => text);
-  const messages = new Set(readMessages());
+  const entries: Readonly<Record<string, Entry>> = { ...REASONS, ...COMMANDS };
   const used = new Set<string>();
   const missing: string[] = [];
+  const findStart = (text: string) => {
+    const stem = text.replace(/^the database (?!is of|must|cannot be reached or)/, '');
+    const starts = Object.keys(entries).filter((each) => stem.startsWith(each));
+    return starts.sort((one, other) => other.length - one.length)[0] ?? '';
+  };
   const find = (text: string) => {
-    const stem = text.replace(/^the database (?!is of)/, '');
-    const starts = Object.keys(REASONS).filter((each) => stem.startsWith(each));
-    const [start = ''] = starts.sort((one, other) => other.length - one.length);
+    const start = findStart(text);
     used.add(start);
-    const entry = REASONS[start];
+    const entry = entries[start];
     if (entry === undefined) missing.push(text);
     return [shorten(text), ...(entry ?? [])];
   };
+  const findAll = (texts: readonly string[]) => toRows([...new Set(texts)].map(find));
   const texts = {
     codes: toRows(
       Object.entries(CODES).map(([code, entry]) => [
@@ -33,8 +38,8 @@ export function toTroubleshooting(): Readonly<Record<string, string>> {
       ]),
     ),
     'key reasons': toRows(Object.entries(KEY_REASONS).map(([reason, entry]) => [reason, ...entry])),
-    reasons: toRows([...messages].map(find)),
-    'reasons of PostgreSQL': toRows(read.map(find)),
+    reasons: findAll(readReasons()),
+    'reasons of PostgreSQL': findAll([...LASTING, ...PASSING].map(([text]) => text)),
     'reasons of SQLite': toRows(
       [...new Set(EXPLANATIONS.values())].map((text) =>
         find(text).map((cell) =>
@@ -42,38 +47,27 @@ export function toTroubleshooting(): Readonly<Record<string, string>> {
         ),
       ),
     ),
+    // An entry is shown once, with its first text.
+    refusals: toRows(
+      readRefusals().flatMap((text) => (used.has(findStart(text)) ? [] : [find(text)])),
+    ),
     alerts: toTable(['alert', 'what it says', 'remedy'], readAlerts()),
   };
   if (missing.length > 0) throw new Error(`${PAGE} lacks: ${missing.join('\n')}`);
-  const old = Object.keys(REASONS).filter((start) => !used.has(start));
+  const old = Object.keys(entries).filter((start) => !used.has(start));
   if (old.length > 0) throw new Error(`${PAGE} has old texts: ${old.join('\n')}`);
   return texts;
 }
 
-/** SQL of a message is long, and stands in the message itself. */
-const shorten = (text: string) => text.replace(/: select .*/s, ': select …');
+/** The rest of a long message, such as its SQL, stands in the message itself. */
+const shorten = (text: string) =>
+  text.replace(/: select .*/s, ': select …').replace(/^(.{120}\S*) .+/s, '$1 …');
 
 function toRows(rows: readonly (readonly string[])[]): string {
   const cells = rows.map(([text = '', cause = '', look = '', remedy = '']) => [
     ...[toCode(text), cause, toCode(look), remedy],
   ]);
   return toTable(['text', 'cause', 'what shows it', 'remedy'], cells);
-}
-
-/** What src/ says where no table has it: the reason of a 503, the line of a warning. A value is shown as `…`. */
-function readMessages(): string[] {
-  const files = globSync('src/{http,service,storage}/**/*.ts', { cwd: ROOT }).sort();
-  const before =
-    /'unavailable', |\b(?:message|what|cause) =\s*(?:\w+\s+\? )?(?:'[^']+'\s+: )?|\b(?:warn|error)\(\s*/;
-  const message = new RegExp(`(?<=${before.source})(?:'([^']+)'|\`([^\`]+)\`)`, 'g');
-  return files.flatMap((file) =>
-    [...readFileSync(join(ROOT, file), 'utf8').matchAll(message)].flatMap(
-      ([, plain, text = plain ?? '']) => {
-        const shown = text.replace(/\$\{[^}]*\}/g, '…');
-        return /^(?:…|its? |the database …)/.test(shown) ? [] : [shown];
-      },
-    ),
-  );
 }
 
 function readAlerts(): string[][] {
