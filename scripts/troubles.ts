@@ -313,6 +313,11 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     "psql ADDRESS -c 'select * from pg_stat_replication'",
     'Start the standby, or change `synchronous_standby_names`.',
   ],
+  'sends what is no message': [
+    'A pooler, a proxy or the network breaks messages.',
+    CONNECT,
+    'Connect past it, or update it.',
+  ],
   'is read-only': [
     'The address leads to a standby.',
     "psql ADDRESS -c 'select pg_is_in_recovery()'",

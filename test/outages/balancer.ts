@@ -1,12 +1,13 @@
 /** nginx with the files of deploy/ before replicas, and a certificate. */
 
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { createCertificate } from '../support/certificate.ts';
 import { getFreePort } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -87,13 +88,6 @@ export async function startBalancer(
       await exit;
     },
   };
-}
-
-/** Writes server.crt, of that host, and server.key to the folder. */
-export function createCertificate(folder: string, host: string): void {
-  const options = '-x509 -newkey rsa:2048 -nodes -keyout server.key -out server.crt';
-  const names = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
-  execFileSync('openssl', ['req', ...options.split(' '), ...names], { cwd: folder, stdio: 'pipe' });
 }
 
 /** Writes a file of deploy/ to the folder, with other words in the place of some that must be there. */

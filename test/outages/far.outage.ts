@@ -5,10 +5,10 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createCertificate } from '../support/certificate.ts';
 import { type Cluster, findAccount, queryOnce } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram } from '../support/program.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
-import { createCertificate } from './balancer.ts';
 import * as petstore from './petstore.ts';
 
 /** A connection takes five round trips and more: longer than the default of --database-timeout. */

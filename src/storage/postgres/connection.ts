@@ -2,10 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { PetstoreError } from '../../error.ts';
 import type { Row, SqlValue, Statement } from '../engine.ts';
-import { explain, isBroken, READ_ONLY, UNCONFIRMED } from './errors.ts';
+import { explain, isBroken, NO_MESSAGE, READ_ONLY, UNCONFIRMED } from './errors.ts';
 import { createSocket, type Hosts } from './hosts.ts';
 
 const TYPES = new pg.TypeOverrides();
@@ -87,6 +88,9 @@ export class Connection extends pg.Client {
       if (error instanceof Error) fail(error);
       else this.checkWritable().then(() => done(null), fail);
     });
+    endIfUnreadable(this.#socket);
+    // The first byte says whether the server has TLS. Then the driver reads from another stream.
+    if (this.ssl) this.#socket.once('data', () => endIfUnreadable(this.connection.stream));
     return undefined;
   }
 
@@ -189,6 +193,20 @@ export class Connection extends pg.Client {
     const [row] = await this.run('show transaction_read_only');
     if (this.#mustWrite) refuseReadOnly(row?.[0]);
   }
+}
+
+/** Ends a stream when the driver cannot read what the server sent: its error would end the process. */
+function endIfUnreadable(stream: Duplex): void {
+  const emit = stream.emit.bind(stream);
+  stream.emit = (event: string | symbol, ...values: unknown[]) => {
+    try {
+      return emit(event, ...values);
+    } catch (cause) {
+      if (event !== 'data') throw cause;
+      stream.destroy(new Error(NO_MESSAGE, { cause }));
+      return true;
+    }
+  };
 }
 
 function refuseReadOnly(setting: SqlValue | undefined): void {

@@ -16,6 +16,8 @@ export const NO_TLS = 'The server does not support SSL connections';
 export const SILENT = 'Query read timeout';
 /** The server gave no answer to a write in time; it has no code either. */
 export const UNCONFIRMED = 'A write was not confirmed';
+/** The server sent what the driver cannot read; it has no code either. */
+export const NO_MESSAGE = 'Not a message of PostgreSQL';
 /** The code of the system when DNS does not answer. */
 export const NAME_NOT_RESOLVED = 'EAI_AGAIN';
 
@@ -65,6 +67,11 @@ export const PASSING: Reasons = [
     'does not confirm writes: a synchronous standby does not confirm (see pg_stat_replication), or the server is silent',
     UNCONFIRMED,
   ],
+  [
+    'sends what is no message of PostgreSQL: see its pooler or proxy',
+    NO_MESSAGE,
+    'Received unexpected',
+  ],
   ['cannot be reached', '08'],
   ['cannot grow: its disk is full', '53100'],
   ['has no room: its connections or memory are used up', '53'],
@@ -86,7 +93,7 @@ export function toSequenceRemedy(table: string): string {
 export function isBroken(error: unknown): boolean {
   const cause = toCause(error);
   if (!(cause instanceof pg.DatabaseError)) return cause !== undefined;
-  return /^(?:08|57P)/.test(cause.code ?? '');
+  return cause.code === undefined || /^(?:08|57P)/.test(cause.code);
 }
 
 /** Whether the database may come back by itself. */
@@ -110,6 +117,8 @@ export function explain(error: unknown, isPooled = false): unknown {
 /** The SQLSTATE of an error, also of an explained error. For an error of the driver its code, or else its text. */
 export function toCode(error: unknown): string {
   const cause = toCause(error);
+  // A server gives each of its errors a code.
+  if (cause instanceof pg.DatabaseError) return cause.code ?? NO_MESSAGE;
   return cause instanceof Error ? String('code' in cause ? cause.code : cause.message) : '';
 }
 

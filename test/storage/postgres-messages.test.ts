@@ -1,0 +1,112 @@
+/** What a server, a pooler or a proxy sends that is no message of PostgreSQL: with and without TLS. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { TLSSocket, type TLSSocketOptions } from 'node:tls';
+import { openStore } from '../../src/storage/open.ts';
+import type { Store } from '../../src/store.ts';
+import { createCertificate, NO_OPENSSL } from '../support/certificate.ts';
+import { createEmptyDatabase } from '../support/empty-database.ts';
+import { PATIENT } from '../support/postgres.ts';
+import { listen } from '../support/socket.ts';
+import { createProcessFolder } from '../support/temporary-folder.ts';
+import { REX } from './contract/data.ts';
+
+const UNAVAILABLE = {
+  name: 'PetstoreError',
+  code: 'unavailable',
+  message: 'the database sends what is no message of PostgreSQL: see its pooler or proxy',
+};
+/** How many bytes the server sends to let a client in, before all else. */
+const AUTHENTICATION_OK = 9;
+
+/** A proxy, with TLS if it has a certificate. What the server sends goes through `change`. */
+async function startProxy(address: string, certificate?: TLSSocketOptions) {
+  const target = new URL(address);
+  const through = new URL(address);
+  const open = new Set<Socket>();
+  const pass = (client: Socket) => {
+    const database = connect(Number(target.port), target.hostname);
+    open.add(client);
+    client.on('data', (chunk: Buffer) => database.write(chunk));
+    database.on('data', (chunk: Buffer) => client.write(proxy.change(chunk)));
+    client
+      .on('error', () => undefined)
+      .on('close', () => open.delete(client) && database.destroy());
+    database.on('error', () => undefined).on('close', () => client.destroy());
+  };
+  const server = createServer((socket) => {
+    if (certificate === undefined) return pass(socket);
+    // The first bytes ask for TLS.
+    socket.once('data', () => {
+      socket.write('S');
+      pass(new TLSSocket(socket, { ...certificate, isServer: true }));
+    });
+  });
+  through.port = `${await listen(server)}`;
+  const proxy = {
+    address: through.href,
+    open,
+    change: (chunk: Buffer): Buffer => chunk,
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+  return proxy;
+}
+
+const toMessage = (type: string, length: number, rest = '') => {
+  const message = Buffer.from(`${type}....${rest}`, 'latin1');
+  message.writeUInt32BE(length, 1);
+  return message;
+};
+
+const BROKEN: readonly (readonly [what: string, bytes: Buffer])[] = [
+  ['a type that nobody knows', toMessage('z', 4)],
+  ['a message of no length', toMessage('D', 0, '\0\0\0\0')],
+  ['a row that is shorter than it says', toMessage('D', 6, '\0\x09')],
+  ['a row of less than no columns', toMessage('D', 6, '\xff\xff')],
+  ['an error without a code', toMessage('E', 12, 'SERROR\0\0')],
+  ['a way to log in that nobody knows', toMessage('R', 8, '\0\0\0\x63')],
+];
+
+const useAll = ({ pets, keys, check }: Store) => [
+  check(),
+  keys.list(),
+  pets.find(1n),
+  pets.listAsJson({ limit: 1 }),
+  pets.add(REX),
+  pets.merge(ReadableStream.from([REX])),
+];
+
+const folder = createProcessFolder();
+
+for (const mode of ['disable', 'require']) {
+  test(`messages › with sslmode=${mode}, broken at a start and beside requests › end their connection with one reason, and the next connection serves`, {
+    skip: mode === 'require' && NO_OPENSSL,
+  }, async () => {
+    await using database = await createEmptyDatabase();
+    if (mode === 'require') createCertificate(folder, 'localhost');
+    const read = (name: string) => readFileSync(join(folder, name));
+    const certificate =
+      mode === 'require' ? { cert: read('server.crt'), key: read('server.key') } : undefined;
+    await using proxy = await startProxy(database.address, certificate);
+    const open = () => openStore(`${proxy.address}?sslmode=${mode}`, { create: true, ...PATIENT });
+    for (const [what, bytes] of BROKEN) {
+      proxy.change = (chunk) => Buffer.concat([chunk.subarray(0, AUTHENTICATION_OK), bytes]);
+      await assert.rejects(open(), UNAVAILABLE, what);
+      proxy.change = (chunk) => chunk;
+      await using store = await open();
+      await Promise.all(useAll(store));
+      proxy.change = () => bytes;
+      await Promise.all(useAll(store).map((used) => assert.rejects(used, UNAVAILABLE, what)));
+      proxy.change = (chunk) => chunk;
+      await Promise.all(useAll(store));
+      assert.equal(store.countConnections?.().used, 0);
+    }
+  });
+}
