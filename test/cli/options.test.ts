@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { Command, type Option } from 'commander';
+import { serveOptions } from '../../src/cli/options.ts';
 import { createProgram } from '../../src/cli/run.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
 import { parseLine, runCommand } from '../support/command.ts';
@@ -45,6 +46,11 @@ const COUNTS = [
   ['--count', 0, 1_000_000_000],
   ['--keep', 1, 1_000_000],
   ['--limit', 1, 1_000],
+  ['--max-connections', 1, 1_000_000],
+  ['--rate-limit', 1, 1_000_000],
+  ['--rate-limit-burst', 1, 1_000_000],
+  ['--start-timeout', 0, 3_600],
+  ['--admin-port', 0, 65_535],
 ] as const;
 
 const BAD_BASE_URLS = [
@@ -54,7 +60,7 @@ const BAD_BASE_URLS = [
 ];
 const BAD_NETWORKS = ['', 'proxy.test', '10.0.0', '10.0.0.0/33', '0.0.0.0/0', '::1/129', '::1,'];
 
-for (const [flag, must, bad] of [
+const REFUSED: readonly (readonly [flag: string, must: string, bad: readonly string[]])[] = [
   ...COUNTS.map(([flag, min, max]) => {
     return [flag, `from ${min} to ${max}`, [`${min - 1}`, `${max + 1}`]] as const;
   }),
@@ -66,17 +72,24 @@ for (const [flag, must, bad] of [
     'a number of seconds from 0.2 to 60, such as 0.9',
     ['', '0.19', '60.001', '100', '1e1', '0.9s', '.9', ' 5'],
   ],
-  ['--host', 'an IP address or the name', ['', 'a b', 'a\x1bb', '*.test']],
+  ...['--host', '--admin-host'].map((flag) => {
+    return [flag, 'an IP address or the name', ['', 'a b', 'a\x1bb', '*.test']] as const;
+  }),
+  ['--log-level', 'fatal, error, warn, info, debug, trace, silent', ['', 'Info', 'warning']],
   ['--environment', 'staging, production', ['', 'prod', 'Staging', 'staging ']],
   ['--base-url', 'ends in /v1', BAD_BASE_URLS],
   ['--cors-origin', 'https://shop.test', ['', 'shop.test', 'https://shop.test/', '*,']],
   ['--trust-proxy', '10.0.0.0/8', BAD_NETWORKS],
   ['--format', 'ndjson, jsonl, json, csv', ['', 'xml', 'CSV']],
-  ['--rehearse', 'true or false', ['', 'yes', '1', 'TRUE']],
+  ...['--rehearse', '--retire-get-pet'].map((flag) => {
+    return [flag, 'true or false', ['', 'yes', '1', 'TRUE']] as const;
+  }),
   ['--name', '1 to 100 characters', ['', '   ', 'a\nb', 'a\u202eb', 'x'.repeat(101)]],
   ['--expires', '90d', ['', '0s', '90', 'd', '1.5h', '1w', '90days', `${DAYS_100_YEARS + 1}d`]],
   ['--overlap', '0s', ['', '24']],
-] as const) {
+];
+
+for (const [flag, must, bad] of REFUSED) {
   for (const value of bad) {
     test(`options › ${flag} of ${JSON.stringify(value.slice(0, 40))} › is refused by its name`, () => {
       const isTold = ({ message }: Error) => message.includes(flag) && message.includes(must);
@@ -95,11 +108,16 @@ test('options › only what configures › has a variable, of its name', () => {
   }
 });
 
-for (const [flag, value, expected] of [
+const TAKEN: readonly (readonly [flag: string, value: string, expected: unknown])[] = [
+  ['--database', 'sqlite:petstore.db', 'sqlite:petstore.db'],
   ...COUNTS.flatMap(([flag, min, max]) => [min, max].map((one) => [flag, `${one}`, one] as const)),
   ['--database-timeout', '0.2', 0.2],
   ['--database-timeout', '1.125', 1.125],
   ['--host', '*', '*'],
+  ['--admin-host', '::1', '::1'],
+  ['--log-level', 'silent', 'silent'],
+  ['--environment', 'production', 'production'],
+  ['--rehearse', 'true', true],
   ['--workers', 'auto', availableParallelism()],
   ['--base-url', 'http://petstore.test:8080/shop/v1', 'http://petstore.test:8080/shop/v1'],
   ['--cors-origin', '*', ['*']],
@@ -111,11 +129,21 @@ for (const [flag, value, expected] of [
   ['--name', 'می\u200cخواهم', 'می\u200cخواهم'],
   ['--expires', '90d', 7_776_000_000],
   ['--overlap', `${DAYS_100_YEARS}d`, 3_153_600_000_000],
-] as const) {
+];
+
+for (const [flag, value, expected] of TAKEN) {
   test(`options › ${flag} of ${value.slice(0, 40)} › is taken`, () => {
     assert.deepEqual(parse(getOption(flag), value), expected);
   });
 }
+
+test('options › each of serve › has a value that is taken, and a value that is refused', () => {
+  const isIn = (rows: typeof TAKEN | typeof REFUSED, flag = '') =>
+    rows.some(([tried]) => tried === flag);
+  const flags = serveOptions().map(({ long }) => long);
+  const missing = flags.filter((flag) => !isIn(TAKEN, flag) || !isIn(REFUSED, flag));
+  assert.deepEqual(missing, []);
+});
 
 /** The words of each command that does something. */
 function listCommands(command: Command, words: readonly string[]): (readonly string[])[] {
