@@ -91,6 +91,10 @@ testRefused('bad_request', /^Transfer-Encoding must be chunked, given once and i
 
 testRefused('headers_too_large', /^the request line and headers must be at most 16 KiB, in 100 f/, [
   ['101 fields', get(`${HOST}${'a:\r\n'.repeat(99)}`)],
+  [
+    '101 fields beside an upgrade',
+    get(`Connection: upgrade\r\nUpgrade: h2c\r\n${HOST}${'a:\r\n'.repeat(99)}`),
+  ],
   ['a field over 16 KiB', get(`${HOST}X: ${'x'.repeat(17_000)}\r\n`)],
 ]);
 

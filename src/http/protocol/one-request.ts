@@ -52,10 +52,13 @@ export function createOneRequestServer(
 
 /** Lets Node parse a request again, without Upgrade: with it, Node reports no error of the body, nor of what is behind. */
 export function ignoreUpgrade(server: Server, request: Head, body: Buffer): void {
-  const { method, url, httpVersion, socket } = request;
-  const { upgrade: _, ...headers } = { ...request.headers, connection: 'close' };
-  const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const head = `${method} ${url} HTTP/${httpVersion}\r\n${fields.join('')}\r\n`;
+  const { method, url, httpVersion, rawHeaders, socket } = request;
+  let head = `${method} ${url} HTTP/${httpVersion}\r\nConnection: close\r\n`;
+  for (const [index, name] of rawHeaders.entries()) {
+    const isName = index % 2 === 0 && !/^(?:connection|upgrade)$/i.test(name);
+    if (isName) head += `${name}: ${rawHeaders[index + 1]}\r\n`;
+  }
+  head += '\r\n';
   socket.unshift(Buffer.concat([Buffer.from(head, 'latin1'), body]));
   server.emit('connection', socket);
 }
