@@ -1,7 +1,8 @@
 /** The HTTP application of the admin listener: `/metrics`, `/livez` and `/readyz`, for the operator's own network. */
 
 import type { FastifyInstance } from 'fastify';
-import { createHttpApp, type HttpServerOptions } from './server.ts';
+import { createHttpApp } from './app.ts';
+import type { HttpServerOptions } from './server.ts';
 
 /** Each scrape needs one. */
 export const ADMIN_CONNECTIONS_MAX = 100;

@@ -1,25 +1,21 @@
-/** The HTTP server: Fastify on node:http, and what each request and answer needs on both listeners. */
+/** The HTTP server: Fastify on node:http without its steps and routes, and what the steps tell each other of a request. */
 
 import { isIP } from 'node:net';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, {
+  type FastifyInstance,
+  type FastifyServerOptions,
+  type onRequestHookHandler,
+} from 'fastify';
 import type { Log, Refusal, RequestLine } from '../log.ts';
 import type { ServedStore } from '../store.ts';
-import { answerError } from './errors.ts';
-import { CanonicalResponse, createRequestId } from './headers.ts';
-import { FairQueue, type Group } from './hooks/fair-queue.ts';
-import { createFinishResponse } from './hooks/finish-response.ts';
-import { rejectAmbiguousFraming } from './hooks/framing.ts';
+import { CanonicalResponse } from './headers.ts';
+import type { FairQueue, Group } from './hooks/fair-queue.ts';
+import type { TokenBuckets } from './hooks/rate-limit.ts';
 import { HTTP_LIMITS } from './limits.ts';
-import { addBytesParser, BodyRequest } from './protocol/body.ts';
-import { boundConnections } from './protocol/connections.ts';
+import type { RequestOptions } from './options.ts';
+import { BodyRequest } from './protocol/body.ts';
 import { createOneRequestServer } from './protocol/one-request.ts';
-import { answerParserError, handleServerEvents } from './protocol/parser-errors.ts';
-import { escapeTarget } from './protocol/request-line.ts';
-import { RequestLog } from './request-log.ts';
-import { addFallbackRoutes, collectRoutes, type Routes } from './routes/fallback.ts';
-import { addHealthRoutes } from './routes/health.ts';
 
-/** What the hooks tell each other of a request. */
 const REQUEST_FACTS = {
   /** When its headers were parsed, by `performance.now`. */
   startedAt: 0,
@@ -47,9 +43,27 @@ declare module 'fastify' {
   }
 }
 
+/** The admin listener has none of the options of requests. */
+export interface HttpServerOptions extends Partial<RequestOptions> {
+  readonly store: ServedStore;
+  readonly log: Log;
+  /** Counts every request that is answered. */
+  readonly count?: ((line: RequestLine) => void) | undefined;
+  /** Whether the service is stopping: then each connection ends with its answer, and `/readyz` is 503. */
+  readonly isStopping: () => boolean;
+  /** Counts the requests of each key; without it they are not limited. */
+  readonly rateLimiter?: TokenBuckets | undefined;
+  /** The time in milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+export type AppOptions = Omit<HttpServerOptions, 'isStopping'> &
+  Pick<RequestOptions, 'environment' | 'corsOrigin' | 'rehearse' | 'retireGetPet'>;
+
 const TIMEOUT_CHECK_MS = 500;
 
 const HTTP_OPTIONS = {
+  IncomingMessage: BodyRequest,
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
   maxHeaderSize: HTTP_LIMITS.HEADER_BYTES_MAX.value,
@@ -66,67 +80,28 @@ function refuseSchema(): never {
   throw new Error('no route has a schema: its handler parses the request and writes the answer');
 }
 
-export interface HttpServerOptions {
-  readonly store: ServedStore;
-  readonly log: Log;
-  /** Counts every request that is answered. */
-  readonly count?: ((line: RequestLine) => void) | undefined;
-  /** Whether the service is stopping: then each connection ends with its answer, and `/readyz` is 503. */
-  readonly isStopping: () => boolean;
-  /** The addresses and networks of the proxies whose X-Forwarded-For is believed. */
-  readonly trustProxy?: readonly string[] | undefined;
-  /** The most open connections; by default any number. */
-  readonly maxConnections?: number | undefined;
-}
-
-/** The application, ready to listen or to be injected; its `close` leaves the store open. */
-export async function createHttpApp(
-  options: HttpServerOptions,
-  addRoutes: (app: FastifyInstance, routes: Routes) => void | Promise<void>,
-): Promise<FastifyInstance> {
-  const { store, log, count, isStopping, trustProxy = [], maxConnections = Infinity } = options;
-  const requestLog = new RequestLog(log, count);
-  const queue = new FairQueue(store.connectionsMax);
+export function createFastify(options: FastifyServerOptions): FastifyInstance {
   const app = fastify({
-    serverFactory: (handle) =>
-      createOneRequestServer({ ...HTTP_OPTIONS, IncomingMessage: BodyRequest }, handle),
-    clientErrorHandler: (error, socket) => answerParserError(error, socket, requestLog),
-    genReqId: createRequestId,
+    ...options,
+    serverFactory: (handle) => createOneRequestServer(HTTP_OPTIONS, handle),
     return503OnClosing: false,
-    trustProxy: trustProxy.length > 0 && [...trustProxy],
     schemaController: {
       compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema },
     },
     // `escapeTarget` may make three characters of one: `#` becomes `%23`.
     routerOptions: { maxParamLength: 3 * HTTP_LIMITS.HEADER_BYTES_MAX.value },
-    rewriteUrl: ({ url = '/' }) => escapeTarget(url),
   });
   app.server.timeout = HTTP_LIMITS.IDLE_MS_MAX.value;
-  handleServerEvents(app.server, requestLog);
   for (const [name, value] of Object.entries(REQUEST_FACTS))
     app.decorateRequest<unknown>(name, value);
-  app.addHook('onRequest', (request, _reply, done) => {
-    request.startedAt = performance.now();
-    const { ip, socket } = request;
-    const { remoteAddress = 'unknown' } = socket;
-    // A trusted proxy may forward any text.
-    request.client = isIP(ip) === 0 ? remoteAddress : ip;
-    done();
-  });
-  app.decorate('queue', queue);
-  const readConnections = boundConnections(app.server, log, maxConnections);
-  app.decorate('readConnections', () => ({ ...readConnections(), waitingRequests: queue.waiting }));
-  app.setErrorHandler(answerError);
-  addBytesParser(app);
-  app.addHook('onRequest', rejectAmbiguousFraming);
-  // `preHandler` follows the body: a slow body takes no place in the queue.
-  app.addHook('preHandler', (request, _reply, done) => queue.enter(request, done));
-  app.addHook('onSend', createFinishResponse(requestLog, queue, isStopping));
-  app.addHook('onClose', async () => requestLog.flush());
-  const routes = collectRoutes(app);
-  await addRoutes(app, routes);
-  addHealthRoutes(app, store, isStopping);
-  addFallbackRoutes(app, routes);
-  await app.ready();
   return app;
 }
+
+export const startRequest: onRequestHookHandler = (request, _reply, done) => {
+  request.startedAt = performance.now();
+  const { ip, socket } = request;
+  const { remoteAddress = 'unknown' } = socket;
+  // A trusted proxy may forward any text.
+  request.client = isIP(ip) === 0 ? remoteAddress : ip;
+  done();
+};

@@ -1,7 +1,7 @@
 /** What `http/` gets cannot do the long work of commands: `npm run check` fails when one of these lines compiles. */
 
-import type { AppOptions } from '../../src/http/app.ts';
 import type { OperationContext } from '../../src/http/operations/operation.ts';
+import type { AppOptions } from '../../src/http/server.ts';
 
 // @ts-expect-error
 export type Remove = OperationContext['pets']['remove'];

@@ -11,6 +11,7 @@ import {
 import { PetstoreError } from '../../error.ts';
 import type { Log } from '../../log.ts';
 import type { KeyStore } from '../../store.ts';
+import type { AppOptions } from '../server.ts';
 
 /** The cache is emptied when it is full. */
 const CACHED_KEYS_MAX = 1_000;
@@ -66,16 +67,16 @@ export function createTouch(keys: KeyStore, log: Log) {
  * The hook that lets a request with an active key pass, and answers every other with the same 401. It runs again after
  * the body and the fair queue, which may take long: the key may be revoked meanwhile.
  */
-export function createAuthenticate(
-  keys: KeyStore,
-  environment: Environment,
-  now: () => number,
-  log: Log,
-): onRequestHookHandler {
-  const findKey = createFindKey(keys, environment);
-  const touch = createTouch(keys, log);
+export function createAuthenticate({
+  store,
+  environment,
+  now = Date.now,
+  log,
+}: Pick<AppOptions, 'store' | 'environment' | 'now' | 'log'>): onRequestHookHandler {
+  const findKey = createFindKey(store.keys, environment);
+  const touch = createTouch(store.keys, log);
 
-  return (request, reply, done) => {
+  return function authenticate(request, reply, done) {
     const at = performance.now();
     if (at - request.acceptedAt < CACHED_KEY_MS_MAX) {
       done();

@@ -19,7 +19,7 @@ const PREFLIGHT_SECONDS = 7200;
 export function createCors(origins: readonly string[]): onRequestHookHandler {
   const isOpen = origins.includes('*');
 
-  return (request, reply, done) => {
+  return function cors(request, reply, done) {
     if (!isOpen) reply.header('vary', 'Origin');
     const { origin, 'access-control-request-method': asked } = request.headers;
     const isPreflight = origin !== undefined && asked !== undefined && request.method === 'OPTIONS';

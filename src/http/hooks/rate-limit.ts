@@ -40,7 +40,7 @@ export class TokenBuckets {
 export function createRateLimit(limiter: TokenBuckets): onRequestHookHandler {
   const policy = `"default";q=${limiter.perSecond};w=1;petstore-burst=${limiter.burst}`;
 
-  return (request, reply, done) => {
+  return function limitRate(request, reply, done) {
     const left = limiter.take(request.keyId as number);
     reply.header('ratelimit-policy', policy);
     reply.header('ratelimit', `"default";r=${Math.max(0, left)};t=${RETRY_AFTER_SECONDS}`);

@@ -79,7 +79,7 @@ export function createRehearse(): preValidationAsyncHookHandler {
     delayed -= 1;
   }
 
-  return async (request, reply) => {
+  return async function rehearse(request, reply) {
     const preferences = parsePrefer(String(request.headers.prefer ?? ''));
     const times = preferences.get('times');
     if (preferences.size === 0 || (times && !isWithin(request, Number(times)))) return;
@@ -99,7 +99,7 @@ export function createRehearse(): preValidationAsyncHookHandler {
   };
 }
 
-/** The last `onSend` hook. A replayed answer is sent: a client that repeats the same request, with its `Prefer`, gets the pet. */
+/** A replayed answer is not lost: a client that repeats the same request, with its `Prefer`, gets the pet. */
 export const loseAnswer: onSendHookHandler = (request, reply, _payload, done) => {
   const isLost = request.losesAnswer && !reply.hasHeader('idempotency-replayed');
   if (isLost) request.raw.socket.destroy();

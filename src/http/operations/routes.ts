@@ -53,7 +53,7 @@ function createDeprecation(
     sunset: sunset.toUTCString(),
     link: `<${context.base}/docs>; rel="deprecation"; type="text/html"`,
   };
-  return (_request, reply, done) => {
+  return function tellDeprecation(_request, reply, done) {
     reply.headers(headers);
     done(isRetired(context) ? new PetstoreError('gone') : undefined);
   };

@@ -1,6 +1,6 @@
 /** What no other route answers: OPTIONS, another method of a path is 405, an unknown path is 404 (RFC 9110 sections 9.3.7, 15.5.5 and 15.5.6). */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { METHODS } from '../protocol/node-http.ts';
 
@@ -31,8 +31,8 @@ export function collectRoutes(app: FastifyInstance): Routes {
 }
 
 /**
- * Answers OPTIONS, the methods that a path does not have, and unknown paths, all before a body is read. To be called
- * after all other routes of the scope.
+ * Answers OPTIONS and the methods that a path does not have, before a body is read. To be called after all other routes
+ * of the scope.
  */
 export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void {
   for (const [path, methods] of routes) {
@@ -42,7 +42,7 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
       method: METHODS.filter((method) => !methods.includes(method)),
       url: path.slice(scope.prefix.length),
       // Not async: a request goes on behind an async hook if its client resets before the answer is sent.
-      onRequest: (request, reply) => {
+      onRequest: function refuseMethod(request, reply) {
         reply.header('allow', allow);
         if (request.method === 'OPTIONS') reply.code(204).send();
         else throw new PetstoreError('method_not_allowed', `this path takes only ${allow}`);
@@ -51,10 +51,11 @@ export function addFallbackRoutes(scope: FastifyInstance, routes: Routes): void 
     });
   }
   scope.setNotFoundHandler(() => undefined);
-  scope.addHook('onRequest', (request, _reply, done) => {
-    // For the router, `/v1/pets/` has an empty `petId`.
-    const { petId } = request.params as { petId?: string };
-    if (!request.is404 && petId !== '') done();
-    else throw HAS_SLASH.test(request.url) ? SLASH : NOTHING_HERE;
-  });
 }
+
+export const refuseUnknownPath: onRequestHookHandler = (request, _reply, done) => {
+  // For the router, `/v1/pets/` has an empty `petId`.
+  const { petId } = request.params as { petId?: string };
+  if (!request.is404 && petId !== '') done();
+  else throw HAS_SLASH.test(request.url) ? SLASH : NOTHING_HERE;
+};
