@@ -10,3 +10,12 @@ export const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export function toPrintable(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ');
 }
+
+/** The stack of an error and of its causes. A message, which a server may have written, adds no lines. */
+export function toPrintableStack(error: unknown): string {
+  if (!(error instanceof Error)) return toPrintable(String(error));
+  const { message, stack = '', cause } = error;
+  const lines = stack.replace(message, () => toPrintable(message)).split('\n');
+  if (cause !== undefined) lines.push(...`caused by ${toPrintableStack(cause)}`.split('\n'));
+  return lines.map(toPrintable).join('\n');
+}

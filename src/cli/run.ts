@@ -3,6 +3,7 @@
 import { Command, CommanderError } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import { PetstoreError } from '../error.ts';
+import { toPrintableStack } from '../printable.ts';
 import { addBackup } from './commands/back-up-store.ts';
 import { addCopy } from './commands/copy-store.ts';
 import { addExportPets } from './commands/export-pets.ts';
@@ -73,7 +74,7 @@ function report(error: unknown): number {
   const isExpected =
     error instanceof PetstoreError || error instanceof UsageError || 'syscall' in Object(error);
   if (isExpected) say(`petstore: ${(error as Error).message}`);
-  else process.stderr.write(`petstore: ${Object(error).stack ?? error}\n`);
+  else process.stderr.write(`petstore: ${toPrintableStack(error)}\n`);
   return error instanceof UsageError ? EXIT_WRONG_USE : EXIT_FAILED;
 }
 

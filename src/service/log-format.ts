@@ -2,11 +2,11 @@
 
 import { styleText } from 'node:util';
 import type { Fields, LogLevel, RequestLine } from '../log.ts';
-import { toPrintable } from '../printable.ts';
+import { toPrintable, toPrintableStack } from '../printable.ts';
 
 const { pid } = process;
 
-/** Each function returns one line with its line end. The text of an error may add lines. */
+/** Each function returns one line with its line end. The stack of an error may add lines. */
 export interface LogFormat {
   request(level: LogLevel, line: RequestLine): string;
   event(level: LogLevel, message: string, fields: Fields): string;
@@ -45,8 +45,8 @@ function toMembers({ err, ...fields }: Fields): string {
 /** Other members of an error are left out: they may hold data of clients. */
 function toError(value: unknown): { message: string; code?: unknown; stack: string } {
   if (!(value instanceof Error)) return { message: String(value), stack: '' };
-  const { message, cause } = value;
-  const stack = `${value.stack}${cause === undefined ? '' : `\ncaused by ${toError(cause).stack}`}`;
+  const { message } = value;
+  const stack = toPrintableStack(value);
   return { message, ...('code' in value && { code: value.code }), stack };
 }
 
@@ -88,7 +88,5 @@ function toClock(): string {
 }
 
 function toStack(err: unknown): string {
-  if (err === undefined) return '';
-  const lines = toError(err).stack.split('\n');
-  return `${lines.map(toPrintable).join('\n')}\n`;
+  return err === undefined ? '' : `${toPrintableStack(err)}\n`;
 }

@@ -101,14 +101,22 @@ test('text lines › with characters that a terminal acts on › show a space in
   // Carriage return, escape, separators, directions, zero width, and a tag of language.
   for (const character of '\r\x1b\u2028\u2029\u202e\u2067\u200b\u{e0041}') {
     const sent = `a${character}b`;
-    const err = Object.assign(new Error('-'), { stack: `Error: ${sent}\n\tat c` });
+    const message = `${sent}\nat d`;
+    const cause = Object.assign(new Error(message), { stack: `Error: ${message}\n\tat c` });
+    const err = Object.assign(new Error('-', { cause }), { stack: `Error: ${sent}\n\tat c` });
     const lines: string[] = [];
     const log = createLog('info', (line) => lines.push(line), createTextLines());
     const refusal = { code: 'internal_error', reason: sent, err } as const;
     log.request({ ...FAILED, client: sent, refusal });
     log.warn(`a\n${sent}`, { signal: sent, err });
-    assert.match(lines[0] ?? '', /^\S+ GET .* from a b: internal_error a b\nError: a b\n at c\n$/);
-    assert.match(lines[1] ?? '', /^\S+ warn a a b, signal a b\nError: a b\n at c\n$/);
+    assert.match(
+      lines[0] ?? '',
+      /^\S+ GET .* from a b: internal_error a b\nError: a b\n at c\ncaused by Error: a b at d\n at c\n$/,
+    );
+    assert.match(
+      lines[1] ?? '',
+      /^\S+ warn a a b, signal a b\nError: a b\n at c\ncaused by Error: a b at d\n at c\n$/,
+    );
   }
 });
 

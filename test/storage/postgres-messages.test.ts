@@ -11,6 +11,7 @@ import type { Store } from '../../src/store.ts';
 import { createCertificate, NO_OPENSSL } from '../support/certificate.ts';
 import { createEmptyDatabase } from '../support/empty-database.ts';
 import { PATIENT } from '../support/postgres.ts';
+import { runProgram } from '../support/program.ts';
 import { listen } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { REX } from './contract/data.ts';
@@ -110,3 +111,18 @@ for (const mode of ['disable', 'require']) {
     }
   });
 }
+
+test('messages › an error with characters that a terminal acts on › is printed with a space in the place of each', async () => {
+  const fields = 'SERROR\0CXX000\0Mred \x1b[31m\nsecond\r\0\0';
+  await using server = createServer((socket) => {
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .end(toMessage('E', fields.length + 4, fields));
+  });
+  const address = `postgres://rex@127.0.0.1:${await listen(server)}/pets?sslmode=disable`;
+  const found = await runProgram(['pets', 'list', '--database', address], { cwd: folder });
+  assert.match(found.stderr, /^petstore: error: red {2}\[31m second/);
+  assert.doesNotMatch(found.stderr, /[^\P{Cc}\n]/u);
+  assert.equal(found.status, 1);
+});
