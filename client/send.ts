@@ -26,17 +26,21 @@ const RETRY_PAUSE_MS = 200;
 const RETRY_PAUSE_MS_MAX = 5_000;
 /** With a longer Retry-After the call fails at once, and the caller decides. */
 const RETRY_AFTER_SECONDS_MAX = 60;
-/** Every request may be sent again: a GET changes nothing, a create has an Idempotency-Key. */
 const RETRIED_STATUSES: readonly number[] = [0, 408, 429, 502, 503, 504];
 
-interface Call {
-  readonly method: string;
+/** Every call may be sent again: a GET changes nothing, any other one has an Idempotency-Key. */
+export type Call = {
   /** With its query. */
   readonly path: string;
-  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly options: CallOptions;
-}
+} & (
+  | { readonly method: 'GET'; readonly headers?: never }
+  | {
+      readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+      readonly headers: Readonly<Record<string, string>> & { readonly 'Idempotency-Key': string };
+    }
+);
 
 export interface Answer {
   readonly response: Response;

@@ -26,7 +26,7 @@ const ERROR_TABLE = {
     message: 'a valid API key is required: send it as Authorization: Bearer <API_KEY>',
     headers: { 'www-authenticate': 'Bearer realm="petstore", error="invalid_token"' },
   },
-  forbidden: { status: 403, message: 'this API key is read-only: add pets with another key' },
+  forbidden: { status: 403, message: 'this API key is read-only: use a key that may write' },
   not_found: { status: 404, message: 'there is no pet with this petId' },
   method_not_allowed: {
     status: 405,

@@ -4,6 +4,10 @@ import { PetstoreError } from './error.ts';
 import { NEW_PET_FIELDS, type NewPet, type NewPetField } from './pet.ts';
 import { type Schema, toFieldValue } from './pet-field.ts';
 
+/** The order of a list, and its pets that are after a pet, in words. */
+export const LIST_ORDER = 'by `id`, ascending';
+export const AFTER_PET = 'only pets with a greater id';
+
 /** The number of pets on a page: the interface's `limit` ("Limits"). */
 export const PAGE_LIMIT_MAX = 100;
 export const PAGE_LIMIT_DEFAULT = 20;

@@ -3,7 +3,7 @@
 import { ERRORS } from '../error.ts';
 import { ID, NEW_PET_FIELDS } from '../pet.ts';
 import type { Schema } from '../pet-field.ts';
-import { PAGE_LIMIT_MAX } from '../pet-query.ts';
+import { LIST_ORDER, PAGE_LIMIT_MAX } from '../pet-query.ts';
 import type { ErrorBody } from './errors.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
@@ -45,7 +45,7 @@ export const COMPONENTS = {
     type: 'array',
     items: refTo('Pet'),
     maxItems: PAGE_LIMIT_MAX,
-    description: 'Pets, by id, ascending.',
+    description: `Pets, ${LIST_ORDER}.`,
     example: [EXAMPLE_PET, { id: 2, name: 'Mia', categoryId: 7 }],
   },
   Error: {

@@ -4,9 +4,9 @@ import type { Environment } from '../api-key.ts';
 import { BOUNDS, ERRORS } from '../error.ts';
 import { writeJson } from '../json.ts';
 import { NAME_CODE_POINTS_MAX, NEW_PET_FIELDS } from '../pet.ts';
-import { PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet-query.ts';
+import { LIST_ORDER, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX } from '../pet-query.ts';
 import { COMPONENTS } from './components.ts';
-import { describePaths, SHARED_RESPONSES } from './operations/document.ts';
+import { describePaths, SHARED_RESPONSES, TAG } from './operations/document.ts';
 import { SUNSET_DAY } from './operations/get-pet.ts';
 import { readTemplate } from './routes/page.ts';
 
@@ -51,7 +51,7 @@ export function writeOpenApi({ environment, baseUrl }: OpenApiOptions, indent?: 
       { url: baseUrl, description: environment === 'production' ? 'Production' : 'Staging' },
     ],
     security: [{ bearerAuth: [] }],
-    tags: [{ name: 'animals', description: 'The pets of the store.' }],
+    tags: [TAG],
   };
   return writeJson(document, indent);
 }
@@ -65,6 +65,7 @@ function writeDescription(): string {
   return readTemplate('http/description.md', {
     ...BOUNDS,
     NAME_CODE_POINTS_MAX,
+    LIST_ORDER,
     PAGE_LIMIT_MAX,
     PAGE_LIMIT_DEFAULT,
     SUNSET_DAY,

@@ -1,6 +1,7 @@
-/** The types of pets for each kind of integers. `npm run check` compiles this file. */
+/** The types of pets for each kind of integers, and of requests. `npm run check` compiles this file. */
 
 import { type Pet, PetstoreClient } from '../../client/petstore-client.ts';
+import type { Call } from '../../client/send.ts';
 
 type Same<A, B> =
   (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -24,3 +25,8 @@ for await (const { id } of numbers.list()) assertType<Same<typeof id, number>>()
 
 // @ts-expect-error a number is no bigint
 ofNumbers.id satisfies bigint;
+
+const call = { path: '/pets/7', options: {} };
+({ ...call, method: 'DELETE', headers: { 'Idempotency-Key': 'a' } }) satisfies Call;
+// @ts-expect-error it would be sent again, and may be done twice
+({ ...call, method: 'DELETE' }) satisfies Call;

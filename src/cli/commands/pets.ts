@@ -5,7 +5,7 @@ import type { Command, Option } from 'commander';
 import { PetstoreError } from '../../error.ts';
 import { findCanonicalInt64 } from '../../int64.ts';
 import { NEW_PET_FIELDS, type NewPet, type Pet, toPetJson } from '../../pet.ts';
-import { PAGE_LIMIT_DEFAULT, type PetQuery } from '../../pet-query.ts';
+import { AFTER_PET, PAGE_LIMIT_DEFAULT, type PetQuery } from '../../pet-query.ts';
 import type { IdRange, PetStore, Store } from '../../store.ts';
 import {
   countParser,
@@ -40,7 +40,7 @@ export function addPets(program: Command): Command {
   };
   add('list', 'list pets by id', '--status sold --after 20', listQueryOptions())
     .option('--limit <count>', 'the most pets to list', countParser(1, 1_000), PAGE_LIMIT_DEFAULT)
-    .option('--after <id>', 'only pets with a greater id', parsePetId)
+    .option('--after <id>', AFTER_PET, parsePetId)
     .action(withStore(showPets, READS));
   add('get', 'print a pet', '7')
     .argument('<id>', PET_ID, parsePetId)

@@ -7,6 +7,9 @@ import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
 import { type BodySchema, type Operation, type Parameter, SHARED_NAMES } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
+/** The group of the operations. */
+export const TAG = { name: 'animals', description: 'The pets of the store.' };
+
 /** On every answer to a known key; the fields of the rate limit only if the operator has set it. */
 const COMMON_HEADERS = ['RateLimit', 'RateLimit-Policy', 'X-Request-Id'] as const;
 
@@ -60,7 +63,7 @@ function describeOperation(operation: Operation) {
   return {
     operationId,
     summary,
-    tags: ['animals'],
+    tags: [TAG.name],
     description,
     requestBody: body && { required: true, content: describeContent(body.schema) },
     parameters: Object.entries(parameters).map(describeParameter),

@@ -1,6 +1,12 @@
 /** `GET /pets`: a page of the pets. */
 
-import { LIST_QUERY, type ListQuery, toQueryText, WRONG_LIMIT } from '../../pet-query.ts';
+import {
+  LIST_ORDER,
+  LIST_QUERY,
+  type ListQuery,
+  toQueryText,
+  WRONG_LIMIT,
+} from '../../pet-query.ts';
 import { toSchema } from '../components.ts';
 import { CURSOR_SCHEMA, createCursor, parseCursor } from '../cursor.ts';
 import { defineOperation, type Parameter } from './operation.ts';
@@ -21,8 +27,7 @@ export const listPets = defineOperation({
   path: '/pets',
   operationId: 'listPets',
   summary: 'List animals',
-  description:
-    'Returns a page of the pets, by id, ascending. When there are more, a `Link` with `rel="next"` leads to the next page. An unknown parameter is a 400. `_`, and parameters of trackers such as `utm_source`, are ignored.',
+  description: `Returns a page of the pets, ${LIST_ORDER}. When there are more, a \`Link\` with \`rel="next"\` leads to the next page. An unknown parameter is a 400. \`_\`, and parameters of trackers such as \`utm_source\`, are ignored.`,
   parameters: {
     ...QUERY_PARAMETERS,
     cursor: {

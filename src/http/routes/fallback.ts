@@ -2,15 +2,17 @@
 
 import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { PetstoreError } from '../../error.ts';
+import { listPets } from '../operations/list-pets.ts';
 import { METHODS } from '../protocol/node-http.ts';
 
+const PETS = `pets are at /v1${listPets.path}`;
 export const NOTHING_HERE = new PetstoreError(
   'not_found',
-  'there is nothing at this path; pets are at /v1/pets',
+  `there is nothing at this path; ${PETS}`,
 );
 const SLASH = new PetstoreError(
   'not_found',
-  'there is nothing at this path: it has a slash too many; pets are at /v1/pets',
+  `there is nothing at this path: it has a slash too many; ${PETS}`,
 );
 
 /** A path with an empty segment, or with a slash at its end. */
