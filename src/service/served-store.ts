@@ -13,6 +13,7 @@ import type { ServeOptions } from './serve-options.ts';
 import { spellKeysCreate } from './service.ts';
 
 const WATCH_MS = 1_000;
+const TRY_PAUSE_MS = 500;
 const BACK = 'the database is back';
 
 /** @throws PetstoreError see {@link openStore}. */
@@ -77,7 +78,7 @@ export async function ensureFirstKey(
   const now = Date.now();
   const listKeys = async () =>
     (await store.keys.list()).filter((key) => key.environment === environment);
-  const keys = await listKeys();
+  const keys = await tryUntil(now + options.startTimeout * 1_000, listKeys);
   if (keys.some((key) => getKeyState(key, now) === 'active')) return undefined;
   if (environment === 'production' || keys.length > 0) {
     const what =
@@ -94,4 +95,16 @@ export async function ensureFirstKey(
   if (first.id === id) return text;
   await store.keys.revoke(id, now);
   return undefined;
+}
+
+/** The database may be slow, or away again. */
+async function tryUntil<T>(deadline: number, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PetstoreError) || Date.now() >= deadline) throw error;
+    }
+    await sleep(TRY_PAUSE_MS);
+  }
 }
