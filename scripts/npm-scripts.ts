@@ -19,6 +19,7 @@ const SCRIPTS: Readonly<Record<Exclude<keyof typeof manifest.scripts, Explained>
   abuse: 'clients that attack the others',
   'abuse:small-packets': 'the same, in packets of 1,500 bytes',
   outages: 'PostgreSQL away, failing over, restarted',
+  cluster: 'PostgreSQL under Patroni, with etcd and HAProxy',
   monitoring: 'the metrics in Prometheus',
   pooler: 'the tests through PgBouncer',
   litestream: 'a replica of SQLite',

@@ -43,6 +43,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
   browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
   firefox: { files: ['test/browser/*.firefox.ts'] },
   outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
+  cluster: { files: ['test/cluster/*.cluster.ts'] },
   abuse: { files: ['test/abuse/*.abuse.ts'], hasServer: true },
   monitoring: { files: ['test/monitoring/*.monitoring.ts'], hasServer: true },
   proxies: { files: ['test/proxies/*.proxy.ts'] },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALL_REFUSED, type Expected, OPERATIONS, startLoad } from './load.ts';
+import { ALL_REFUSED, type Expected, type LoadOptions, OPERATIONS, startLoad } from './load.ts';
 import { assertAliveAndSecret, assertKept, follow, listAll, type Replicas } from './petstore.ts';
 
 const BEFORE_MS = 300;
@@ -15,24 +15,31 @@ const AWAY_MS = 3_000;
 /** Causes the outage; resolves, once it has begun, to a function that ends it. */
 export type Outage = () => Promise<() => Promise<unknown>>;
 
-export interface OutageCase {
+export interface OutageCase extends LoadOptions {
   readonly name: string;
-  /** Clients of each operation, on each replica. */
-  readonly clients?: number;
   readonly outage: Outage;
   /** How long it lasts; 0 for one that ends as soon as it has begun. */
   readonly awayMs?: number;
+  /** How long after its beginning the replicas need not do yet what is expected. */
+  readonly checkMs?: number;
   /** What each replica does meanwhile; by default it refuses everything. */
   readonly expected?: Expected;
 }
 
 /** Sends requests to the replicas before, in and after the outage, and checks all answers. */
 export async function endure(
-  t: TestContext,
+  t: Pick<TestContext, 'diagnostic'>,
   replicas: Replicas,
-  { name, clients = 1, outage, awayMs = AWAY_MS, expected = ALL_REFUSED }: OutageCase,
+  {
+    name,
+    outage,
+    awayMs = AWAY_MS,
+    checkMs = CHECK_MS,
+    expected = ALL_REFUSED,
+    ...options
+  }: OutageCase,
 ): Promise<void> {
-  const load = startLoad(replicas, name, clients);
+  const load = startLoad(replicas, name, options);
   let isDone = false;
   const following = Promise.all(
     replicas.services.map((service) => follow(service, replicas.key, 100, () => isDone)),
@@ -41,12 +48,14 @@ export async function endure(
   try {
     await sleep(BEFORE_MS);
     end = await outage();
-    if (awayMs > 0) await sleep(CHECK_MS);
+    if (awayMs > 0) await sleep(checkMs);
     const from = performance.now();
     await sleep(awayMs);
     const to = performance.now();
-    await end();
+    const outageEnd = end();
+    // It is not tried again when it fails.
     end = undefined;
+    await outageEnd;
     const returnMs = await load.waitForReturn(performance.now());
     await load.stop();
     await assertKept(replicas);
@@ -56,7 +65,8 @@ export async function endure(
       const missed = kept.filter(([id]) => !seen.has(id));
       assert.deepEqual(missed, [], 'a follower missed pets');
     }
-    t.diagnostic(`${load.countRefusals(...OPERATIONS)} times 503, back after ${returnMs} ms`);
+    const refusals = `${load.countRefusals(...OPERATIONS)} times 503`;
+    t.diagnostic(`${refusals}, ${load.findGap()} ms without a 201, back after ${returnMs} ms`);
     assert.deepEqual(load.violations, []);
     for (const replica of awayMs > 0 ? replicas.services.keys() : []) {
       load.assertWithin([from, to], replica, expected);

@@ -113,7 +113,7 @@ describe('load balancer', () => {
   async function loadWhile(balancer: Balancer, prefix: string, happens: () => Promise<void>) {
     const created = new Map([[await petstore.create(balancer, key, prefix), prefix]]);
     const target = { services: [balancer], key, created } as const;
-    const load = startLoad(target, prefix, CLIENTS);
+    const load = startLoad(target, prefix, { clients: CLIENTS });
     const from = performance.now();
     await setTimeout(500);
     await happens();

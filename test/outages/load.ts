@@ -35,8 +35,27 @@ const expectAll = (what: Expected[Operation]): Expected => ({
 export const ALL_REFUSED = expectAll('refused');
 export const ALL_ANSWERED = expectAll('answered');
 
-/** Starts so many clients for each operation on each replica; the names of their pets begin with the prefix. */
-export function startLoad({ services, key, created }: Services, prefix: string, clients: number) {
+export interface LoadOptions {
+  /** Clients of each operation, on each replica. */
+  readonly clients?: number;
+  /** Those of each operation that reads, if they are others. */
+  readonly readers?: number;
+  /** After each answer. */
+  readonly pauseMs?: number;
+  readonly answerMsMax?: number;
+}
+
+/** Starts clients of each replica; the names of their pets begin with the prefix. */
+export function startLoad(
+  { services, key, created }: Services,
+  prefix: string,
+  {
+    clients = 1,
+    readers = clients,
+    pauseMs = PAUSE_MS,
+    answerMsMax = ANSWER_MS_MAX,
+  }: LoadOptions = {},
+) {
   const answers: RecordedAnswer[] = [];
   const violations: string[] = [];
   const ids = [...created.keys()];
@@ -58,7 +77,7 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
     }
     const endedAt = performance.now();
     const ms = endedAt - startedAt;
-    if (ms >= ANSWER_MS_MAX) violations.push(`${what}: ${Math.round(ms)} ms`);
+    if (ms >= answerMsMax) violations.push(`${what}: ${Math.round(ms)} ms`);
     const good = operation === 'create' ? 201 : 200;
     const isRefusal = answer.status === 503;
     answers.push({ replica, operation, startedAt, endedAt, isRefusal });
@@ -83,7 +102,7 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
       let text: string | undefined;
       do {
         text = await ask(replica, 'create', '/v1/pets', sent);
-        await sleep(PAUSE_MS);
+        await sleep(pauseMs);
       } while (text === undefined && isRepeatable && !isStopped);
       if (text === undefined) continue;
       const { id }: { id: number } = JSON.parse(text);
@@ -96,24 +115,26 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
   }
 
   async function read(replica: number, operation: Operation): Promise<void> {
-    while (!isStopped) {
-      const id = ids[Math.floor(Math.random() * ids.length)] ?? 0;
+    for (let count = 0; !isStopped; count += 1) {
+      // Every second one was just acknowledged, by this replica or another.
+      const place = count % 2 === 0 ? 1 : Math.random();
+      const id = ids[Math.floor(place * (ids.length - 1))] ?? 0;
       const path = { list: '/v1/pets?limit=100', get: `/v1/pets/${id}`, ready: '/readyz' };
       const text = await ask(replica, operation, path[operation as 'get'], { headers });
       if (operation === 'get' && text !== undefined && JSON.parse(text).name !== created.get(id)) {
         violations.push(`the pet ${id} is ${text}`);
       }
-      await sleep(PAUSE_MS);
+      await sleep(pauseMs);
     }
   }
 
   const running = services.flatMap((_, replica) =>
-    Array.from({ length: clients }, (_, client) => [
-      create(replica, client),
-      read(replica, 'list'),
-      read(replica, 'get'),
-      read(replica, 'ready'),
-    ]).flat(),
+    [
+      Array.from({ length: clients }, (_, client) => create(replica, client)),
+      ...OPERATIONS.slice(1).map((operation) =>
+        Array.from({ length: readers }, () => read(replica, operation)),
+      ),
+    ].flat(),
   );
 
   return {
@@ -122,6 +143,20 @@ export function startLoad({ services, key, created }: Services, prefix: string, 
     countRefusals(...of: readonly Operation[]): number {
       return answers.filter(({ isRefusal, operation }) => isRefusal && of.includes(operation))
         .length;
+    },
+
+    /** The longest time between two creates that succeeded, on the replica that had the longest. */
+    findGap(): number {
+      const gaps = services.flatMap((_, at) => {
+        const created = answers.filter(
+          ({ replica, operation, isRefusal }) =>
+            replica === at && operation === 'create' && !isRefusal,
+        );
+        return created
+          .slice(1)
+          .map(({ endedAt }, place) => endedAt - (created[place]?.endedAt ?? 0));
+      });
+      return Math.round(Math.max(0, ...gaps));
     },
 
     /** Asserts that all requests in this time went as expected, each operation at least once. */

@@ -66,7 +66,7 @@ test('network › DNS or the database does not answer › a start says which of 
 
 test('network › the connections die while nobody asks › a lone client is answered in time', async (t) => {
   // So that the pool is full.
-  const load = startLoad(replicas, 'before the silence', 4);
+  const load = startLoad(replicas, 'before the silence', { clients: 4 });
   await sleep(1_000);
   await load.stop();
   network.move();
@@ -81,7 +81,7 @@ test('network › the connections die while nobody asks › a lone client is ans
 });
 
 test('network › the service is told to stop while all packets are lost › it ends in order', async (t) => {
-  const load = startLoad(replicas, 'before the stop', 4);
+  const load = startLoad(replicas, 'before the stop', { clients: 4 });
   await sleep(1_000);
   await load.stop();
   network.cut('all');

@@ -5,11 +5,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BUSY } from '../support/hang.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, type RunOptions, startService } from '../support/program.ts';
 
 /** Longer than any outage. */
-const FOLLOW_MS_MAX = 300_000;
+const FOLLOW_MS_MAX = 300_000 * BUSY;
 
 const USER = 'petstore';
 export const PASSWORD = 's3cr3t-Passw0rd';
@@ -135,6 +136,7 @@ export async function follow(
     for (const { id } of JSON.parse(text)) ids.add(id);
     const next = findNext(answer);
     if (next === undefined && isLast) return ids;
+    if (next === undefined) await sleep(20);
     path = next ?? path;
   }
 }
