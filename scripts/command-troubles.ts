@@ -82,6 +82,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'there is no key': ['The id is wrong.', KEYS, 'Take an id of the list.'],
   'key … cannot be rotated': ['It was revoked, is expired, or was rotated.', KEYS, 'Create a key.'],
   'there is no pet': ['It was removed, or never there.', GET, 'Correct the id.'],
+  'the pets changed while': ['Another change came first.', GET, 'Run it again.'],
   'pet … was changed': ['Another change came first.', GET, 'Look at it, and run it again.'],
   'nothing to change': ['No new value is given.', HELP, 'Name a field, such as `--name`.'],
   'Invalid … id': ['It is not a number.', KEYS, 'Give the number from the list.'],

@@ -101,9 +101,10 @@ export interface LongWork {
    * Removes all the pets or none, and resolves to them, by id. No create gets their ids again.
    *
    * @param dryRun whether to remove none.
-   * @throws PetstoreError `not_found` when a range has no pet.
+   * @param only what may be removed, such as the pets of a dry run.
+   * @throws PetstoreError `not_found` when a range has no pet, `conflict` when it has other pets than `only`.
    */
-  remove(ranges: readonly IdRange[], dryRun?: boolean): Promise<Pet[]>;
+  remove(ranges: readonly IdRange[], dryRun?: boolean, only?: readonly Pet[]): Promise<Pet[]>;
 }
 
 /** How long an idempotent request is remembered: 24 hours. */

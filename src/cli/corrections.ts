@@ -4,7 +4,7 @@ import { PetstoreError } from '../error.ts';
 import { writeJson } from '../json.ts';
 import { NEW_PET_FIELDS } from '../pet.ts';
 import type { Correction, Corrections } from '../store.ts';
-import { countPets, say, toCorrectionTable } from './output.ts';
+import { countPets, printUndo, say, toCorrectionTable } from './output.ts';
 
 /** How many corrected pets are shown. The others are counted. */
 const SHOWN_MAX = 20;
@@ -53,14 +53,7 @@ export async function tellCorrections(corrections: Corrections, json: boolean): 
 function printOld(corrections: readonly Correction[]): Promise<void> {
   const lines = corrections.map(({ was }) => {
     const members = NEW_PET_FIELDS.map(({ name }) => [name, was[name] ?? null]);
-    return `${writeJson({ id: was.id, ...Object.fromEntries(members) })}\n`;
+    return writeJson({ id: was.id, ...Object.fromEntries(members) });
   });
-  return new Promise((resolve, reject) => {
-    process.stdout.write(lines.join(''), (cause) => {
-      // Then nothing may be corrected: these lines are the undo.
-      const message = `standard output cannot be written: ${cause?.message}`;
-      if (cause) reject(new PetstoreError('bad_request', message, { cause }));
-      else resolve();
-    });
-  });
+  return printUndo(lines);
 }

@@ -16,7 +16,8 @@ export interface CommandOptions {
   readonly dryRun?: boolean;
 }
 
-const LOST_KEY = 'keys list shows a new key if so: revoke it, since its text is lost';
+const LOST_KEY =
+  'keys list shows a new key if so: revoke it, since its text is lost, and make another by keys create';
 /** How to see whether a command was done, by its name. Each command that writes has a row. */
 const LOOKS: Readonly<Record<string, string>> = {
   add: 'the last lines of pets export show the pet if so',

@@ -1,5 +1,6 @@
 /** Removes many pets: all of them, or none. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { PetstoreError } from '../error.ts';
 import type { Pet } from '../pet.ts';
 import type { LongWork } from '../store.ts';
@@ -11,7 +12,7 @@ const RANGES_AT_ONCE = 500;
 
 export function createRemoval({ transact }: Engine): Pick<LongWork, 'remove'> {
   return {
-    remove: (ranges, dryRun = false) =>
+    remove: (ranges, dryRun = false, only = undefined) =>
       transact(dryRun ? 'snapshot' : 'shared', async ({ read }) => {
         const pets = new Map<bigint, Pet>();
         for (let at = 0; at < ranges.length; at += RANGES_AT_ONCE) {
@@ -27,7 +28,12 @@ export function createRemoval({ transact }: Engine): Pick<LongWork, 'remove'> {
           const range = first === last ? first : `${first}-${last}`;
           throw new PetstoreError('not_found', `there is no pet ${range}`);
         }
-        return [...pets.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+        const removed = [...pets.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+        if (only && !isDeepStrictEqual(removed, only)) {
+          const message = 'the pets changed while they were printed: none is removed';
+          throw new PetstoreError('conflict', message);
+        }
+        return removed;
       }),
   };
 }

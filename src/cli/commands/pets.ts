@@ -16,7 +16,14 @@ import {
   petChangeOptions,
   UsageError,
 } from '../options.ts';
-import { addExamples, countPets, say, toCorrectionTable, toPetTable } from '../output.ts';
+import {
+  addExamples,
+  countPets,
+  printUndo,
+  say,
+  toCorrectionTable,
+  toPetTable,
+} from '../output.ts';
 import { addStoreCommand, type PrintOptions, READS, withStore } from '../with-store.ts';
 
 /** The new values of fields. `false` removes the value. */
@@ -99,13 +106,14 @@ async function removePets(
   { json, dryRun }: PrintOptions,
 ): Promise<void> {
   const given = ids.filter((word) => word !== '-' && word !== '');
-  const removed = await pets.remove(given.map(parseIdRange), dryRun);
-  process.stdout.write(
-    json ? removed.map((pet) => `${toPetJson(pet)}\n`).join('') : await toPetTable(removed),
-  );
+  const ranges = given.map(parseIdRange);
+  const removed = await pets.remove(ranges, dryRun || json);
+  if (json) await printUndo(removed.map(toPetJson));
+  else process.stdout.write(await toPetTable(removed));
   const [first] = removed;
-  if (dryRun) say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
-  else if (removed.length === 1) say(`Pet ${first?.id} is removed: no create gets its id again.`);
+  if (dryRun) return say(`would be removed: ${countPets(removed.length)}; nothing was changed`);
+  if (json) await pets.remove(ranges, false, removed);
+  if (removed.length === 1) say(`Pet ${first?.id} is removed: no create gets its id again.`);
   else say(`${countPets(removed.length)} are removed: no create gets their ids again.`);
 }
 

@@ -127,8 +127,10 @@ test('pets.remove › ids and ranges › are what they were, by id, and they alo
   ranges.push(toRange(2_100), { first: 1n, last: 2n }, { first: 5n, last: 6n });
   const removed = all.filter(({ id }) => id <= 2 || (id >= 4 && id <= 1_500) || id >= 2_000);
   assert.deepEqual(await pets.remove(ranges, true), removed);
+  const message = 'the pets changed while they were printed: none is removed';
+  await assert.rejects(pets.remove(ranges, false, removed.slice(1)), { message });
   assert.equal((await listAll(store)).length, all.length);
-  assert.deepEqual(await pets.remove(ranges), removed);
+  assert.deepEqual(await pets.remove(ranges, false, removed), removed);
   assert.deepEqual(
     await listAll(store),
     all.filter((pet) => !removed.includes(pet)),
