@@ -20,9 +20,7 @@ export function addBackup(program: Command): void {
     'petstore backup petstore-2026-11-21.db',
     'petstore backup --keep 14 /var/backups/petstore',
   )
-    .description(
-      'copy the whole store to a new file, also while the service runs, when a copy of petstore.db is no backup',
-    )
+    .description('copy the whole store to a new file, also while the service runs')
     .argument('<file>', 'the new SQLite database; with --keep its directory, made if it is missing')
     .option(
       '--keep <count>',
