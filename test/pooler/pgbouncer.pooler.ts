@@ -19,6 +19,8 @@ const FORGETS = 'the database is behind a pooler: add pgbouncer=true to the addr
 /** What the service sends at its start without the parameter. */
 const IGNORE = { ignore_startup_parameters: 'statement_timeout, options' };
 
+const SESSION_MODE = { ...IGNORE, pool_mode: 'session', default_pool_size: '20' };
+
 /** An empty database, and its address through the pooler. */
 async function createPlace(
   t: TestContext,
@@ -98,25 +100,40 @@ test('pgbouncer=true › pets that another session locks › are unavailable, an
   assert.equal((await store.pets.add(REX)).name, 'Rex');
 });
 
-test('pgbouncer=true › a server that takes no more writes › is used for no read, until it takes writes', async (t) => {
-  const { direct, pooled } = await createPlace(t);
-  const name = new URL(direct).pathname.slice(1);
-  await using store = await open(`${pooled}?pgbouncer=true`);
-  const setReadOnly = async (value: string) => {
-    await queryOnce(
-      direct,
-      `set transaction read write;
-      alter database ${name} set default_transaction_read_only = ${value}`,
-    );
+for (const [query, settings] of [
+  ['?pgbouncer=true', {}],
+  ['', SESSION_MODE],
+] as const) {
+  test(`an address through a pooler ${query} › a server that takes no more writes › is used for no read, until it takes writes`, async (t) => {
+    const { direct, pooled } = await createPlace(t, settings);
+    const name = new URL(direct).pathname.slice(1);
+    await using store = await open(pooled + query);
+    const useAll = () =>
+      Promise.all([
+        store.check(),
+        store.keys.list(),
+        store.pets.list({ limit: 1 }),
+        store.pets.add(REX),
+      ]);
+    const setReadOnly = async (value: string) => {
+      await queryOnce(
+        direct,
+        `set transaction read write;
+        alter database ${name} set default_transaction_read_only = ${value}`,
+      );
+    };
+    await store.keys.list();
+    await setReadOnly('on');
     await endSessions(direct);
-  };
-  await store.keys.list();
-  await setReadOnly('on');
-  // The connections of the store to the pooler are still open.
-  await assert.rejects(store.keys.list(), /is read-only/);
-  await setReadOnly('off');
-  assert.deepEqual(await store.keys.list(), []);
-});
+    // The connections of the store to the pooler are still open.
+    for (let count = 0; count < 9; count += 1) await assert.rejects(useAll(), UNAVAILABLE);
+    await assert.rejects(store.keys.list(), /is read-only/);
+    await setReadOnly('off');
+    // The sessions that the pooler opened meanwhile would stay read-only for an hour.
+    await until(() => useAll().then(Boolean, () => false), RETURN_MS_MAX);
+    for (let count = 0; count < 9; count += 1) await useAll();
+  });
+}
 
 test('pgbouncer=true › a database whose default is serializable › takes a create that waited', async (t) => {
   const { direct, pooled } = await createPlace(t);
@@ -164,11 +181,11 @@ test('a pooler that the address does not tell of › with its defaults › is na
 });
 
 for (const [mode, settings] of [
-  ['session mode', { pool_mode: 'session', default_pool_size: '20' }],
-  ['transaction mode with one session', { default_pool_size: '1' }],
+  ['session mode', SESSION_MODE],
+  ['transaction mode with one session', { ...IGNORE, default_pool_size: '1' }],
 ] as const) {
   test(`a pooler that the address does not tell of › ${mode} › serves`, async (t) => {
-    const { pooled } = await createPlace(t, { ...IGNORE, ...settings });
+    const { pooled } = await createPlace(t, settings);
     await using store = await open(pooled);
     assert.equal((await store.pets.add(REX)).name, 'Rex');
   });
@@ -176,8 +193,8 @@ for (const [mode, settings] of [
 
 test('a pooler that the address does not tell of › session mode without a second session › starts, and serves once there is one', async (t) => {
   const { pooled } = await createPlace(t, {
-    ...IGNORE,
-    ...{ pool_mode: 'session', default_pool_size: '2', query_wait_timeout: '2' },
+    ...SESSION_MODE,
+    ...{ default_pool_size: '2', query_wait_timeout: '2' },
   });
   await using other = await holdInSession({ address: pooled }, 'select 1');
   await using store = await open(pooled);

@@ -27,6 +27,10 @@ const KEEP_ALIVE_MS = 10_000;
 /** @property answerMs how long a statement waits for its answer; then the connection stays open. */
 export type ConnectionConfig = pg.PoolConfig & { readonly answerMs?: number };
 
+/** Ends a session, unless another client uses it. The time tells that it is a session of this server. */
+const END_SESSION = `select pg_terminate_backend(pid) from pg_stat_activity where pid = ?
+  and (state = 'idle' or pid = pg_backend_pid()) and cast(pg_postmaster_start_time() as text) = ?`;
+
 type Isolation = 'read committed' | 'repeatable read read only';
 
 export class Connection extends pg.Client {
@@ -181,17 +185,28 @@ export class Connection extends pg.Client {
   async #begin(isolation: Isolation): Promise<void> {
     const [row] = await this.#query(`begin isolation level ${isolation}; select
       cast(pg_postmaster_start_time() as text), set_config('statement_timeout', '${this.#statementMs}', true),
-      current_setting('transaction_read_only')`);
+      current_setting('transaction_read_only'), pg_backend_pid()`);
     // Behind a pooler this may be another server than before, where other ids are taken, or which takes no writes.
     if (row?.[0] !== this.#server) this.mark = 0n;
     this.#server = row?.[0];
-    if (this.#mustWrite && isolation === 'read committed') refuseReadOnly(row?.[2]);
+    if (!this.#mustWrite || isolation !== 'read committed' || row?.[2] === 'off') return;
+    if (this.#isPooled && row !== undefined) await this.#endSession(row);
+    refuseReadOnly();
+  }
+
+  /** The pooler would keep a session that began read-only, for an hour after its server takes writes again. */
+  async #endSession([server = null, , , pid = null]: Row): Promise<void> {
+    // The session of this statement may be another one, or the session that ends.
+    await this.#query(END_SESSION, [pid, server]).catch(() => undefined);
   }
 
   /** @throws PetstoreError `unavailable` when the server takes no writes, but must. */
   async checkWritable(): Promise<void> {
     const [row] = await this.run('show transaction_read_only');
-    if (this.#mustWrite) refuseReadOnly(row?.[0]);
+    if (!this.#mustWrite || row?.[0] === 'off') return;
+    // A pooler that is not known keeps no session that is in a transaction.
+    await this.run('begin');
+    refuseReadOnly();
   }
 }
 
@@ -209,8 +224,7 @@ function endIfUnreadable(stream: Duplex): void {
   };
 }
 
-function refuseReadOnly(setting: SqlValue | undefined): void {
-  if (setting === 'off') return;
+function refuseReadOnly(): never {
   const error = new pg.DatabaseError('read-only', 0, 'error');
   throw explain(Object.assign(error, { code: READ_ONLY }));
 }
