@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Follows docs/one-machine.md to the letter on a minimal Debian that systemd has booted, in a container of
-# systemd-nspawn, and asks the service after each part. Only the download of Node is replaced: its files
-# are the Node of this checkout and npm. It takes what is committed.
+# Follows docs/one-machine.md, and the first commands of docs/troubleshooting.md, to the letter on a minimal Debian that
+# systemd has booted, in a container of systemd-nspawn, and asks the service after each part. Only the download of Node
+# is replaced: its files are the Node of this checkout and npm. It takes what is committed.
 #
 # Usage: scripts/check-one-machine.sh [bookworm|trixie]
 # It needs root, git, debootstrap, systemd-container, 3 GB of disk, and ports 80, 443 and 8080 free.
@@ -40,7 +40,11 @@ mv "$work"/checkout/petstore-[0-9]*.tgz "$work/"
 # Behind each part of the page, what the operator sees.
 cat >"$work/steps.sh" <<'STEPS'
 set -euo pipefail
-mapfile -d '' -t blocks < <(awk '/^```sh$/ { open = 1; next } /^```$/ && open { open = 0; printf "%c", 0 } open' checkout/docs/one-machine.md)
+# The commands of a page of docs/.
+read_blocks() {
+  mapfile -d '' -t blocks < <(awk '/^```sh$/ { open = 1; next } /^```$/ && open { open = 0; printf "%c", 0 } open' "checkout/$1")
+}
+read_blocks docs/one-machine.md
 # What the page shows below a block.
 mapfile -d '' -t shown < <(awk '/^```sh$/ { open = 1; next }
   /^```$/ { if (open) open = 0; else { show = !show; if (!show) printf "%c", 0 }; next } show' checkout/docs/one-machine.md)
@@ -106,6 +110,10 @@ expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
 journalctl --unit petstore --output cat | grep -q 'petstore 1.0.1 listens' || fail 'the new release does not run'
 expect 'the backups' "$(ls /var/lib/petstore-backups/petstore-*Z.db | wc -l)" 2
 [ "${#blocks[@]}" = 0 ] || fail 'the page has more blocks'
+read_blocks docs/troubleshooting.md
+follow 'look here first' >~/look.log 2>&1
+grep -q 'listens on' ~/look.log && grep -q '{"status":"ok"}' ~/look.log || fail "it does not show the service: $(cat ~/look.log)"
+expect 'the keys' "$(follow 'a command as the user of the service' | awk 'NR > 2 { print $2 }')" shop
 systemctl is-enabled petstore petstore-backup.timer
 systemctl is-active petstore petstore-backup.timer nginx
 ! journalctl --unit petstore --unit petstore-backup --output cat | grep -E '"level":"(warn|error)"|Failed' || fail 'the log has errors'

@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'client/README.md': 'test/e2e/readme.test.ts',
   'docs/rehearse.md': 'test/e2e/readme.test.ts',
   'docs/one-machine.md': 'scripts/check-one-machine.sh',
+  'docs/troubleshooting.md': 'scripts/check-one-machine.sh',
 };
 /** The pages that this file runs, with their languages. */
 const HERE: Readonly<Record<string, string>> = {
