@@ -101,11 +101,6 @@ export const KEY_REASONS: Readonly<Record<KeyRefusal, Entry>> = {
 
 /** By the start of the text. */
 export const REASONS: Readonly<Record<string, Entry>> = {
-  'too many requests of the key wait': [
-    'One key sends more than is served.',
-    TOP,
-    'Set `--rate-limit`, or add processes.',
-  ],
   'the request waited for too long': [
     'The processor, disk or database is too slow.',
     TOP,

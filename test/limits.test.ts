@@ -91,7 +91,6 @@ const ROWS: Readonly<Record<keyof typeof LIMITS, Row | Elsewhere>> = {
     describeAnswer(await create(REX, { 'idempotency-key': 'x'.repeat(length) })),
   ),
   IDEMPOTENCY_MS: elsewhere('storage/contract/pets-add', 'after 24 hours and not before'),
-  WAITING_MAX: elsewhere('http/fair-queue', 'one more than may wait of a key'),
   WAIT_MS_MAX: elsewhere('http/fair-queue', 'requests that wait for too long'),
   REFUSE_MS: before(async (ms, t) => {
     const rateLimiter = new TokenBuckets(1, 0);

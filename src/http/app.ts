@@ -55,7 +55,8 @@ export async function createHttpApp(
     genReqId: createRequestId,
   });
   // At the first moment: a client that sends nothing takes a place too.
-  const readConnections = boundConnections(app.server, log, maxConnections);
+  const giveWay = (open: number) => queue.giveWay(open)?.socket;
+  const readConnections = boundConnections(app.server, log, maxConnections, giveWay);
   // Fastify does not see a second request, `Expect`, and a method that it cannot route.
   handleServerEvents(app.server, requestLog);
   app.decorate('queue', queue);

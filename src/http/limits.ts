@@ -6,7 +6,6 @@ import { KIB, limit, MIB, TRY_LATER } from '../limit.ts';
 import { IDEMPOTENCY_MS } from '../store.ts';
 
 const CONNECTIONS = 'petstore_http_connections';
-const WAITING = 'petstore_http_waiting_requests';
 
 export const HTTP_LIMITS = {
   BODY_BYTES_MAX: limit(BOUNDS.bodyKib * KIB, 'a body', '413, close'),
@@ -20,8 +19,7 @@ export const HTTP_LIMITS = {
   JSON_LEVELS_MAX: limit(JSON_LEVELS_MAX, 'levels of a JSON body', '400'),
   IDEMPOTENCY_KEY_CHARACTERS_MAX: limit(255, 'the characters of an `Idempotency-Key`', '400'),
   IDEMPOTENCY_MS: limit(IDEMPOTENCY_MS, 'how long an `Idempotency-Key` is kept', 'forgotten'),
-  WAITING_MAX: limit(1_000, 'waiting reads of a key, and waiting creates', TRY_LATER, WAITING),
-  WAIT_MS_MAX: limit(2_000, 'the wait for a turn', TRY_LATER, WAITING),
+  WAIT_MS_MAX: limit(2_000, 'the wait for a turn', TRY_LATER, 'petstore_http_waiting_requests'),
   REFUSE_MS: limit(500, 'the pause of a request above `--rate-limit`', '429'),
   UNREAD_MS_MAX: limit(10_000, 'the time until an answer is read', 'the connection is reset'),
   IDLE_MS_MAX: limit(60_000, 'the time without a byte on a connection', 'close', CONNECTIONS),

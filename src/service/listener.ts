@@ -70,7 +70,8 @@ export async function startAdmin(
 
 async function listen(app: FastifyInstance, place: Place): Promise<number> {
   const { host, port } = place;
-  await app.listen({ host: toListenHost(host), port }).catch((error) => {
+  // A client that the kernel does not keep for us tries again only after 1 s. Node's own backlog is 511.
+  await app.listen({ host: toListenHost(host), port, backlog: 4_096 }).catch((error) => {
     throw explainListenError(error, place);
   });
   return (app.server.address() as AddressInfo).port;

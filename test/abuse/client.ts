@@ -9,13 +9,14 @@ const PAUSE_MS = 10;
 
 const { port, sent } = workerData as { readonly port: number; readonly sent: Sent };
 
-/** A connection may be closed while it is idle: then the request is sent again, as by any client. */
+/** A connection may be closed while it is idle: then the request is sent again, as by any client. A new one never is. */
 async function sendAgain(): Promise<Answer> {
   for (;;) {
     try {
       return await send(port, sent);
     } catch (error) {
-      if (!/ECONNRESET|EPIPE/.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
+      const isReset = /ECONNRESET|EPIPE/.test((error as NodeJS.ErrnoException).code ?? '');
+      if (!isReset || sent.headers?.connection === 'close') throw error;
     }
   }
 }

@@ -2,7 +2,13 @@
 
 import type { Socket } from 'node:net';
 import { createApiKeyText } from '../../src/api-key.ts';
-import { addSmallPets, TEN_KEYS_P99_MS_MAX, testAttack } from './attack.ts';
+import {
+  addSmallPets,
+  NEW_P99_MS_MAX,
+  type Target,
+  TEN_KEYS_P99_MS_MAX,
+  testAttack,
+} from './attack.ts';
 
 const BODY = JSON.stringify({ name: 'Rex', categoryId: 1 });
 const toHead = (key = '') => `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
@@ -38,21 +44,25 @@ testAttack('wait for each answer, without a key', 1_500, (to) => sendForEach(to,
 
 let keys: string[] = [];
 let opened = 0;
-testAttack(
-  'list by ten keys without a pause',
-  500,
-  (socket) => {
+const ROOM = ['--max-connections', '300'];
+/** Of clients that have to connect anew, since all places are taken. */
+const ANEW = NEW_P99_MS_MAX;
+for (const [what, clients, write, keyCount, waiting, p99MsMax, args, onPostgres] of [
+  ['list by ten keys without a pause', 500, list, 10, 4, TEN_KEYS_P99_MS_MAX, [], false],
+  ['list by one key, with room for 300', 360, list, 1, 1, ANEW, ROOM, false],
+  ['create by two keys, with room for 300', 360, create, 2, 1, ANEW, ROOM, true],
+  ['create by one key', 3_000, create, 1, 1, ANEW, [], false],
+] as const) {
+  const attack = (socket: Socket) => {
     opened += 1;
-    sendForEach(socket, list(keys[opened % keys.length]), 4);
-  },
-  {
-    async prepare(service) {
-      await addSmallPets(service);
-      keys = await Promise.all(Array.from({ length: 10 }, () => service.createKey()));
-    },
-    p99MsMax: TEN_KEYS_P99_MS_MAX,
-  },
-);
+    sendForEach(socket, write(keys[opened % keys.length]), waiting);
+  };
+  const prepare = async (service: Target) => {
+    await addSmallPets(service);
+    keys = await Promise.all(Array.from({ length: keyCount }, () => service.createKey()));
+  };
+  testAttack(what, clients, attack, { args, prepare, p99MsMax, onPostgres });
+}
 
 for (const onPostgres of [false, true]) {
   const place = onPostgres ? 'PostgreSQL' : 'SQLite';
@@ -74,7 +84,7 @@ for (const [what, bytes] of [
   ['half a head', 'GET /livez HTTP/1.1\r\nHos'],
 ] as const) {
   testAttack(`send ${what}, with room for 300`, 500, (socket) => socket.write(bytes), {
-    args: ['--max-connections', '300'],
+    args: ROOM,
   });
 }
 

@@ -36,23 +36,23 @@ function wait(what: bigint | string): Promise<void> {
   return new Promise((answer) => asked.push({ what, answer }));
 }
 
-const service = await startTestApp({
-  store: {
-    ...real.store,
-    connectionsMax: CONNECTIONS,
-    pets: {
-      ...pets,
-      find: (id: bigint) => wait(id).then(() => pets.find(id)),
-      add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
-    },
+const store = {
+  ...real.store,
+  connectionsMax: CONNECTIONS,
+  pets: {
+    ...pets,
+    find: (id: bigint) => wait(id).then(() => pets.find(id)),
+    add: (pet: NewPet) => wait(pet.name).then(() => pets.add(pet)),
   },
-});
+};
+const service = await startTestApp({ store });
 const { port } = service;
 
-const get = (id: number, headers = mine) => send(port, { path: `/v1/pets/${id}`, headers });
-const create = (name: string) =>
-  send(port, {
-    ...{ method: 'POST', path: '/v1/pets', headers: mine },
+const get = (id: number, headers = mine, to = port) =>
+  send(to, { path: `/v1/pets/${id}`, headers });
+const create = (name: string, headers = mine, to = port) =>
+  send(to, {
+    ...{ method: 'POST', path: '/v1/pets', headers },
     body: JSON.stringify({ name, categoryId: 1 }),
   });
 const countWaiting = ({ app } = service) => app.readConnections().waitingRequests;
@@ -68,7 +68,7 @@ async function fill(
 }
 
 /** Lets the store answer all that it is asked for, until these have their answers. */
-async function answerAll(sent: readonly Promise<Answer>[]): Promise<void> {
+async function answerAll(sent: readonly Promise<unknown>[]): Promise<void> {
   let isOver = false;
   const all = Promise.all(sent).finally(() => {
     isOver = true;
@@ -134,18 +134,54 @@ test('fair queue › more requests than a turn starts › start in the next turn
   assert.equal(started.length, count + 5);
 });
 
-test('fair queue › one more than may wait of a key › is refused at once; other keys wait, and creates do not', async () => {
-  const { queue, started, enter } = await fillQueue();
-  for (let count = 0; count < HTTP_LIMITS.WAITING_MAX.value; count += 1) enter('waiting', 1);
-  const refused = enter('one more', 1);
-  assert.deepEqual(started.splice(0), ['one more: too many requests of the key wait']);
-  queue.leave(refused);
+test('fair queue › a client that finds no place › takes that of the last of the longest line, unless as many are idle', async () => {
+  const { queue, started, enter, atWork } = await fillQueue();
   enter('of another key', 2);
-  enter('create', 1, 'POST');
+  const [, , last] = ['first', 'second', 'third'].map((name) => enter(name, 1));
+  const open = atWork.length + 4;
+  assert.equal(queue.giveWay(open + 3), undefined);
+  assert.equal(queue.giveWay(open + 2), last);
+  for (const request of atWork) queue.leave(request);
   await setImmediate();
-  assert.equal(queue.waiting, HTTP_LIMITS.WAITING_MAX.value + 1);
-  assert.deepEqual(started, ['create']);
+  // So the next client is accepted soon.
+  assert.deepEqual(started, ['of another key', 'first']);
+  await setImmediate();
+  assert.deepEqual(started.slice(2), ['second', 'third']);
+  assert.equal(queue.giveWay(0), undefined);
 });
+
+const other = await addKey(real.store, { environment: 'staging' });
+const third = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
+for (const [what, atWorkMax, sendOne] of [
+  ['gets of a key', READS_MAX, (id: number, to: number) => get(id, mine, to)],
+  ['gets of two keys', READS_MAX, (id: number, to: number) => get(id, id % 2 ? mine : third, to)],
+  ['creates of a key', CREATES_AT_WORK_MAX, (id: number, to: number) => create(`${id}`, mine, to)],
+] as const) {
+  test(`fair queue › ${what} in all places › let clients of another key in, which lose no connection`, async (t) => {
+    // However busy the machine is, nobody waits for too long.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const maxConnections = atWorkMax + 8;
+    await using full = await startTestApp({ store, maxConnections });
+    const sent = Array.from({ length: maxConnections }, (_, id) => sendOne(id, full.port));
+    const settled = Promise.allSettled(sent);
+    await until(() => countWaiting(full) === 8);
+    // The first of them has sent nothing yet when the last one comes.
+    const clients = [1, 2, 3].map(() => openConnection(full.port));
+    const isAnyClosed = () => clients.some(({ socket }) => socket.closed);
+    await until(() => countWaiting(full) === 5 || isAnyClosed());
+    assert.ok(!isAnyClosed());
+    for (const { socket } of clients) {
+      socket.end(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${other}\r\n\r\n`);
+    }
+    await answerAll([settled]);
+    for (const client of clients) assert.match(await client.readToEnd(), /^HTTP\/1\.1 200 OK/);
+    const lost = (await settled).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
+    assert.deepEqual(
+      lost.map(({ code }) => code),
+      Array(3).fill('ECONNRESET'),
+    );
+  });
+}
 
 for (const [what, method, prefer] of [
   ['an OPTIONS', 'OPTIONS', ''],
@@ -156,10 +192,11 @@ for (const [what, method, prefer] of [
     const headers = { ...mine, prefer };
     // From now on the key is in the cache.
     await send(itsPort, { path: '/v1/pets', headers: mine });
-    app.server.prependOnceListener('request', ({ socket }) => {
+    app.server.prependOnceListener('request', () => {
       // The lines of so many other keys come first.
       for (let keyId = 100; keyId < 100 + 4 * STARTED_MAX; keyId += 1) {
-        const request = { keyId, socket, place: null } as FastifyRequest;
+        const gone = { keyId, socket: { destroyed: true }, place: null };
+        const request = gone as unknown as FastifyRequest;
         app.queue.enter(request, () => app.queue.leave(request));
       }
     });
@@ -214,16 +251,16 @@ test('fair queue › a request that waits for too long › is refused, and not e
   await answerAll(sent);
 });
 
-test('fair queue › a client that resets while its create waits › has added nothing', async () => {
+test('fair queue › a client that resets while its create waits › leaves its line at once, and has added nothing', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   const sent = await fill(CREATES_AT_WORK_MAX, (index) => create(`pet ${index}`));
   const gone = openConnection(port);
   gone.socket.write(HEAD + BODY);
   await until(() => countWaiting() === 1);
-  const { connections } = service.app.readConnections();
   gone.socket.resetAndDestroy();
-  await until(() => service.app.readConnections().connections < connections);
+  await until(() => countWaiting() === 0);
   const last = create('last');
-  await until(() => countWaiting() === 2);
+  await until(() => countWaiting() === 1);
   asked.shift()?.answer();
   await until(() => asked.at(-1)?.what === 'last');
   assert.ok(asked.every(({ what }) => what !== 'Rex'));

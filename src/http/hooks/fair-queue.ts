@@ -3,12 +3,14 @@
 import type { FastifyRequest } from 'fastify';
 import { PetstoreError } from '../../error.ts';
 import { HTTP_LIMITS } from '../limits.ts';
+import { LAST_RESPONSE } from '../protocol/one-request.ts';
 
-const TOO_MANY = new PetstoreError('unavailable', 'too many requests of the key wait');
 const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too long');
 
 /** Requests that start in a turn. Node accepts one connection in a turn: if a turn takes long, new clients wait. */
 export const STARTED_MAX = 16;
+/** Those of a turn with a new client, while all places are taken: so many more wait to be accepted. */
+const STARTED_IN_A_CROWD_MAX = 2;
 /** Reads at work for each connection to PostgreSQL. They wait for the network. On SQLite a read ends in its turn. */
 export const READS_OF_CONNECTION_MAX = 16;
 /** More creates at work would put a create of another key behind them, in a later commit. */
@@ -21,7 +23,7 @@ export interface Group {
   atWork: number;
 }
 
-/** Goes on with a request, or refuses it with the error. */
+/** Goes on with a request, or refuses it with the error. One that is refused already ignores the error. */
 type Start = (error?: PetstoreError) => void;
 
 interface WaitingRequest {
@@ -41,6 +43,7 @@ export class FairQueue {
   readonly #lines = new Map<string, Set<WaitingRequest>>();
   /** How many requests have started in this turn of the event loop. */
   #started = 0;
+  #startedMax = STARTED_MAX;
   #turn: NodeJS.Immediate | undefined;
 
   /** @param databaseConnections to PostgreSQL, which reads share; absent on SQLite, which reads at once. */
@@ -53,10 +56,16 @@ export class FairQueue {
     return this.#lines.values().reduce((sum, { size }) => sum + size, 0);
   }
 
-  /**
-   * Calls `start` when the turn of the request comes: with an error if too many of its key wait, or it waits too long.
-   * Refused requests also wait here, and ignore this error.
-   */
+  /** For a client that finds no place: the last request of the longest line, unless as many connections have none here. */
+  giveWay(open: number): FastifyRequest | undefined {
+    this.#startedMax = STARTED_IN_A_CROWD_MAX;
+    const atWork = this.#reads.atWork + this.#creates.atWork + this.#others.atWork;
+    const [longest] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
+    if (longest === undefined || longest.size <= open - this.waiting - atWork) return undefined;
+    return [...longest].at(-1)?.request;
+  }
+
+  /** Calls `start` in the turn of the request, with an error if that comes too late, and never if its client has gone. */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const ofKey = isRead ? this.#reads : this.#creates;
@@ -69,20 +78,16 @@ export class FairQueue {
     const ofNoKey = request.refusal === null ? 'pages' : 'refusals';
     const name = `${group.name} ${request.keyId ?? ofNoKey}`;
     const line = this.#lines.get(name) ?? new Set();
-    const hasKey = group !== this.#others;
-    const refuse = (error: PetstoreError) => this.#start(request, this.#others, start, error);
-    // A client that resets its connection leaves its request here.
-    if (hasKey && line.size >= HTTP_LIMITS.WAITING_MAX.value) {
-      refuse(TOO_MANY);
-      return;
-    }
     const late = () => {
       this.#remove(name, waiting);
-      refuse(TOO_LATE);
+      this.#start(request, this.#others, start, TOO_LATE);
     };
-    const timer = hasKey ? setTimeout(late, HTTP_LIMITS.WAIT_MS_MAX.value) : undefined;
+    const msMax = HTTP_LIMITS.WAIT_MS_MAX.value;
+    const timer = group === this.#others ? undefined : setTimeout(late, msMax);
     const waiting = { request, group, start, timer };
     this.#lines.set(name, line.add(waiting));
+    // Clients that connect again and again would leave many bodies here.
+    request.socket[LAST_RESPONSE]?.once('close', () => this.#remove(name, waiting));
     this.#scheduleTurn();
   }
 
@@ -96,7 +101,7 @@ export class FairQueue {
   }
 
   #mayStart({ atWork, atWorkMax }: Group): boolean {
-    return this.#started < STARTED_MAX && atWork < atWorkMax;
+    return this.#started < this.#startedMax && atWork < atWorkMax;
   }
 
   #start(request: FastifyRequest, group: Group, start: Start, error?: PetstoreError): void {
@@ -124,12 +129,12 @@ export class FairQueue {
       // If the client has reset its connection, nobody waits for the answer.
       if (!request.socket.destroyed) this.#start(request, group, start);
     }
+    this.#startedMax = STARTED_MAX;
   }
 
   #remove(name: string, waiting: WaitingRequest): void {
     clearTimeout(waiting.timer);
     const line = this.#lines.get(name);
-    line?.delete(waiting);
-    if (line?.size === 0) this.#lines.delete(name);
+    if (line?.delete(waiting) && line.size === 0) this.#lines.delete(name);
   }
 }

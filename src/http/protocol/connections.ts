@@ -6,37 +6,32 @@ import type { Log } from '../../log.ts';
 import { useLingeringClose } from './lingering-close.ts';
 import { isAnswered, LAST_RESPONSE } from './one-request.ts';
 
-/** The pause between two lines of the log. */
-const LOG_MS = 1_000;
+/** Whether no whole request is at work, or a refused one. A request above its rate limit is refused while it waits. */
+const isIdle = ({ [LAST_RESPONSE]: last }: Socket): boolean =>
+  last?.writableEnded !== false || !last.req.complete || last.statusCode >= 400;
 
-/** Whether a whole request is at work that is not refused. A request above its rate limit is refused while it waits. */
-function isWorking(socket: Socket): boolean {
-  const response = socket[LAST_RESPONSE];
-  if (response?.writableEnded !== false) return false;
-  return response.req.complete && response.statusCode < 400;
-}
+/** Finds the last connection of the longest line of waiting requests, unless as many of the open ones have none. */
+type GiveWay = (open: number) => Socket | undefined;
 
-/**
- * For a connection above the limit, the connection without work that was used longest ago is closed. If all have work,
- * the new connection is closed. Returns a function that reads what the connections do.
- */
-export function boundConnections(server: Server, log: Log, connectionsMax: number) {
+/** For a new connection above the limit, `giveWay` or the idle one used longest ago is closed. Returns what counts them. */
+export function boundConnections(server: Server, log: Log, max: number, giveWay: GiveWay) {
   /** In the order in which they were opened or got their last request. */
   const sockets = new Set<Socket>();
   let loggedAt = Number.NEGATIVE_INFINITY;
 
   function makeRoom(added: Socket): void {
-    const closed = sockets.values().find((each) => !isWorking(each)) ?? added;
+    const closed = giveWay(sockets.size) ?? sockets.values().find(isIdle) ?? added;
     sockets.delete(closed);
     closed.destroy();
     const now = performance.now();
-    if (now - loggedAt < LOG_MS) return;
+    // One line in a second.
+    if (now - loggedAt < 1_000) return;
     loggedAt = now;
-    log.warn('too many connections: some are closed', { connectionsMax });
+    log.warn('too many connections: some are closed', { connectionsMax: max });
   }
 
   server.on('connection', (socket) => {
-    if (!sockets.has(socket) && sockets.size >= connectionsMax) makeRoom(socket);
+    if (!sockets.has(socket) && sockets.size >= max) makeRoom(socket);
     if (socket.destroyed) return;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
