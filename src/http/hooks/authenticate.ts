@@ -63,10 +63,7 @@ export function createTouch(keys: KeyStore, log: Log) {
   };
 }
 
-/**
- * The hook that lets a request with an active key pass, and answers every other with the same 401. It runs again after
- * the body and the fair queue, which may take long: the key may be revoked meanwhile.
- */
+/** The hook that lets a request with an active key pass, and answers every other with the same 401. */
 export function createAuthenticate({
   store,
   environment,
