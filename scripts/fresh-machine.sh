@@ -65,10 +65,10 @@ done'
 
 say 'npm ci --omit=dev && npm start'
 ann '/first-command.sh </petstore.tar'
-say 'npm ci && npm test && npm run test:browser'
+say 'npm ci && npm test && npm run suite browser'
 ann "$fresh; npm ci >npm-ci.log
 status=0
-{ npm test && npm run test:browser; } >test.log 2>&1 || status=\$?
+{ npm test && npm run suite browser; } >test.log 2>&1 || status=\$?
 grep -E '^ℹ (tests|pass|fail|skipped)|^There is no|# SKIP|﹣|^test at' test.log
 [ \$status = 0 ] || { sed -n '/failing tests:/,\$p' test.log; exit 1; }"
 say 'a machine with curl'

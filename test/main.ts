@@ -1,5 +1,5 @@
 /**
- * Runs a suite, for example by `npm run outages`; with files after `--`, only those: `npm test -- test/json.test.ts`.
+ * Runs a suite: `npm run suite outages`. With files after its name, or after `--`, only those: `npm test -- test/json.test.ts`.
  *
  * No run lasts for ever: each test and the whole run have a limit of time, and when the run ends,
  * every process that it started ends with it.
@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { SUITES, type Suite } from './suites.ts';
 import { BUSY } from './support/hang.ts';
 import { findPostgresBin } from './support/postgres-cluster.ts';
 import { withoutOptions } from './support/program.ts';
@@ -20,59 +21,24 @@ const PGLITE_CONCURRENCY = 2;
 const LONG_MINUTES_MAX = 30;
 const RUN_MS_MAX = 3_600_000 * BUSY;
 
-interface Suite {
-  readonly files: readonly string[];
-  /** Of a test. */
-  readonly minutesMax?: number;
-  /** How many files run at the same time; by default one. */
-  readonly concurrency?: number;
-  /** Whether one PostgreSQL server is started for all files. */
-  readonly hasServer?: boolean;
-}
-
-const UNIT = [
-  'test/!(http-on-postgresql).test.ts',
-  'test/service/rate-limiter.test.ts',
-  'test/storage/{address,group-commit,page-cache}.test.ts',
-];
-
-const SUITES: Readonly<Record<string, Suite>> = {
-  // Some of its files wait.
-  all: { files: ['test/**/*.test.ts'], minutesMax: 5, concurrency: 8, hasServer: true },
-  unit: { files: UNIT, minutesMax: 5, concurrency: 3 },
-  browser: { files: ['test/browser/*.browser.ts'], concurrency: 2 },
-  firefox: { files: ['test/browser/*.firefox.ts'] },
-  outages: { files: ['test/outages/*.outage.ts'], hasServer: true },
-  cluster: { files: ['test/cluster/*.cluster.ts'] },
-  abuse: { files: ['test/abuse/*.abuse.ts'], hasServer: true },
-  monitoring: { files: ['test/monitoring/*.monitoring.ts'], hasServer: true },
-  proxies: { files: ['test/proxies/*.proxy.ts'] },
-  pooler: { files: ['test/pooler/*.pooler.ts'], concurrency: 2, hasServer: true },
-  litestream: { files: ['test/litestream/*.litestream.ts'] },
-  recipes: { files: ['test/recipes/*.recipe.ts'], hasServer: true },
-  runtimes: { files: ['test/client/*.runtime.ts'] },
-  fuzz: { files: ['test/fuzz/*.fuzz.ts'], minutesMax: 60 },
-  soak: { files: ['test/fuzz/*.soak.ts'], minutesMax: 120 },
-  package: { files: ['test/package/*.package.ts'], hasServer: true },
-  crash: { files: ['test/durability/*.durability.ts'], hasServer: true },
-};
-
 const root = join(import.meta.dirname, '..');
 const [name = '', ...named] = process.argv.slice(2);
 const suite = SUITES[name];
 if (suite === undefined) {
-  process.stderr.write(`usage: node test/main.ts ${Object.keys(SUITES).join('|')} [FILE…]\n`);
+  process.stderr.write(`usage: npm run suite ${Object.keys(SUITES).join('|')} [FILE…]\n`);
   process.exit(2);
 }
 process.exit(await run(suite, named.length > 0 ? named : suite.files));
 
 /** Resolves to the exit status of the run; no process of it is left then. */
 async function run(
-  { minutesMax = LONG_MINUTES_MAX, concurrency = 1, hasServer = false }: Suite,
+  { minutesMax = LONG_MINUTES_MAX, concurrency = 1, hasServer = false, beneath = [] }: Suite,
   files: readonly string[],
 ): Promise<number> {
   const msMax = Math.max(RUN_MS_MAX, minutesMax * 60_000);
-  const args = [
+  const [command = '', ...args] = [
+    ...beneath,
+    process.execPath,
     '--test',
     ...(hasServer ? ['--test-global-setup=test/support/global-setup.ts'] : []),
     '--import=./test/support/process-limits.ts',
@@ -81,7 +47,7 @@ async function run(
     ...files,
   ];
   // A process group of its own, which all that it starts belongs to, and which is ended as one.
-  const runner = spawn(process.execPath, args, {
+  const runner = spawn(command, args, {
     ...{ cwd: root, env: withoutOptions(process.env), stdio: 'inherit', detached: true },
   });
   const endAll = (signal: NodeJS.Signals) => {

@@ -1,4 +1,4 @@
-/** A few kills during creates; `npm run crash` has many, of more kinds, on both engines. */
+/** A few kills during creates; `npm run suite crash` has many, of more kinds, on both engines. */
 
 import { test } from 'node:test';
 import { crash } from '../durability/crash.ts';

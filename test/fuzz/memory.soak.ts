@@ -1,4 +1,4 @@
-/** The usual requests and refusals, so many that a leak shows: `TEST_SOAK_REQUESTS=10000000 npm run soak`. */
+/** The usual requests and refusals, so many that a leak shows: `TEST_SOAK_REQUESTS=10000000 npm run suite soak`. */
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -2,7 +2,7 @@
  * Random bytes to the real program, of requests that are cut, repeated and changed: each answer is well-formed
  * and in time. What a well-framed request is answered, Schemathesis asks in `npm run conformance`.
  *
- * `TEST_FUZZ_REQUESTS=1000000 TEST_FUZZ_SEED=7 npm run fuzz`; the seed is printed, and with the same one
+ * `TEST_FUZZ_REQUESTS=1000000 TEST_FUZZ_SEED=7 npm run suite fuzz`; the seed is printed, and with the same one
  * each connection sends the same bytes.
  */
 
