@@ -100,16 +100,19 @@ follow 'a restore'
 expect 'the pets of the backup' "$(pets "$url")" "[$rex]"
 ls lost.*/petstore.db
 
-cd
-mkdir newer
-tar --extract --file petstore-1.0.0.tgz --directory newer
-sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' newer/package/package.json
-tar --create --gzip --file petstore-1.0.1.tgz --directory newer package
+(
+  cd
+  mkdir newer
+  tar --extract --file petstore-1.0.0.tgz --directory newer
+  sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' newer/package/package.json
+  tar --create --gzip --file petstore-1.0.1.tgz --directory newer package
+)
 follow 'an upgrade'
 expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
 journalctl --unit petstore --output cat | grep -q 'petstore 1.0.1 listens' || fail 'the new release does not run'
 expect 'the backups' "$(ls /var/lib/petstore-backups/petstore-*Z.db | wc -l)" 2
 [ "${#blocks[@]}" = 0 ] || fail 'the page has more blocks'
+cd
 read_blocks docs/troubleshooting.md
 follow 'look here first' >~/look.log 2>&1
 grep -q 'listens on' ~/look.log && grep -q '{"status":"ok"}' ~/look.log || fail "it does not show the service: $(cat ~/look.log)"

@@ -198,7 +198,6 @@ test('pages › docs/clients.md › its commands make clients, its lines read th
   const { cwd, run, follow } = await createMachine(env, '', dirname(process.execPath), go);
   const config = 'hey-api.config.ts';
   await copyFile(join(ROOT, '.ci/clients/typescript', config), join(cwd, config));
-  await writeFile(join(cwd, 'config.yml'), 'post_hooks: []\n');
   await run(`for name in Rex Mia; do
       curl --fail -H "Authorization: Bearer $KEY" --json "{\\"name\\":\\"$name\\",\\"categoryId\\":3}" $URL/pets
     done
@@ -210,5 +209,5 @@ test('pages › docs/clients.md › its commands make clients, its lines read th
     ];
     return (before + text + after).replaceAll('http://127.0.0.1:8080', url);
   });
-  await run('ls petstore.ts petstore/client.py petstore/petstore.go petstore/package.json');
+  await run('ls petstore.ts petstore/client.py petstore/petstore.go petstore/pom.xml');
 });
