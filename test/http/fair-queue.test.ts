@@ -47,6 +47,8 @@ const store = {
 };
 const service = await startTestApp({ store });
 const { port } = service;
+const other = await addKey(real.store, { environment: 'staging' });
+const third = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
 
 const get = (id: number, headers = mine, to = port) =>
   send(to, { path: `/v1/pets/${id}`, headers });
@@ -150,8 +152,6 @@ test('fair queue › a client that finds no place › takes that of the last of 
   assert.equal(queue.giveWay(0), undefined);
 });
 
-const other = await addKey(real.store, { environment: 'staging' });
-const third = { authorization: `Bearer ${await addKey(real.store, { environment: 'staging' })}` };
 for (const [what, atWorkMax, sendOne] of [
   ['gets of a key', READS_MAX, (id: number, to: number) => get(id, mine, to)],
   ['gets of two keys', READS_MAX, (id: number, to: number) => get(id, id % 2 ? mine : third, to)],
