@@ -89,6 +89,16 @@ test('rights › only to select › is enough to read, and a start names every g
   }
 });
 
+test('rights › of a schema of its own › are granted by the printed SQL, wherever it is pasted', async () => {
+  const query = '?options=-csearch_path%3Dshop';
+  await asOwner('create schema shop; grant usage on schema shop to petstore');
+  await (await openStore(cluster.url() + query, { create: true })).close();
+  const open = () => openStore(address + query, { create: true, isServed: true });
+  const { message } = await open().then(assert.fail, (error) => error);
+  await asOwner(message.replace(/^.* on the database: /, ''));
+  await (await open()).close();
+});
+
 test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
   await asOwner(GRANTS);
   await asOwner(`update petstore_schema set version = ${OLDER_SCHEMA}`);

@@ -247,8 +247,10 @@ test('a sequence › that was set back › fails a start and each create; the pr
   await assert.rejects(pets.add(REX), inUse);
   await assert.rejects(store.keys.add(createNewKey()), inUse);
   await assert.rejects(pets.merge(repeat(1)), inUse);
-  const [what, ...remedies] = message.split(/: |; /);
-  assert.deepEqual([what, remedies.length], ['the database gives ids that are in use', 2]);
+  const remedies = message.match(
+    /(?<=^the database gives ids that are in use: .*)select setval[^;]+/g,
+  );
+  assert.equal(remedies.length, 2);
   const follow = () => Promise.all(remedies.map((remedy: string) => database.query(remedy)));
   await follow();
   await using other = await holdInSession(database, `${ANNOUNCE}; ${ADD}`);

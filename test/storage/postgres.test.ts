@@ -17,7 +17,7 @@ import { listMessages } from '../support/list-messages.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { listen } from '../support/socket.ts';
 import { until } from '../support/until.ts';
-import { addOnce, REX } from './contract/data.ts';
+import { addOnce, REX, repeat } from './contract/data.ts';
 import { age } from './contract/engines.ts';
 
 const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
@@ -77,6 +77,13 @@ describe('openStore on postgresql', { concurrency: 4 }, () => {
       from pg_stat_activity
       where datname = current_database() and application_name in ('petstore', 'shop')`;
     assert.deepEqual(await database.query(named), [{ application_name: 'shop', is_there: true }]);
+    // Its printed SQL is pasted into a session whose path leads elsewhere.
+    await pets.merge(repeat(3));
+    await database.query("select setval('shop.pets_id', 1)");
+    const { message } = await database.open({ query, isServed: true }).catch((error) => error);
+    await database.query(message.replace(/^.* in use: /, ''));
+    const { pets: served } = await database.open({ query, isServed: true });
+    assert.equal((await served.add(REX)).id, 4n);
   });
 
   const LOGIN = 'postgres://rex:s3cr%C3%A9t@';

@@ -49,7 +49,14 @@ export async function checkRights(connection: Connection): Promise<void> {
   if (missing.length === 0) return;
   const grants = missing.map(([role, table, rights]) => `grant ${rights} on ${table} to ${role}`);
   const what = `the role ${missing[0]?.[0]} needs more rights on the database`;
-  throw new PetstoreError('unavailable', `${what}: ${grants.join('; ')}`);
+  throw new PetstoreError('unavailable', `${what}: ${await toPasted(connection, grants)}`);
+}
+
+/** SQL to paste, also into a session whose path leads to another schema. */
+async function toPasted(connection: Connection, statements: readonly string[]): Promise<string> {
+  const [[schema] = []] = await connection.run('select quote_ident(current_schema())');
+  const path = schema === 'public' ? [] : [`set search_path = ${schema}`];
+  return [...path, ...statements].join('; ');
 }
 
 /** The tables whose sequence gives ids that are in use: it was set back, or a restore has left out its value. */
@@ -63,5 +70,5 @@ export async function checkSequences(connection: Connection): Promise<void> {
   if (behind.length === 0) return;
   const remedies = behind.map(([name]) => toSequenceRemedy(String(name)));
   const what = 'the database gives ids that are in use';
-  throw new PetstoreError('unavailable', `${what}: ${remedies.join('; ')}`);
+  throw new PetstoreError('unavailable', `${what}: ${await toPasted(connection, remedies)}`);
 }
