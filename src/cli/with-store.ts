@@ -20,7 +20,7 @@ const LOST_KEY =
   'keys list shows a new key if so: revoke it, since its text is lost, and make another by keys create';
 /** How to see whether a command was done, by its name. Each command that writes has a row. */
 const LOOKS: Readonly<Record<string, string>> = {
-  add: 'the last lines of pets export show the pet if so',
+  add: 'pets export has a new pet of this name if so',
   update: 'pets get shows the new values if so',
   remove: 'the same command with --dry-run finds no pet if so',
   create: LOST_KEY,

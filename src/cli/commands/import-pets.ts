@@ -72,7 +72,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
     const onCommit = ({ count, firstId, lastId }: AddedPets) => {
       progress.isCommitting = true;
       const ids = `${firstId}-${lastId}`;
-      const undo = `pets list --after ${firstId - 1n} shows the pets of the file as ${ids} if so, and pets remove ${ids} undoes it`;
+      const undo = `pets list --after ${firstId - 1n} shows the pets of the file as ${ids} if so, and pets remove ${ids} removes them`;
       if (count > 0) progress.look = undo;
     };
     const merged = await fillStore(options.database, options.dryRun, async (store, isNew) => {
