@@ -4,7 +4,7 @@ import { type Column, CSV_COLUMNS, MARK } from './csv-format.ts';
 import { cut, PetstoreError } from './error.ts';
 import { findNearest } from './nearest.ts';
 import { toFieldValue } from './pet-field.ts';
-import { createRowError, type PetRow, type Pieces, splitRows } from './rows.ts';
+import { createRowError, type FileRow, type Pieces, splitRows } from './rows.ts';
 
 const COLUMN_NAMES = CSV_COLUMNS.map(({ name }) => name);
 const NO_HEADER = `the header must name the columns: ${COLUMN_NAMES.join(', ')}`;
@@ -41,7 +41,7 @@ export async function* readCsv(
   pieces: Pieces,
   ignoresColumns = false,
   isUpdate = false,
-): AsyncGenerator<PetRow> {
+): AsyncGenerator<FileRow> {
   let pattern: RegExp | undefined;
   let header: Header | undefined;
   let marked: Header = [];

@@ -30,7 +30,7 @@ export function createRowError(place: string, reason: string): PetstoreError {
 }
 
 /** A row of a file of pets. */
-export interface PetRow {
+export interface FileRow {
   /** Where the row stands, such as "line 3". */
   readonly place: string;
   /** The value for a parser of pets. @throws PetstoreError when the row has no value. */
@@ -103,7 +103,7 @@ export async function* splitRows(
  * @throws PetstoreError `bad_request` for a wrong row, or with the number of several wrong rows.
  */
 export async function* parseRows<Parsed extends object>(
-  rows: AsyncIterable<PetRow> | Iterable<PetRow>,
+  rows: AsyncIterable<FileRow> | Iterable<FileRow>,
   parse: (value: unknown) => Parsed,
   report: (line: string) => void,
 ): AsyncGenerator<Parsed> {
@@ -142,7 +142,7 @@ export async function* parseRows<Parsed extends object>(
 export function* readJsonRows(
   text: string,
   valuesMax = Number.POSITIVE_INFINITY,
-): Generator<PetRow> {
+): Generator<FileRow> {
   const values = parseJson(text, valuesMax);
   if (!Array.isArray(values)) {
     throw new PetstoreError('bad_request', 'the file must be a JSON array');

@@ -7,7 +7,7 @@ import { readCsv } from '../src/csv.ts';
 import { createCsvFormat } from '../src/csv-format.ts';
 import { PetstoreError } from '../src/error.ts';
 import { type GivenPet, type Pet, parseGivenPet, parseNewPetRow } from '../src/pet.ts';
-import type { PetRow } from '../src/rows.ts';
+import type { FileRow } from '../src/rows.ts';
 import { int64, name } from './arbitraries.ts';
 import { measureCpuMs } from './support/cpu-time.ts';
 
@@ -22,7 +22,7 @@ async function read(...pieces: readonly string[]): Promise<unknown[]> {
   return rows;
 }
 
-function parse({ place, read }: PetRow): unknown {
+function parse({ place, read }: FileRow): unknown {
   try {
     return parseNewPetRow(read());
   } catch (error) {

@@ -10,7 +10,7 @@ import { PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';
 import { type Pet, toPetJson } from '../pet.ts';
-import { decodeText, type PetRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
+import { decodeText, type FileRow, type Pieces, readJsonRows, splitRows } from '../rows.ts';
 import { describeFileError, writePrivateFile } from '../storage/private-file.ts';
 
 const STANDARD_STREAM = '-';
@@ -61,7 +61,7 @@ export interface PetFileOptions {
  * @throws PetstoreError `bad_request` for an unknown ending, a workbook, a file that cannot be read, and a line after
  *   which no row can be found.
  */
-export function readRows(petFile: PetFileOptions): AsyncIterable<PetRow> {
+export function readRows(petFile: PetFileOptions): AsyncIterable<FileRow> {
   const { file = STANDARD_STREAM, format, ignoreColumns, update } = petFile;
   if (!format && /\.(?:xls[bmx]?|ods)$/i.test(file)) {
     throw new PetstoreError('bad_request', `${file} is a workbook: save it as "CSV UTF-8"`);
@@ -158,14 +158,14 @@ async function* readChunks(file: string): AsyncGenerator<Uint8Array> {
   yield* handle.createReadStream({ autoClose: false });
 }
 
-async function* readNdjson(pieces: Pieces): AsyncGenerator<PetRow> {
+async function* readNdjson(pieces: Pieces): AsyncGenerator<FileRow> {
   for await (const { place, text } of splitRows(pieces, false)) {
     yield { place, read: () => parseJson(text) };
   }
 }
 
 /** The pets of a JSON array. The whole file is parsed at once. */
-async function* readJsonArray(pieces: Pieces): AsyncGenerator<PetRow> {
+async function* readJsonArray(pieces: Pieces): AsyncGenerator<FileRow> {
   let bytes = 0;
   let text = '';
   for await (const piece of pieces) {
