@@ -27,7 +27,7 @@ const LITERAL = /'((?:[^'\\\n]|\\.)+)'|"([^"\n]+)"|`([^`]+)`/g;
 /** The errors and warnings of commands: of their options, their files, the address, and the store. */
 export function readRefusals(): string[] {
   const files =
-    'src/{cli/**/*,storage/**/*,service/**/*,csv,csv-format,json,pet,pet-field,rows}.ts';
+    'src/{cli/**/*,storage/**/*,service/**/*,csv-read,csv-write,json,pet,pet-field,rows}.ts';
   const texts = readFiles(files).flatMap((source) =>
     [...source.matchAll(TELLS)].flatMap(({ 0: { length }, index }) =>
       readTexts(readExpression(source, index + length), source.slice(0, index), source),

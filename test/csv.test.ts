@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readCsv } from '../src/csv.ts';
-import { createCsvFormat } from '../src/csv-format.ts';
+import { readCsv } from '../src/csv-read.ts';
+import { createCsvFormat } from '../src/csv-write.ts';
 import { PetstoreError } from '../src/error.ts';
 import { type GivenPet, type Pet, parseGivenPet, parseNewPetRow } from '../src/pet.ts';
 import type { FileRow } from '../src/rows.ts';

@@ -4,8 +4,8 @@ import { createWriteStream, readlinkSync, realpathSync, statSync } from 'node:fs
 import { open, writeFile } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { readCsv } from '../csv.ts';
-import { createCsvFormat } from '../csv-format.ts';
+import { readCsv } from '../csv-read.ts';
+import { createCsvFormat } from '../csv-write.ts';
 import { PetstoreError } from '../error.ts';
 import { parseJson } from '../json.ts';
 import { MIB } from '../limit.ts';

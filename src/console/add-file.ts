@@ -1,7 +1,7 @@
 /** The dialog that adds the pets of a file: what the file has, the work, and its result. */
 
 import { toJson } from '../../client/petstore-client.ts';
-import { UnknownColumnsError } from '../csv.ts';
+import { UnknownColumnsError } from '../csv-read.ts';
 import { generatePets } from '../sample.ts';
 import { quote } from './client.ts';
 import { getElement, show, write } from './elements.ts';

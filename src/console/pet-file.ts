@@ -1,8 +1,8 @@
 /** Files of pets: what a CSV or JSON file has, whether the store has its first pets, and a CSV file to keep. */
 
 import { toJson } from '../../client/petstore-client.ts';
-import { readCsv, UnknownColumnsError } from '../csv.ts';
-import { createCsvFormat } from '../csv-format.ts';
+import { readCsv, UnknownColumnsError } from '../csv-read.ts';
+import { createCsvFormat } from '../csv-write.ts';
 import { cut } from '../error.ts';
 import { type NewPet, type Pet, parseNewPetRow } from '../pet.ts';
 import { PAGE_LIMIT_MAX } from '../pet-query.ts';

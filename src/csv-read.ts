@@ -1,6 +1,6 @@
 /** Pets from CSV (RFC 4180) of people, spreadsheets and databases. */
 
-import { type Column, CSV_COLUMNS, MARK } from './csv-format.ts';
+import { type Column, CSV_COLUMNS, MARK } from './csv-write.ts';
 import { cut, PetstoreError } from './error.ts';
 import { findNearest } from './nearest.ts';
 import { toFieldValue } from './pet-field.ts';
