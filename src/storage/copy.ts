@@ -49,8 +49,8 @@ export async function copyDatabase(
     throw new PetstoreError('unavailable', message);
   }
   let keys: number | undefined;
-  const copying = from.transact('snapshot', async (source) => {
-    const inTarget = to.transact('exclusive', async (target) => {
+  const copying = from.longTransaction('snapshot', async (source) => {
+    const inTarget = to.longTransaction('exclusive', async (target) => {
       await refuseFilled(target);
       for (const table of COPIED) await copyRows(source, target, table, options);
       for (const name of NUMBERED) {

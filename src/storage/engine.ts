@@ -60,7 +60,10 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
    * one moment, and may change a temporary table. During an `exclusive` one no other transaction adds a pet or a key.
    * Transactions, sessions and copies queue. On SQLite no other method may be called until it resolves.
    */
-  transact<T>(kind: TransactionKind, work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  longTransaction<T>(
+    kind: TransactionKind,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T>;
 
   /** Runs the work in one session, without a time limit. The work drops its temporary tables: the session may go on. */
   inSession<T>(work: (session: Session) => Promise<T>): Promise<T>;
@@ -71,8 +74,8 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
 
 export type TransactionKind = 'snapshot' | 'shared' | 'exclusive';
 
-/** Outside of `transact`, each of its statements may be a transaction. */
-export type Session = Transaction & Pick<Engine, 'transact'>;
+/** Its `transaction` does not queue. Outside of it, each statement may be a transaction. */
+export type Session = Transaction & { readonly transaction: Engine['longTransaction'] };
 
 export interface Transaction extends Pick<Engine, 'read'> {
   /** Inserts rows with the ids that they have. */

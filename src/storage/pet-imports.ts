@@ -31,7 +31,7 @@ export function createImports(engine: Engine): Pick<LongWork, 'merge'> {
         // A create could be the first, or take the ids of pets with ids.
         const isAlone = onlyFirst || given.length > 0;
         const kind = isAlone ? 'exclusive' : 'shared';
-        return session.transact(dryRun ? 'snapshot' : kind, async (transaction) => {
+        return session.transaction(dryRun ? 'snapshot' : kind, async (transaction) => {
           const { read, readLastId } = transaction;
           if (onlyFirst && (await readLastId('pets')) > 0n) {
             return { added: 0, corrected: 0, unchanged: 0, withNewIds: NO_PETS };

@@ -10,10 +10,10 @@ import { PET_COLUMNS, SELECT, toPet } from './pet-row.ts';
 /** SQLite takes at most 1,000 levels of an expression. */
 const RANGES_AT_ONCE = 500;
 
-export function createRemoval({ transact }: Engine): Pick<LongWork, 'remove'> {
+export function createRemoval({ longTransaction }: Engine): Pick<LongWork, 'remove'> {
   return {
     remove: (ranges, dryRun = false, only = undefined) =>
-      transact(dryRun ? 'snapshot' : 'shared', async ({ read }) => {
+      longTransaction(dryRun ? 'snapshot' : 'shared', async ({ read }) => {
         const pets = new Map<bigint, Pet>();
         for (let at = 0; at < ranges.length; at += RANGES_AT_ONCE) {
           const part = ranges.slice(at, at + RANGES_AT_ONCE);

@@ -93,7 +93,7 @@ async function open(engine: EngineName) {
 }
 
 async function read(database: Engine): Promise<Content> {
-  return database.transact('snapshot', async ({ read, readLastId }) => {
+  return database.longTransaction('snapshot', async ({ read, readLastId }) => {
     const lastIds: bigint[] = [];
     for (const table of NUMBERED) lastIds.push(await readLastId(table));
     const content: Record<string, Row[]> = {};
@@ -113,7 +113,7 @@ async function write(
   { rows, lastIds }: Content,
 ): Promise<void> {
   for (const { name } of COPIED) await run(`delete from ${name}`);
-  await database.transact('exclusive', async ({ insert, writeLastId }) => {
+  await database.longTransaction('exclusive', async ({ insert, writeLastId }) => {
     for (const { name, columns } of COPIED) await insert(name, columns, rows[name] ?? []);
     for (const [index, name] of NUMBERED.entries()) await writeLastId(name, lastIds[index] ?? 0n);
   });
@@ -242,8 +242,8 @@ test('copyDatabase › what is added meanwhile › is not copied, and has later 
 
 /** The same database, where a copy waits for this before it reads the last ids. */
 function beforeLastIds(database: Engine, wait: () => Promise<void>): Engine {
-  const transact: Engine['transact'] = (kind, work) =>
-    database.transact(kind, (transaction) =>
+  const longTransaction: Engine['longTransaction'] = (kind, work) =>
+    database.longTransaction(kind, (transaction) =>
       work({
         ...transaction,
         async readLastId(table) {
@@ -252,5 +252,5 @@ function beforeLastIds(database: Engine, wait: () => Promise<void>): Engine {
         },
       }),
     );
-  return Object.assign(Object.create(database), { transact });
+  return Object.assign(Object.create(database), { longTransaction });
 }

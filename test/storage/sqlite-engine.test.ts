@@ -122,14 +122,14 @@ test('pets.merge › while another holds the lock › waits for it, for four sec
   other.exec('rollback');
 });
 
-test('engine.transact › beside another process › a snapshot reads as of its beginning, an exclusive one keeps others out', async () => {
+test('engine.longTransaction › beside another process › a snapshot reads as of its beginning, an exclusive one keeps others out', async () => {
   const file = createFile();
   await using engine = await openNew(file);
   using other = new DatabaseSync(file, { timeout: 0 });
   const pets = createPetStore(engine);
   other.exec(`begin immediate; ${ADD}`);
   assert.equal(await countPets(pets), 0);
-  const counts = await engine.transact('snapshot', async ({ read }) => {
+  const counts = await engine.longTransaction('snapshot', async ({ read }) => {
     const before = await read('select count(*) from pets');
     other.exec('commit');
     return [before, await read('select count(*) from pets')];
@@ -137,7 +137,7 @@ test('engine.transact › beside another process › a snapshot reads as of its 
   assert.deepEqual(counts, [[[0n]], [[0n]]]);
   assert.equal(await countPets(pets), 1);
   const add = () => other.exec(ADD);
-  await engine.transact('exclusive', async () => assert.throws(add, /database is locked/));
+  await engine.longTransaction('exclusive', async () => assert.throws(add, /database is locked/));
   add();
 });
 

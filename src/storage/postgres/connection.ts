@@ -149,7 +149,7 @@ export class Connection extends pg.Client {
   }
 
   /** The work's result, in one transaction: the transaction under way, if there is one. */
-  async transact<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
+  async inTransaction<T>(isolation: Isolation, work: () => Promise<T>): Promise<T> {
     if (this.#isInTransaction) return work();
     await this.#begin(isolation);
     this.#isInTransaction = true;
@@ -179,7 +179,7 @@ export class Connection extends pg.Client {
 
   /** The work's result, in one session; behind a pooler only a transaction keeps its session. */
   inSession<T>(work: () => Promise<T>): Promise<T> {
-    return this.#isPooled ? this.transact('read committed', work) : work();
+    return this.#isPooled ? this.inTransaction('read committed', work) : work();
   }
 
   async #begin(isolation: Isolation): Promise<void> {

@@ -14,7 +14,7 @@ import { createPetQueries } from './pet-queries.ts';
 import { countConnections, createPools, type Pools } from './pool.ts';
 import { migrate } from './schema.ts';
 import { checkRights, checkSequences, waitWhileAway } from './start.ts';
-import { createSession, NOW, transactLong } from './transaction.ts';
+import { createSession, NOW, transactionOn } from './transaction.ts';
 
 const COMMAND_SECONDS_MAX = 5;
 
@@ -73,8 +73,8 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
       statistics.reads += 1;
       return pools.reads.run(work);
     }),
-    transact: (kind, work) =>
-      queue(() => pools.long.run((connection) => transactLong(connection, kind, work))),
+    longTransaction: (kind, work) =>
+      queue(() => pools.long.run((connection) => transactionOn(connection, kind, work))),
     inSession: (work) =>
       queue(() =>
         pools.long.run((connection) => connection.inSession(() => work(createSession(connection)))),
@@ -108,5 +108,7 @@ function writeAll(connection: Connection, statements: readonly Statement[]): Pro
     return results;
   };
   // A single statement is a transaction by itself.
-  return statements.length === 1 ? connection.commit(run) : transactLong(connection, 'shared', run);
+  return statements.length === 1
+    ? connection.commit(run)
+    : transactionOn(connection, 'shared', run);
 }

@@ -6,7 +6,7 @@ import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
 import { APPLICATION_ID, findSteps, MIGRATIONS, refuseOlder } from '../migrations.ts';
 import type { Connection } from './connection.ts';
 import { INSUFFICIENT_PRIVILEGE, toCode } from './errors.ts';
-import { transactLong } from './transaction.ts';
+import { transactionOn } from './transaction.ts';
 
 /** The wait for the migration of another process. */
 const MIGRATION_LOCK_SECONDS_MAX = 60;
@@ -38,7 +38,7 @@ export async function migrate(
   if (options.olderSchema === 'keep' || found >= schema) return found;
   try {
     // Each statement must see what others committed while it waited for the lock.
-    return await transactLong(connection, 'shared', () => execute(connection, migrations));
+    return await transactionOn(connection, 'shared', () => execute(connection, migrations));
   } catch (error) {
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     const what = `the upgrade of the database from schema ${found} to ${schema}`;

@@ -18,7 +18,7 @@ const LIMIT_WAITS = `set local lock_timeout = '${LOCK_SECONDS_MAX}s'`;
 /** The statements of long work, in the transaction that is under way, if there is one. */
 export function createSession(connection: Connection): Session {
   return {
-    transact: (kind, work) => transactLong(connection, kind, work),
+    transaction: (kind, work) => transactionOn(connection, kind, work),
     read: (sql, ...values) => connection.run(sql, ...values),
 
     async insert(table, columns, rows) {
@@ -53,14 +53,14 @@ export function createSession(connection: Connection): Session {
   };
 }
 
-/** As `transact` of Engine. */
-export function transactLong<T>(
+/** The work's result, in a transaction of long work: the transaction under way, if there is one. */
+export function transactionOn<T>(
   connection: Connection,
   kind: TransactionKind,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   const isolation = kind === 'snapshot' ? 'repeatable read read only' : 'read committed';
-  return connection.transact(isolation, async () => {
+  return connection.inTransaction(isolation, async () => {
     if (kind !== 'snapshot') await connection.run(END_IF_SILENT);
     if (kind === 'exclusive') {
       await connection.run(`${LIMIT_WAITS}; ${ADD_ALONE}`);

@@ -1,7 +1,7 @@
 /** Imports, copies and backups: work of any length on SQLite. */
 
 import { backup } from 'node:sqlite';
-import type { Engine, Transaction } from '../engine.ts';
+import type { Engine, Session, Transaction } from '../engine.ts';
 import { createQueue } from '../queue.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, IOERR_READS, retryWhileBusy, toResultCode } from './errors.ts';
@@ -9,17 +9,17 @@ import { finishCopy } from './schema.ts';
 
 export function createLongWork(
   connection: SqliteConnection,
-): Pick<Engine, 'transact' | 'inSession' | 'copyTo'> {
+): Pick<Engine, 'longTransaction' | 'inSession' | 'copyTo'> {
   const { file } = connection;
-  const transaction = createTransaction(connection);
+  const statements = createTransaction(connection);
   // All work shares the connection: a rollback of one would take back what another has written.
   const queue = createQueue();
 
-  const transact: Engine['transact'] = async (kind, work) => {
+  const transaction: Session['transaction'] = async (kind, work) => {
     const begin = kind === 'snapshot' ? 'begin' : 'begin immediate';
     await retryWhileBusy(file, () => connection.exec(begin));
     try {
-      const result = await work(transaction);
+      const result = await work(statements);
       connection.exec('commit');
       connection.countCommit();
       return result;
@@ -47,8 +47,8 @@ export function createLongWork(
   };
 
   return {
-    transact: (kind, work) => queue(() => transact(kind, work)),
-    inSession: (work) => queue(() => work({ ...transaction, transact })),
+    longTransaction: (kind, work) => queue(() => transaction(kind, work)),
+    inSession: (work) => queue(() => work({ ...statements, transaction })),
     copyTo: (copy) => queue(() => copyTo(copy)),
   };
 }
