@@ -3,7 +3,7 @@
 import type { ApiKey, NewApiKey } from './api-key.ts';
 import type { GivenPet, NewPet, Pet } from './pet.ts';
 import type { PetQuery } from './pet-query.ts';
-import type { Statistics } from './statistics.ts';
+import type { StoreCounts } from './store-counts.ts';
 
 /**
  * A store of pets and API keys. A write resolves once it is on the disk. Every method may also throw PetstoreError
@@ -15,7 +15,7 @@ export interface Store extends ServedStore, AsyncDisposable {
 
   readonly pets: PetStore & LongWork;
   /** Whatever counts adds to it. */
-  readonly statistics: Statistics;
+  readonly counts: StoreCounts;
 
   /**
    * Connections to PostgreSQL: how many are at work, have no work, and broke or gave no answer in time; and how much

@@ -8,9 +8,9 @@ import manifest from '../../package.json' with { type: 'json' };
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { SERVE_OPTIONS } from '../../src/service/serve-options.ts';
-import { createStatistics } from '../../src/statistics.ts';
 import { STORE_LIMITS } from '../../src/storage/limits.ts';
 import { TABLES } from '../../src/storage/tables.ts';
+import { createStoreCounts } from '../../src/store-counts.ts';
 import { ROOT } from '../run.ts';
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -59,12 +59,12 @@ test('src › each limit, option of serve and count of a store › is used, and 
   const withoutOptions = [...texts.values()].join();
   const limits = Object.keys({ ...HTTP_LIMITS, ...STORE_LIMITS, ...SERVICE_LIMITS });
   const options = Object.keys(SERVE_OPTIONS);
-  const statistics = Object.keys(createStatistics());
+  const counts = Object.keys(createStoreCounts());
   const unused = [
     ...limits.filter((name) => !new RegExp(`(?:LIMITS\\.|const )${name}\\b`).test(all)),
     ...options.filter((name) => !new RegExp(`\\b${name}\\b`).test(withoutOptions)),
-    ...statistics.filter((name) => !new RegExp(`\\.${name} \\+= `).test(all)),
-    ...statistics.filter((name) => !new RegExp(`\\b${name}\\b`).test(metrics)),
+    ...counts.filter((name) => !new RegExp(`\\.${name} \\+= `).test(all)),
+    ...counts.filter((name) => !new RegExp(`\\b${name}\\b`).test(metrics)),
   ];
   assert.deepEqual(unused, []);
 });

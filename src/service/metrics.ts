@@ -13,7 +13,7 @@ const READY_MS_MAX = 2_000;
 export interface Sources {
   readonly counts: RequestCounts;
   readonly app: Pick<FastifyInstance, 'readConnections' | 'checkReady'>;
-  readonly store: Pick<Store, 'statistics' | 'countConnections'>;
+  readonly store: Pick<Store, 'counts' | 'countConnections'>;
   readonly workers: number;
   countDropped(): number;
 }
@@ -84,23 +84,23 @@ export const METRICS: Readonly<Record<string, MetricRow>> = {
     'Requests that wait for their turn in the fair queue.',
     ({ app }) => app.readConnections().waitingRequests,
   ),
-  petstore_commits_total: counter('Group commits.', ({ store }) => store.statistics.commits),
+  petstore_commits_total: counter('Group commits.', ({ store }) => store.counts.commits),
   petstore_committed_writes_total: counter(
     'Writes in group commits, most of them creates.',
-    ({ store }) => store.statistics.committedWrites,
+    ({ store }) => store.counts.committedWrites,
   ),
   petstore_commit_seconds_total: counter(
     'The time that group commits took, with their syncs of the disk.',
-    ({ store }) => store.statistics.commitSeconds,
+    ({ store }) => store.counts.commitSeconds,
   ),
   petstore_pet_queries_total: counter(
     'Queries of pets that clients list or get.',
-    ({ store }) => store.statistics.reads,
+    ({ store }) => store.counts.reads,
   ),
   petstore_page_reads_total: counter(
     'Pages of lists, from the page cache and from the database.',
     ({ store }) => {
-      const { pages, readPages } = store.statistics;
+      const { pages, readPages } = store.counts;
       return toCounted({ cache: pages - readPages, database: readPages });
     },
     { labels: ['from'] },

@@ -2,7 +2,7 @@
 
 import { setImmediate as endOfTurn, setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../error.ts';
-import type { Statistics } from '../statistics.ts';
+import type { StoreCounts } from '../store-counts.ts';
 
 /**
  * Commits without a pause would take the processor from the reads, here and in the database. So a pause follows a
@@ -31,7 +31,7 @@ type Commit<Write, Result> = (writes: readonly Write[]) => Promise<readonly Resu
  */
 export function createGroupCommit<Write, Result>(
   commit: Commit<Write, Result>,
-  statistics: Statistics,
+  counts: StoreCounts,
   groupsMax = 1,
 ) {
   const waiting: WaitingWrite<Write, Result>[] = [];
@@ -52,9 +52,9 @@ export function createGroupCommit<Write, Result>(
       for (const { reject } of [...group, ...waiting.splice(0)]) reject(error);
     }
     const ms = performance.now() - startedAt;
-    statistics.commits += 1;
-    statistics.committedWrites += group.length;
-    statistics.commitSeconds += ms / 1_000;
+    counts.commits += 1;
+    counts.committedWrites += group.length;
+    counts.commitSeconds += ms / 1_000;
     return ms;
   }
 
@@ -67,10 +67,10 @@ export function createGroupCommit<Write, Result>(
     isCollecting = false;
     while (waiting.length > 0) {
       const loop = performance.eventLoopUtilization();
-      const { reads } = statistics;
+      const { reads } = counts;
       const ms = await commitWaiting();
       const isBusy = performance.eventLoopUtilization(loop).utilization > BUSY_MIN;
-      sparesReads = isBusy && statistics.reads > reads;
+      sparesReads = isBusy && counts.reads > reads;
       if (sparesReads) await sleep(Math.min(PAUSE_FACTOR * ms, PAUSE_MS_MAX));
     }
     underWay -= 1;

@@ -25,9 +25,9 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
-  const { foundSchema, connectionsMax, statistics, countConnections, check } = engine;
+  const { foundSchema, connectionsMax, counts, countConnections, check } = engine;
   return {
-    ...{ foundSchema, connectionsMax, statistics, countConnections, check },
+    ...{ foundSchema, connectionsMax, counts, countConnections, check },
     pets: createPetStore(engine),
     keys: createKeyStore(engine),
     backup: (file) => writeBackup(engine, file),

@@ -8,10 +8,10 @@ import type { RequestLine } from '../../src/log.ts';
 import { RequestCounts } from '../../src/service/counts.ts';
 import { METRICS } from '../../src/service/metrics.ts';
 import { createMetricsReader } from '../../src/service/registry.ts';
-import type { Statistics } from '../../src/statistics.ts';
 import type { Store } from '../../src/store.ts';
+import type { StoreCounts } from '../../src/store-counts.ts';
 
-const STATISTICS: Statistics = {
+const STATISTICS: StoreCounts = {
   ...{ commits: 2, committedWrites: 7, commitSeconds: 0.5 },
   ...{ reads: 9, pages: 5, readPages: 1 },
 };
@@ -29,7 +29,7 @@ function create(countConnections?: Store['countConnections']) {
       readConnections: () => ({ connections: 5, requestsAtWork: 6, waitingRequests: 8 }),
       checkReady: async () => undefined,
     },
-    store: { statistics: STATISTICS, countConnections },
+    store: { counts: STATISTICS, countConnections },
     workers: 3,
     countDropped: () => 8,
   });

@@ -14,19 +14,19 @@ import { nextPoll, within } from '../support/until.ts';
 
 const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
 const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
-const STATISTICS = new URL('../../src/statistics.ts', import.meta.url);
+const STORE_COUNTS = new URL('../../src/store-counts.ts', import.meta.url);
 /** Only the worker with the READY of 1 is ready. */
 const MEASURED = `
   import { RequestCounts } from '${COUNTS}';
   import { createMetricsReader } from '${REGISTRY}';
-  import { createStatistics } from '${STATISTICS}';
+  import { createStoreCounts } from '${STORE_COUNTS}';
   createMetricsReader({
     counts: new RequestCounts(),
     app: {
       readConnections: () => ({ connections: 5, requestsAtWork: 0, waitingRequests: 0 }),
       checkReady: async () => { if (process.env.READY !== '1') throw new Error('not ready'); },
     },
-    store: { statistics: createStatistics() },
+    store: { counts: createStoreCounts() },
     workers: 3,
     countDropped: () => 0,
   });

@@ -16,9 +16,9 @@ const test = testOnPostgres();
 
 /** What the reads of the turn resolve to, and how many queries they took. */
 async function readTurn<T>(store: Store, reads: readonly Promise<T>[]) {
-  const before = store.statistics.reads;
+  const before = store.counts.reads;
   const settled = await Promise.allSettled(reads);
-  return { settled, queries: store.statistics.reads - before };
+  return { settled, queries: store.counts.reads - before };
 }
 
 test('batches on postgresql › pets and lists of one turn › are one query of each kind', async (pets, _database, store) => {

@@ -7,8 +7,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { PetstoreError } from '../../src/error.ts';
-import { createStatistics } from '../../src/statistics.ts';
 import { createGroupCommit } from '../../src/storage/group-commit.ts';
+import { createStoreCounts } from '../../src/store-counts.ts';
 import { until } from '../support/until.ts';
 
 /** How long this process works, or does nothing, during a commit. */
@@ -25,7 +25,7 @@ interface Commit {
 /** Writes of numbers, whose result is the double; each commit is under way until it is ended. */
 function create(groupsMax?: number) {
   const commits: Commit[] = [];
-  const statistics = createStatistics();
+  const counts = createStoreCounts();
   const commit = (writes: readonly number[]) => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly number[]>();
     const end = () => {
@@ -39,8 +39,8 @@ function create(groupsMax?: number) {
     commits.push({ end, fail });
     return promise;
   };
-  const writes = createGroupCommit<number, number>(commit, statistics, groupsMax);
-  return { write: (number: number) => writes.add(number), commits, statistics };
+  const writes = createGroupCommit<number, number>(commit, counts, groupsMax);
+  return { write: (number: number) => writes.add(number), commits, counts };
 }
 
 /** Keeps the event loop busy. */
@@ -64,13 +64,13 @@ for (const [what, reads, use, pauseMs] of [
   ['a busy event loop beside a commit', 0, () => work(WORK_MS), 0],
 ] as const) {
   test(`createGroupCommit › ${what} › the next one begins after ${pauseMs} ms`, async (t) => {
-    const { write, commits, statistics } = create();
+    const { write, commits, counts } = create();
     const writing = [write(1)];
     await nextTurn();
     writing.push(write(2));
     await use();
     stopClock(t);
-    statistics.reads += reads;
+    counts.reads += reads;
     await commits[0]?.end();
     for (const [ms, count] of [
       [Math.max(0, pauseMs - 1), pauseMs > 0 ? 1 : 2],
@@ -86,7 +86,7 @@ for (const [what, reads, use, pauseMs] of [
 }
 
 test('createGroupCommit › creates that start in one turn after the other › share a commit', async () => {
-  const { write, commits, statistics } = create(2);
+  const { write, commits, counts } = create(2);
   const writing: Promise<number>[] = [];
   const add = (number: number) => {
     // As the fair queue: it asks for the next turn first.
@@ -98,11 +98,11 @@ test('createGroupCommit › creates that start in one turn after the other › s
   assert.equal(writing.length, 3);
   await commits[0]?.end();
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
-  assert.equal(statistics.commits, 1);
+  assert.equal(counts.commits, 1);
 });
 
 test('createGroupCommit › two groups under way › the writes of later turns share the commit after the first that ends', async () => {
-  const { write, commits, statistics } = create(2);
+  const { write, commits, counts } = create(2);
   const startedAt = performance.now();
   const writing: Promise<number>[] = [];
   for (const number of [1, 2, 3, 4]) {
@@ -115,19 +115,19 @@ test('createGroupCommit › two groups under way › the writes of later turns s
   assert.deepEqual(await Promise.all(writing.slice(1)), [4, 6, 8]);
   await commits[0]?.end();
   assert.equal(await writing[0], 2);
-  assert.equal(statistics.commits, 3);
-  assert.equal(statistics.committedWrites, 4);
-  assert.ok(statistics.commitSeconds > 0);
+  assert.equal(counts.commits, 3);
+  assert.equal(counts.committedWrites, 4);
+  assert.ok(counts.commitSeconds > 0);
   // Two were under way at once.
-  assert.ok(statistics.commitSeconds < (2 * (performance.now() - startedAt)) / 1_000);
+  assert.ok(counts.commitSeconds < (2 * (performance.now() - startedAt)) / 1_000);
 });
 
 test('createGroupCommit › reads in a busy process › one group is under way', async () => {
-  const { write, commits, statistics } = create(2);
+  const { write, commits, counts } = create(2);
   const first = write(1);
   await nextTurn();
   work(WORK_MS);
-  statistics.reads += 1;
+  counts.reads += 1;
   await commits[0]?.end();
   const writing = [first, write(2)];
   await until(() => commits.length === 2, PAUSE_MS_MAX);
@@ -137,7 +137,7 @@ test('createGroupCommit › reads in a busy process › one group is under way',
   await commits[1]?.end();
   await until(() => commits.length === 3, PAUSE_MS_MAX);
   work(WORK_MS);
-  statistics.reads += 1;
+  counts.reads += 1;
   await commits[2]?.end();
   assert.deepEqual(await Promise.all(writing), [2, 4, 6]);
   // After the last pause, which takes at most 50 ms, the place of the group is free.
@@ -152,7 +152,7 @@ test('createGroupCommit › thousands of groups that have ended › take no memo
   const GROUPS = 4_000;
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
-  const writes = createGroupCommit(async (group: readonly number[]) => group, createStatistics());
+  const writes = createGroupCommit(async (group: readonly number[]) => group, createStoreCounts());
   const growths = [];
   for (let round = 0; round < 5; round += 1) {
     const before = process.memoryUsage().heapUsed;

@@ -11,7 +11,6 @@ import { setImmediate as nextTurn, setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NewPet } from '../../src/pet.ts';
-import { createStatistics } from '../../src/statistics.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { STORE_LIMITS } from '../../src/storage/limits.ts';
@@ -21,6 +20,7 @@ import { openSqlite } from '../../src/storage/sqlite/engine.ts';
 import { createPetQueries } from '../../src/storage/sqlite/pet-queries.ts';
 import { createWriter } from '../../src/storage/sqlite/writer.ts';
 import type { KeyStore } from '../../src/store.ts';
+import { createStoreCounts } from '../../src/store-counts.ts';
 import { countPets } from '../support/count-pets.ts';
 import { disposable } from '../support/disposable.ts';
 import { listen } from '../support/socket.ts';
@@ -56,7 +56,7 @@ test('engine.write › a file that cannot grow, or be written › says so', asyn
   }
 });
 
-test('statistics › pages and pets with and without a commit between, of this process and another › say which were read', async () => {
+test('counts › pages and pets with and without a commit between, of this process and another › say which were read', async () => {
   const file = createFile();
   await using store = await openStore(`sqlite:${file}`, { create: true });
   using other = new DatabaseSync(file);
@@ -66,7 +66,7 @@ test('statistics › pages and pets with and without a commit between, of this p
     await setTimeout(1);
     await store.pets.listAsJson({ limit: 1 });
     await store.pets.find(1n);
-    const { readPages, pages, reads } = store.statistics;
+    const { readPages, pages, reads } = store.counts;
     assert.deepEqual([readPages, pages, reads], counts);
   };
   await assertRead(1, 1, 2);
@@ -77,7 +77,7 @@ test('statistics › pages and pets with and without a commit between, of this p
   await store.pets.add(REX);
   await assertRead(3, 4, 7);
   await assertRead(3, 5, 7);
-  const { commits, committedWrites } = store.statistics;
+  const { commits, committedWrites } = store.counts;
   assert.deepEqual({ commits, committedWrites }, { commits: 1, committedWrites: 1 });
 });
 
@@ -186,7 +186,7 @@ async function explain(work: Work): Promise<string[]> {
   };
   const keys = createKeyStore(Object.assign(Object.create(engine), { read }));
   await work(
-    createPetQueries(read, () => 1, createStatistics()),
+    createPetQueries(read, () => 1, createStoreCounts()),
     keys,
   );
   return steps;

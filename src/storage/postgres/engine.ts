@@ -1,6 +1,6 @@
 /** The engine on PostgreSQL: connections, transactions and ids. */
 
-import { createStatistics } from '../../statistics.ts';
+import { createStoreCounts } from '../../store-counts.ts';
 import type { Engine, OpenOptions, Row, Statement } from '../engine.ts';
 import { STORE_OPTIONS } from '../options.ts';
 import { toPurge } from '../purge.ts';
@@ -48,7 +48,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
 }
 
 function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
-  const statistics = createStatistics();
+  const counts = createStoreCounts();
   // A work that waits here does not use up the time for its connection.
   const queue = createQueue();
 
@@ -59,7 +59,7 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
     pools.writes.run((connection) => writeAll(connection, statements));
 
   return {
-    statistics,
+    counts,
     countConnections: () => countConnections(pools),
     // As creates of pets do, it waits while somebody moves the sequence.
     newKeyId:
@@ -68,9 +68,9 @@ function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
     purge: toPurge(NOW, 'for update skip locked'),
     read,
     write,
-    insertPet: createPetInsert(write, statistics, pools.writes.max),
+    insertPet: createPetInsert(write, counts, pools.writes.max),
     petQueries: createPetQueries((work) => {
-      statistics.reads += 1;
+      counts.reads += 1;
       return pools.reads.run(work);
     }),
     longTransaction: (kind, work) =>

@@ -1,7 +1,7 @@
 /** How pets are added to PostgreSQL: one statement adds a batch. Several batches may be under way. */
 
-import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest } from '../../store.ts';
+import type { StoreCounts } from '../../store-counts.ts';
 import type { Engine, Row } from '../engine.ts';
 import { createGroupCommit } from '../group-commit.ts';
 import { COLUMNS, FIELDS } from '../pet-row.ts';
@@ -53,7 +53,7 @@ interface Insert {
 /** @param groupsMax how many batches may be under way. */
 export function createPetInsert(
   write: Engine['write'],
-  statistics: Statistics,
+  counts: StoreCounts,
   groupsMax: number,
 ): Engine['insertPet'] {
   const inserts = createGroupCommit(
@@ -63,7 +63,7 @@ export function createPetInsert(
       const ids = new Map(added as [bigint, bigint][]);
       return group.map((_, index) => ids.get(BigInt(index)));
     },
-    statistics,
+    counts,
     groupsMax,
   );
   return (row, request) => inserts.add({ row, request });

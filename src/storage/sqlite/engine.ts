@@ -1,6 +1,6 @@
 /** The engine on node:sqlite: opening, reads, and group commits by the writer. */
 
-import { createStatistics, type Statistics } from '../../statistics.ts';
+import { createStoreCounts, type StoreCounts } from '../../store-counts.ts';
 import { MEMORY_FILE } from '../address.ts';
 import type { Engine, OpenOptions } from '../engine.ts';
 import { createGroupCommit } from '../group-commit.ts';
@@ -33,26 +33,26 @@ export async function openSqlite(file: string, options: OpenOptions): Promise<En
 }
 
 function createEngine(connection: SqliteConnection, foundSchema: number): Engine {
-  const statistics = createStatistics();
+  const counts = createStoreCounts();
   const read: Engine['read'] = async (sql, ...values) =>
     retryWhileBusy(connection.file, () => connection.run(sql, ...values));
   return {
     foundSchema,
-    statistics,
+    counts,
     newKeyId: 'null',
     toJsonFunction: 'json_quote',
     // There is one writer at a time.
     purge: toPurge(NOW, ''),
     read,
-    petQueries: createPetQueries(read, () => connection.readCommitCounter(), statistics),
-    ...createWrites(connection, statistics),
+    petQueries: createPetQueries(read, () => connection.readCommitCounter(), counts),
+    ...createWrites(connection, counts),
     ...createLongWork(connection),
   };
 }
 
 function createWrites(
   connection: SqliteConnection,
-  statistics: Statistics,
+  counts: StoreCounts,
 ): Pick<Engine, 'write' | 'insertPet' | 'check'> & AsyncDisposable {
   const { file } = connection;
   const checkFiles = createFileCheck(connection);
@@ -69,7 +69,7 @@ function createWrites(
       // A later read must see what was written. Also after an error something may have been written.
       connection.countCommit();
     }
-  }, statistics);
+  }, counts);
 
   const write: Engine['write'] = (...statements) => commits.add(statements);
 

@@ -2,8 +2,8 @@
 
 import { type Pet, toPetJson } from '../../pet.ts';
 import type { PetQuery } from '../../pet-query.ts';
-import type { Statistics } from '../../statistics.ts';
 import { IDEMPOTENCY_MS, type IdempotentRequest, type JsonPage } from '../../store.ts';
+import type { StoreCounts } from '../../store-counts.ts';
 import type { Engine, PetQueries, Row, Statement } from '../engine.ts';
 import { createCache, toPageName } from '../page-cache.ts';
 import { COLUMNS, findFilters, SELECT, toJsonSql, toPage, toPet } from '../pet-row.ts';
@@ -33,10 +33,10 @@ const RESERVE = `insert into idempotency_keys (api_key_id, name, created_at, pet
 export function createPetQueries(
   uncountedRead: Engine['read'],
   readCommitCounter: () => number,
-  statistics: Statistics,
+  counts: StoreCounts,
 ): PetQueries {
   const read: Engine['read'] = (sql, ...values) => {
-    statistics.reads += 1;
+    counts.reads += 1;
     return uncountedRead(sql, ...values);
   };
   const pets = createCache<Pet | undefined>(
@@ -60,9 +60,9 @@ export function createPetQueries(
     },
 
     listAsJson(query) {
-      statistics.pages += 1;
+      counts.pages += 1;
       return pages(toPageName(query), () => {
-        statistics.readPages += 1;
+        counts.readPages += 1;
         return readJsonPage(read, query);
       });
     },

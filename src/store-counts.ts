@@ -1,8 +1,8 @@
 /** What a store counts since it was opened; the parts of an engine count. */
 
-export type Statistics = ReturnType<typeof createStatistics>;
+export type StoreCounts = ReturnType<typeof createStoreCounts>;
 
-export function createStatistics() {
+export function createStoreCounts() {
   return {
     commits: 0,
     committedWrites: 0,
