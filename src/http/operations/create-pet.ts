@@ -45,8 +45,8 @@ export const createPet = defineOperation({
       },
     },
   },
-  declared: ['bad_request', 'unauthorized'],
-  errors: [
+  ofInterface: ['bad_request', 'unauthorized'],
+  others: [
     new PetstoreError('forbidden'),
     new PetstoreError('gone', IDEMPOTENT_PET_REMOVED),
     new PetstoreError('payload_too_large'),

@@ -88,7 +88,7 @@ function describeParameter([name, parameter]: [string, Parameter<unknown>]) {
 
 function describeResponses(operation: Operation) {
   const { description, status, schema, headers: own = [], links } = operation.success;
-  const others = [...operation.errors, ...COMMON_ERRORS];
+  const others = [...operation.others, ...COMMON_ERRORS];
   return {
     [status]: {
       description,
@@ -100,7 +100,7 @@ function describeResponses(operation: Operation) {
       links,
     },
     ...Object.fromEntries(
-      operation.declared.map((code) => [
+      operation.ofInterface.map((code) => [
         ERRORS[code].status,
         { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
       ]),

@@ -30,8 +30,8 @@ export const getPet = defineOperation({
     },
   },
   success: { status: 200, description: 'The requested animal.', schema: 'Pet' },
-  declared: ['unauthorized', 'not_found'],
-  errors: [new PetstoreError('gone')],
+  ofInterface: ['unauthorized', 'not_found'],
+  others: [new PetstoreError('gone')],
 
   async handle({ pets }, { petId }) {
     const pet = await pets.find(petId);

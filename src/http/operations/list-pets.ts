@@ -47,8 +47,8 @@ export const listPets = defineOperation({
     schema: 'Pets',
     headers: ['Link'],
   },
-  declared: ['unauthorized'],
-  errors: [WRONG_LIMIT],
+  ofInterface: ['unauthorized'],
+  others: [WRONG_LIMIT],
 
   async handle({ pets, base }, { cursor, ...query }, reply) {
     const { json, next } = await pets.listAsJson({ ...query, after: cursor });

@@ -60,9 +60,9 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
     readonly links?: Readonly<Record<string, object>>;
   };
   /** The errors that the interface declares. */
-  readonly declared: readonly (keyof typeof SHARED_NAMES)[];
+  readonly ofInterface: readonly (keyof typeof SHARED_NAMES)[];
   /** The other errors, by status, without the errors of all operations. */
-  readonly errors: readonly PetstoreError[];
+  readonly others: readonly PetstoreError[];
 
   /** The JSON text of the success, whose header fields it sets. */
   handle(
