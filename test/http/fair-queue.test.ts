@@ -5,10 +5,10 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import {
-  CREATES_AT_WORK_MAX,
   FairQueue,
   READS_OF_CONNECTION_MAX,
   STARTED_MAX,
+  WRITES_AT_WORK_MAX,
 } from '../../src/http/hooks/fair-queue.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
 import type { NewPet } from '../../src/pet.ts';
@@ -155,7 +155,7 @@ test('fair queue › a client that finds no place › takes that of the last of 
 for (const [what, atWorkMax, sendOne] of [
   ['gets of a key', READS_MAX, (id: number, to: number) => get(id, mine, to)],
   ['gets of two keys', READS_MAX, (id: number, to: number) => get(id, id % 2 ? mine : third, to)],
-  ['creates of a key', CREATES_AT_WORK_MAX, (id: number, to: number) => create(`${id}`, mine, to)],
+  ['creates of a key', WRITES_AT_WORK_MAX, (id: number, to: number) => create(`${id}`, mine, to)],
 ] as const) {
   test(`fair queue › ${what} in all places › let clients of another key in, which lose no connection`, async (t) => {
     // However busy the machine is, nobody waits for too long.
@@ -231,7 +231,7 @@ test('fair queue › requests that wait for too long, also the second time › a
 });
 
 test('fair queue › creates whose bodies do not come › take no place', async () => {
-  const slow = Array.from({ length: CREATES_AT_WORK_MAX }, () => openConnection(port));
+  const slow = Array.from({ length: WRITES_AT_WORK_MAX }, () => openConnection(port));
   for (const { socket } of slow) socket.write(HEAD);
   await until(() => service.app.readConnections().requestsAtWork === slow.length);
   const added = create('quick');
@@ -253,7 +253,7 @@ test('fair queue › a request that waits for too long › is refused, and not e
 
 test('fair queue › a client that resets while its create waits › leaves its line at once, and has added nothing', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const sent = await fill(CREATES_AT_WORK_MAX, (index) => create(`pet ${index}`));
+  const sent = await fill(WRITES_AT_WORK_MAX, (index) => create(`pet ${index}`));
   const gone = openConnection(port);
   gone.socket.write(HEAD + BODY);
   await until(() => countWaiting() === 1);

@@ -13,7 +13,7 @@ import { runInNewContext } from 'node:vm';
 import type { FastifyRequest } from 'fastify';
 import { createApiKeyText, digestApiKey } from '../../src/api-key.ts';
 import { PetstoreError } from '../../src/error.ts';
-import { CREATES_AT_WORK_MAX, READS_OF_CONNECTION_MAX } from '../../src/http/hooks/fair-queue.ts';
+import { READS_OF_CONNECTION_MAX, WRITES_AT_WORK_MAX } from '../../src/http/hooks/fair-queue.ts';
 import { TokenBuckets } from '../../src/http/hooks/rate-limit.ts';
 import { DELAYED_MAX } from '../../src/http/hooks/rehearse.ts';
 import { HTTP_LIMITS } from '../../src/http/limits.ts';
@@ -105,7 +105,7 @@ async function start(): Promise<TestApp> {
   server.on('connection', (socket) => sockets.push(new WeakRef(socket)));
   // Creates that never end take the other places of creates. Only a few start in a turn.
   const endless = { method: 'POST', keyId: 1, refusal: null, socket: { destroyed: false } };
-  for (let free = CREATES_AT_WORK_MAX; free > PLACES; free -= 1) {
+  for (let free = WRITES_AT_WORK_MAX; free > PLACES; free -= 1) {
     queue.enter({ ...endless } as FastifyRequest, () => undefined);
   }
   await until(() => readConnections().waitingRequests === 0);

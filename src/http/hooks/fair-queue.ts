@@ -13,8 +13,8 @@ export const STARTED_MAX = 16;
 const STARTED_IN_A_CROWD_MAX = 2;
 /** Reads at work for each connection to PostgreSQL. They wait for the network. On SQLite a read ends in its turn. */
 export const READS_OF_CONNECTION_MAX = 16;
-/** More creates at work would put a create of another key behind them, in a later commit. */
-export const CREATES_AT_WORK_MAX = 128;
+/** More writes at work would put a write of another key behind them, in a later commit. */
+export const WRITES_AT_WORK_MAX = 128;
 
 /** Requests that are bounded together. A request has its group as its place, from its start to its answer. */
 export interface Group {
@@ -36,7 +36,7 @@ interface WaitingRequest {
 
 export class FairQueue {
   readonly #reads: Group;
-  readonly #creates: Group = { name: 'creates', atWorkMax: CREATES_AT_WORK_MAX, atWork: 0 };
+  readonly #writes: Group = { name: 'writes', atWorkMax: WRITES_AT_WORK_MAX, atWork: 0 };
   /** What has no valid key: pages, the health, refusals. None of it asks the store. */
   readonly #others: Group = { name: 'others', atWorkMax: Number.POSITIVE_INFINITY, atWork: 0 };
   /** By group and key; two lines for what has no valid key. No line is empty. The line whose turn is next comes first. */
@@ -59,7 +59,7 @@ export class FairQueue {
   /** For a client that finds no place: the last request of the longest line, unless as many connections have none here. */
   giveWay(open: number): FastifyRequest | undefined {
     this.#startedMax = STARTED_IN_A_CROWD_MAX;
-    const atWork = this.#reads.atWork + this.#creates.atWork + this.#others.atWork;
+    const atWork = this.#reads.atWork + this.#writes.atWork + this.#others.atWork;
     const [longest] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
     if (longest === undefined || longest.size <= open - this.waiting - atWork) return undefined;
     return [...longest].at(-1)?.request;
@@ -68,7 +68,7 @@ export class FairQueue {
   /** Calls `start` in the turn of the request, with an error if that comes too late, and never if its client has gone. */
   enter(request: FastifyRequest, start: Start): void {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const ofKey = isRead ? this.#reads : this.#creates;
+    const ofKey = isRead ? this.#reads : this.#writes;
     const group = request.keyId === null ? this.#others : ofKey;
     if (this.#lines.size === 0 && this.#mayStart(group)) {
       this.#start(request, group, start);
