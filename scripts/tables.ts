@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LOCAL_SERVICE } from '../src/cli/commands/print-openapi.ts';
 import { serveOptions } from '../src/cli/options.ts';
 import { ERRORS, type ErrorCode } from '../src/error.ts';
-import { MALFORMED, toErrorBody } from '../src/http/errors.ts';
+import { MALFORMED, toErrorBody } from '../src/http/error-answers.ts';
 import { CONSTANT_HEADERS, EXPOSED_HEADERS } from '../src/http/headers.ts';
 import { HTTP_LIMITS } from '../src/http/limits.ts';
 import { writeOpenApi } from '../src/http/openapi.ts';

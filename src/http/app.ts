@@ -1,7 +1,7 @@
 /** Every step of a request, from its connection to the last byte of its answer, in order. A comment tells why a step has its place. */
 
 import type { FastifyInstance } from 'fastify';
-import { answerError } from './errors.ts';
+import { answerError } from './error-answers.ts';
 import { createRequestId } from './headers.ts';
 import { createAuthenticate } from './hooks/authenticate.ts';
 import { createCors } from './hooks/cors.ts';

@@ -4,7 +4,7 @@ import { ERRORS } from '../error.ts';
 import { ID, NEW_PET_FIELDS } from '../pet.ts';
 import type { Schema } from '../pet-field.ts';
 import { LIST_ORDER, PAGE_LIMIT_MAX } from '../pet-query.ts';
-import type { ErrorBody } from './errors.ts';
+import type { ErrorBody } from './error-answers.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };

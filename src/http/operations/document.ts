@@ -2,7 +2,7 @@
 
 import { ERRORS, type ErrorCode, PetstoreError } from '../../error.ts';
 import { COMPONENTS, refTo } from '../components.ts';
-import { toErrorBody } from '../errors.ts';
+import { toErrorBody } from '../error-answers.ts';
 import { EXPOSED_FIELDS, type HeaderName } from '../headers.ts';
 import { type BodySchema, type Operation, type Parameter, SHARED_NAMES } from './operation.ts';
 import { OPERATIONS } from './operations.ts';

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PetstoreError } from '../../error.ts';
-import { BROKEN_OFF, MALFORMED, toErrorBody } from '../errors.ts';
+import { BROKEN_OFF, MALFORMED, toErrorBody } from '../error-answers.ts';
 import { CONSTANT_HEADERS, createRequestId } from '../headers.ts';
 import type { RequestLog } from '../request-log.ts';
 import type { BodyRequest } from './body.ts';
