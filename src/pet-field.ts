@@ -4,7 +4,7 @@ import { cut, PetstoreError } from './error.ts';
 import { explainInteger, findInt64, INT64_MAX, INT64_MIN, isPlainInteger } from './int64.ts';
 import { JsonNumber } from './json.ts';
 
-export type Schema = Readonly<Record<string, unknown>>;
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** An engine or a file may change U+0000 and unpaired surrogates (`Cs`). An empty cell of CSV is an absent text. */
 const TEXT = /^[^\0\p{Cs}]+$/u;
@@ -31,7 +31,7 @@ export interface Field {
   /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
   /** With `enum`, a value must be one of these. */
-  readonly schema: Schema & { readonly description: string; readonly enum?: readonly string[] };
+  readonly schema: JsonSchema & { readonly description: string; readonly enum?: readonly string[] };
   /** What a value must be, in place of the rule of the kind. */
   readonly rule?: string;
   /** Whether the field can have this value of its kind; by default every one. */

@@ -2,7 +2,7 @@
 
 import { PetstoreError } from './error.ts';
 import { NEW_PET_FIELDS, type NewPet, type NewPetField } from './pet.ts';
-import { type Schema, toFieldValue } from './pet-field.ts';
+import { type JsonSchema, toFieldValue } from './pet-field.ts';
 
 /** The order of a list, and its pets that are after a pet, in words. */
 export const LIST_ORDER = 'by `id`, ascending';
@@ -36,7 +36,7 @@ export interface PetQuery extends ListQuery {
 interface QueryMember {
   readonly description: string;
   /** A query without this member has the value of `default`. */
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
   /** The schema's name in the document, if it has one. */
   readonly schemaName?: string;
   readonly example?: unknown;

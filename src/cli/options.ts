@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { PetstoreError } from '../error.ts';
 import { count, type OptionKind, type OptionRow } from '../option.ts';
 import { NEW_PET_FIELDS, type NewPetField } from '../pet.ts';
-import { type Schema, toFieldValue } from '../pet-field.ts';
+import { type JsonSchema, toFieldValue } from '../pet-field.ts';
 import { LIST_QUERY } from '../pet-query.ts';
 import { SERVE_OPTIONS } from '../service/serve-options.ts';
 import { isMemoryAddress } from '../storage/address.ts';
@@ -107,7 +107,7 @@ const fieldOption = (field: NewPetField) =>
   );
 
 function createPetOption(
-  { name, schema }: { readonly name: string; readonly schema: Schema },
+  { name, schema }: { readonly name: string; readonly schema: JsonSchema },
   words: string,
   parse: (text: string) => unknown,
 ): Option {

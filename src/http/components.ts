@@ -2,17 +2,17 @@
 
 import { ERRORS } from '../error.ts';
 import { ID, NEW_PET_FIELDS } from '../pet.ts';
-import type { Schema } from '../pet-field.ts';
+import type { JsonSchema } from '../pet-field.ts';
 import { LIST_ORDER, PAGE_LIMIT_MAX } from '../pet-query.ts';
 import type { ErrorBody } from './error-answers.ts';
 
 const EXAMPLE_NEW_PET = { name: 'Rex', categoryId: 3, status: 'available' };
 const EXAMPLE_PET = { id: 1, ...EXAMPLE_NEW_PET };
 
-export const refTo = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+export const refTo = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 /** The schema of a field, or of a member of a query, inside another schema. */
-export const toSchema = ({ schema, schemaName }: { schema: Schema; schemaName?: string }) =>
+export const toSchema = ({ schema, schemaName }: { schema: JsonSchema; schemaName?: string }) =>
   schemaName === undefined ? schema : refTo(schemaName);
 
 const NAMED_FIELDS = NEW_PET_FIELDS.filter(({ schemaName }) => schemaName !== undefined);
@@ -63,7 +63,7 @@ export const COMPONENTS = {
         minimum: 400,
         maximum: 599,
       },
-    } satisfies Record<keyof ErrorBody, Schema>,
+    } satisfies Record<keyof ErrorBody, JsonSchema>,
     description: 'The one shape of every error.',
   },
 };

@@ -10,7 +10,7 @@ import type { Operation } from '../../src/http/operations/operation.ts';
 import { OPERATIONS } from '../../src/http/operations/operations.ts';
 import { parseJson, writeJson } from '../../src/json.ts';
 import { PET_STATUSES } from '../../src/pet.ts';
-import type { Schema } from '../../src/pet-field.ts';
+import type { JsonSchema } from '../../src/pet-field.ts';
 import { createKeyStore } from '../../src/storage/key-store.ts';
 import { FILTERS } from '../../src/storage/pet-row.ts';
 import { createPetStore } from '../../src/storage/pet-store.ts';
@@ -120,7 +120,7 @@ function toInputs({ parameters, body }: Operation) {
   return combine([...members, ['body', [value]]]) as { readonly body: unknown }[];
 }
 
-function toExample({ $ref, ...schema }: Schema): unknown {
+function toExample({ $ref, ...schema }: JsonSchema): unknown {
   if ($ref !== undefined)
     return toExample(Object(COMPONENTS)[String($ref).split('/').at(-1) ?? '']);
   return Array.isArray(schema.enum) ? schema.enum[0] : (schema.default ?? 'x');

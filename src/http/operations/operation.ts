@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { PetstoreError } from '../../error.ts';
-import type { Schema } from '../../pet-field.ts';
+import type { JsonSchema } from '../../pet-field.ts';
 import type { PetStore } from '../../store.ts';
 import type { ComponentName } from '../components.ts';
 import type { HeaderName } from '../headers.ts';
@@ -18,7 +18,7 @@ export interface OperationContext {
 export interface Parameter<Value> {
   readonly place: 'path' | 'query' | 'header';
   readonly description: string;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
   readonly example?: unknown;
   readonly isBeta?: boolean;
   /** Gets the text in the request, or undefined without one. */
@@ -32,7 +32,7 @@ export interface Deprecation {
 }
 
 /** The name of a component, or a schema that only this operation has, with its example. */
-export type BodySchema = ComponentName | (Schema & { readonly example: unknown });
+export type BodySchema = ComponentName | (JsonSchema & { readonly example: unknown });
 
 /** The errors that the interface declares, and their shared names ("Errors"). */
 export const SHARED_NAMES = {
