@@ -90,6 +90,6 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   },
   proxies: {
     files: ['test/proxies/*.proxy.ts'],
-    purpose: 'idle connections of nginx, HAProxy, Caddy',
+    purpose: 'idle connections of nginx, HAProxy, Caddy, Envoy',
   },
 };

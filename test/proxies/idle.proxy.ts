@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { installPython } from '../../scripts/run.ts';
 import { startService } from '../support/program.ts';
 import { startProxy, type TestProxy } from '../support/proxy.ts';
 import { send } from '../support/request.ts';
@@ -30,39 +31,84 @@ interface Lane {
 }
 
 interface Proxy {
+  /** Its last argument is the name of the file. */
   readonly command: readonly [string, ...string[]];
-  /** What the file has before the lanes, for each lane, and after them. */
-  readonly head: string;
-  readonly lane: (lane: Lane) => string;
-  readonly tail: string;
+  readonly write: (lanes: readonly Lane[]) => string;
+}
+
+const each = (lanes: readonly Lane[], write: (lane: Lane) => string) => lanes.map(write).join('');
+
+const envoyFolder = await installPython('envoy', join(import.meta.dirname, 'requirements.txt'));
+const ENVOY = 'type.googleapis.com/envoy.extensions.filters';
+
+function toEnvoyListener({ port, to }: Lane) {
+  const routes = [{ match: { prefix: '/' }, route: { cluster: to } }];
+  const http = {
+    '@type': `${ENVOY}.network.http_connection_manager.v3.HttpConnectionManager`,
+    stat_prefix: to,
+    route_config: { virtual_hosts: [{ name: to, domains: ['*'], routes }] },
+    http_filters: [{ name: 'router', typed_config: { '@type': `${ENVOY}.http.router.v3.Router` } }],
+  };
+  const filters = [{ name: 'http', typed_config: http }];
+  return { ...toEnvoyAddress(`127.0.0.1:${port}`), filter_chains: [{ filters }] };
+}
+
+/** It opens 6 connections ahead of their use beside 30 that are used. The service answers 408 on the 6 after 10 s. */
+function toEnvoyCluster({ to }: Lane) {
+  const endpoints = [{ lb_endpoints: [{ endpoint: toEnvoyAddress(to) }] }];
+  return {
+    name: to,
+    load_assignment: { cluster_name: to, endpoints },
+    preconnect_policy: { per_upstream_preconnect_ratio: 1.2 },
+  };
+}
+
+function toEnvoyAddress(host: string) {
+  const { hostname: address, port } = new URL(`http://${host}`);
+  return { address: { socket_address: { address, port_value: Number(port) } } };
 }
 
 /** nginx and HAProxy keep connections as long as Caddy does. */
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     command: ['/usr/sbin/nginx', '-e', 'stderr', '-p', '.', '-c', 'proxy.conf'],
-    head: `daemon off; pid nginx.pid; events { worker_connections 4096; } http { access_log off;
-      client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
-      scgi_temp_path scgi; uwsgi_temp_path uwsgi;`,
-    lane: ({ port, to }) => `
-      upstream to${port} { server ${to}; keepalive 64; keepalive_timeout 120s; }
-      server { listen 127.0.0.1:${port}; location / { proxy_pass http://to${port};
-        proxy_http_version 1.1; proxy_set_header Connection ''; } }`,
-    tail: '}\n',
+    write: (lanes) => `daemon off; pid nginx.pid; events { worker_connections 4096; }
+      http { access_log off; client_body_temp_path body; proxy_temp_path proxy;
+      fastcgi_temp_path fastcgi; scgi_temp_path scgi; uwsgi_temp_path uwsgi;
+      ${each(
+        lanes,
+        ({ port, to }) => `upstream to${port} { server ${to}; keepalive 64;
+      keepalive_timeout 120s; } server { listen 127.0.0.1:${port}; location / {
+      proxy_pass http://to${port}; proxy_http_version 1.1; proxy_set_header Connection ''; } }`,
+      )} }`,
   },
   HAProxy: {
     command: ['/usr/sbin/haproxy', '-db', '-f', 'proxy.conf'],
-    head: `global\n nbthread 1\ndefaults\n mode http\n http-reuse always\n timeout connect 5s
- timeout client 120s\n timeout server 120s\n`,
-    lane: ({ port, to }) =>
-      `listen to${port}\n bind 127.0.0.1:${port}\n server petstore ${to} pool-purge-delay 120s\n`,
-    tail: '',
+    write: (lanes) => `global\n nbthread 1\ndefaults\n mode http\n http-reuse always
+ timeout connect 5s\n timeout client 120s\n timeout server 120s\n${each(
+   lanes,
+   ({ port, to }) =>
+     `listen to${port}\n bind 127.0.0.1:${port}\n server petstore ${to} pool-purge-delay 120s\n`,
+ )}`,
   },
   Caddy: {
     command: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config', 'proxy.conf'],
-    head: '{\n admin off\n auto_https off\n}\n',
-    lane: ({ port, to }) => `http://127.0.0.1:${port} {\n reverse_proxy ${to}\n}\n`,
-    tail: '',
+    write: (lanes) =>
+      `{\n admin off\n auto_https off\n}\n${each(
+        lanes,
+        ({ port, to }) => `http://127.0.0.1:${port} {\n reverse_proxy ${to}\n}\n`,
+      )}`,
+  },
+  Envoy: {
+    command: [
+      join(envoyFolder, 'envoy'),
+      ...['--disable-hot-restart', '--concurrency', '1', '--config-path', 'proxy.json'],
+    ],
+    write: (lanes) => {
+      const listeners = lanes.map(toEnvoyListener);
+      const clusters = lanes.map(toEnvoyCluster);
+      return JSON.stringify({ static_resources: { listeners, clusters } });
+    },
   },
 };
 
@@ -103,7 +149,7 @@ describe('proxies', { concurrency: true }, async () => {
     return await connection.readToEnd();
   }
 
-  for (const [name, { command, head, lane: write, tail }] of Object.entries(PROXIES)) {
+  for (const [name, { command, write }] of Object.entries(PROXIES)) {
     test(`proxies › ${name}, whose connections were idle › answers each POST 201`, async (t) => {
       await using stack = new AsyncDisposableStack();
       const cwd = createProcessFolder();
@@ -114,7 +160,7 @@ describe('proxies', { concurrency: true }, async () => {
         links.push(link);
         lanes.push({ port: await getFreePort(), to: new URL(link.address).host });
       }
-      writeFileSync(join(cwd, 'proxy.conf'), head + lanes.map(write).join('') + tail);
+      writeFileSync(join(cwd, command.at(-1) ?? ''), write(lanes));
       const env = { ...process.env, HOME: cwd, XDG_DATA_HOME: cwd, XDG_CONFIG_HOME: cwd };
       const child = spawn(command[0], command.slice(1), { cwd, env, stdio: 'ignore' });
       stack.defer(async () => {
