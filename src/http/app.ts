@@ -26,15 +26,14 @@ export function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { store, environment, retireGetPet, baseUrl = '/v1' } = options;
   const base = baseUrl.replace(/\/v1$/, '');
   let stopping = false;
-  const addRoutes = (app: FastifyInstance, v1: FastifyInstance) => {
+  return createHttpApp({ ...options, isStopping: () => stopping }, (app, v1) => {
     app.addHook('preClose', async () => {
       stopping = true;
     });
     addOperations(v1, { pets: store.pets, base, retireGetPet });
     addDocsRoutes(app, { environment, baseUrl });
     addConsoleRoutes(app);
-  };
-  return createHttpApp({ ...options, isStopping: () => stopping }, addRoutes);
+  });
 }
 
 /** The application, ready to listen or to be injected; its `close` leaves the store open. */

@@ -60,10 +60,7 @@ export interface Engine extends Omit<Store, 'pets' | 'keys' | 'backup' | 'close'
    * one moment, and may change a temporary table. During an `exclusive` one no other transaction adds a pet or a key.
    * Transactions, sessions and copies queue. On SQLite no other method may be called until it resolves.
    */
-  longTransaction<T>(
-    kind: TransactionKind,
-    work: (transaction: Transaction) => Promise<T>,
-  ): Promise<T>;
+  longTransaction<T>(kind: TransactionKind, work: (on: Transaction) => Promise<T>): Promise<T>;
 
   /** Runs the work in one session, without a time limit. The work drops its temporary tables: the session may go on. */
   inSession<T>(work: (session: Session) => Promise<T>): Promise<T>;
