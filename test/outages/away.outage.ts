@@ -14,13 +14,15 @@ import { endure, type Outage, type OutageCase } from './endure.ts';
 import { ALL_ANSWERED, ALL_REFUSED, type Expected } from './load.ts';
 import * as petstore from './petstore.ts';
 
-const CONNECTIONS_MAX = 24;
+/** Room for all connections of the replicas. */
+const CONNECTIONS_MAX = 12 * petstore.REPLICAS;
 const SUPERUSER_CONNECTIONS = 3;
 
 /** The time until every session has read a changed setting. */
 const RELOAD_MS = 300;
 
 let cluster: Cluster;
+let address: string;
 let replicas: petstore.Replicas & AsyncDisposable;
 
 before(async () => {
@@ -28,8 +30,8 @@ before(async () => {
     max_connections: String(CONNECTIONS_MAX),
     superuser_reserved_connections: String(SUPERUSER_CONNECTIONS),
   });
-  const address = petstore.toAddress([petstore.toHost(cluster)]);
-  replicas = await petstore.startReplicas([address, address]);
+  address = petstore.toAddress([petstore.toHost(cluster)]);
+  replicas = await petstore.startReplicas(Array(petstore.REPLICAS).fill(address));
 });
 
 after(async () => {
@@ -55,7 +57,13 @@ async function terminate(): Promise<void> {
 /** Sends the signal to the server's processes; with SIGSTOP they neither answer nor close connections. */
 async function signalServer(signal: NodeJS.Signals): Promise<void> {
   const { pid } = cluster;
-  for (const each of [pid, ...(await listChildren(pid))]) process.kill(each, signal);
+  for (const each of [pid, ...(await listChildren(pid))]) {
+    try {
+      process.kill(each, signal);
+    } catch {
+      // The session of an import has just ended.
+    }
+  }
 }
 
 async function stopServerProcesses() {
@@ -171,5 +179,5 @@ const CASES: Readonly<Record<string, Omit<OutageCase, 'name'>>> = {
 
 for (const [name, each] of Object.entries(CASES)) {
   test(`outage › ${name} › is answered by 503 in time, and over soon`, (t) =>
-    endure(t, replicas, { name, ...each }));
+    endure(t, replicas, { name, importsTo: address, ...each }));
 }

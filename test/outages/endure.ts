@@ -3,14 +3,22 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ALL_REFUSED, type Expected, type LoadOptions, OPERATIONS, startLoad } from './load.ts';
+import { startImports } from './imports.ts';
+import {
+  ALL_REFUSED,
+  ANSWER_MS_MAX,
+  type Expected,
+  type LoadOptions,
+  OPERATIONS,
+  startLoad,
+} from './load.ts';
 import { assertAliveAndSecret, assertKept, follow, listAll, type Replicas } from './petstore.ts';
 
 const BEFORE_MS = 300;
 /** For so long, /readyz may tell the outcome of the check before: the next one begins after 1 s, and fails in 0.9 s. */
 const CHECK_MS = 2_500;
 /** Longer than the slowest answer, so that every client has an answer within it. */
-const AWAY_MS = 3_000;
+const AWAY_MS = ANSWER_MS_MAX + 1_000;
 
 /** Causes the outage; resolves, once it has begun, to a function that ends it. */
 export type Outage = () => Promise<() => Promise<unknown>>;
@@ -18,6 +26,8 @@ export type Outage = () => Promise<() => Promise<unknown>>;
 export interface OutageCase extends LoadOptions {
   readonly name: string;
   readonly outage: Outage;
+  /** The address of the database, if pets are imported and corrected meanwhile. */
+  readonly importsTo?: string;
   /** How long it lasts; 0 for one that ends as soon as it has begun. */
   readonly awayMs?: number;
   /** How long after its beginning the replicas need not do yet what is expected. */
@@ -33,12 +43,14 @@ export async function endure(
   {
     name,
     outage,
+    importsTo,
     awayMs = AWAY_MS,
     checkMs = CHECK_MS,
     expected = ALL_REFUSED,
     ...options
   }: OutageCase,
 ): Promise<void> {
+  const imports = importsTo ? await startImports(importsTo, replicas, name) : undefined;
   const load = startLoad(replicas, name, options);
   let isDone = false;
   const following = Promise.all(
@@ -57,7 +69,7 @@ export async function endure(
     end = undefined;
     await outageEnd;
     const returnMs = await load.waitForReturn(performance.now());
-    await load.stop();
+    await Promise.all([load.stop(), imports?.stop()]);
     await assertKept(replicas);
     isDone = true;
     const kept = await listAll(replicas.services[0], replicas.key);
@@ -65,16 +77,19 @@ export async function endure(
       const missed = kept.filter(([id]) => !seen.has(id));
       assert.deepEqual(missed, [], 'a follower missed pets');
     }
+    const told = imports?.assertWhole(new Set(kept.map(([, name]) => name))) ?? '';
     const refusals = `${load.countRefusals(...OPERATIONS)} times 503`;
-    t.diagnostic(`${refusals}, ${load.findGap()} ms without a 201, back after ${returnMs} ms`);
-    assert.deepEqual(load.violations, []);
+    t.diagnostic(
+      `${refusals}, ${load.findGap()} ms without a 201, back after ${returnMs} ms${told}`,
+    );
+    assert.deepEqual([...load.violations, ...(imports?.violations ?? [])], []);
     for (const replica of awayMs > 0 ? replicas.services.keys() : []) {
       load.assertWithin([from, to], replica, expected);
     }
     assertAliveAndSecret(replicas);
   } finally {
     await end?.();
-    await load.stop();
+    await Promise.all([load.stop(), imports?.stop()]);
     isDone = true;
     await following;
   }

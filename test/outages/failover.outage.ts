@@ -52,7 +52,7 @@ async function startName(first: Cluster) {
   };
 }
 
-for (const count of [2, 9]) {
+for (const count of [petstore.REPLICAS, 9]) {
   test(`failover › a standby becomes the primary of ${count} replicas › they find it, and no create is lost or missed`, async (t) => {
     await using pair = await startPair();
     const { primary, standby } = pair;
@@ -68,7 +68,13 @@ for (const count of [2, 9]) {
       await primary.stop('SIGKILL');
       return () => standby.promote();
     };
-    await endure(t, replicas, { name: 'failover', outage, clients: count === 2 ? 3 : 1 });
+    const importsTo = addresses[0] ?? '';
+    await endure(t, replicas, {
+      name: 'failover',
+      outage,
+      importsTo,
+      clients: count === 9 ? 1 : 3,
+    });
   });
 }
 
@@ -77,7 +83,7 @@ test('failover › the old primary returns as a standby, and their one name stil
   const { primary, standby } = pair;
   await using name = await startName(primary);
   const address = petstore.toAddress([petstore.toHost(name)]);
-  await using replicas = await petstore.startReplicas([address, address]);
+  await using replicas = await petstore.startReplicas(Array(petstore.REPLICAS).fill(address));
   const outage = async () => {
     await primary.stop();
     await standby.promote();
@@ -88,5 +94,5 @@ test('failover › the old primary returns as a standby, and their one name stil
     await sleep(STALE_NAME_MS);
     return async () => name.leadTo(standby);
   };
-  await endure(t, replicas, { name: 'switchover', outage });
+  await endure(t, replicas, { name: 'switchover', outage, importsTo: address });
 });

@@ -1,4 +1,4 @@
-/** Clients that keep the cursor of a list and read on later, while commits of two replicas take time. */
+/** Clients that keep the cursor of a list and read on later, while commits of several replicas take time. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -24,7 +24,7 @@ for (const isPooled of [false, true]) {
     const address = isPooled
       ? `${pgbouncer.url}petstore?pgbouncer=true`
       : petstore.toAddress([petstore.toHost(cluster)]);
-    await using replicas = await petstore.startReplicas([address, address]);
+    await using replicas = await petstore.startReplicas(Array(petstore.REPLICAS).fill(address));
     const { services, key } = replicas;
     const [one, two = one] = services;
     await queryOnce(cluster.url('petstore'), SLOW_COMMITS);

@@ -9,6 +9,9 @@ import { BUSY } from '../support/hang.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { type RunningService, type RunOptions, startService } from '../support/program.ts';
 
+/** How many replicas an outage meets, where the test does not say it. */
+export const REPLICAS = Number(process.env.TEST_REPLICAS ?? 2);
+
 /** Longer than any outage. */
 const FOLLOW_MS_MAX = 300_000 * BUSY;
 
