@@ -10,7 +10,6 @@ import manifest from '../../package.json' with { type: 'json' };
 import { runCurl } from '../support/curl.ts';
 import { getAdmin, readMetrics, sum } from '../support/metrics.ts';
 import { readFacts, readStart, runProgram, startService } from '../support/program.ts';
-import { openConnection } from '../support/socket.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
@@ -47,15 +46,6 @@ test('first start in staging › the lines that it prints › list the pets, and
     environment: 'staging',
     keys: 'npm run -s petstore -- keys create --name NAME --environment staging',
   });
-});
-
-test('start › clients that come while the process does nothing › are connected by the kernel', async () => {
-  using stack = new DisposableStack();
-  stack.defer(() => service.process.kill('SIGCONT'));
-  service.process.kill('SIGSTOP');
-  // More than Node asks the kernel to keep.
-  const clients = Array.from({ length: 600 }, () => stack.use(openConnection(service.port)));
-  await until(() => clients.every(({ socket }) => !socket.connecting));
 });
 
 test('start in production, by deploy/env.example › no key yet › says how to make one and prints no secret', async () => {
