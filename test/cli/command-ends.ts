@@ -71,26 +71,33 @@ export interface Row {
   readonly command: string;
   readonly store?: Before | undefined;
   readonly look: string;
+  /** What it tells if its end is not known, or if no file was written. */
+  readonly told: RegExp;
+  readonly ifDone: RegExp;
+  readonly ifNot: RegExp;
 }
 
+export const NOT_KNOWN = /it is not known whether anything was \w+: in the same store, /;
+const NO_FILE = /^$/;
 const ROWS = Object.entries(ENDS);
-export const WRITES = ROWS.flatMap(([name, { writes = [] }]) =>
+export const WRITES: readonly Row[] = ROWS.flatMap(([name, { writes = [] }]) =>
   writes.map(([args, look, ifDone, ifNot, store]) => {
     const command = `${name} ${args}`.trim();
     const title = store === 'none' ? `${command}, a new store` : command;
-    return { title, command, store, look, ifDone, ifNot };
+    const phrase = look.startsWith(command) ? 'the same command' : look.replace(/ 1$/, '');
+    const told = new RegExp(`${NOT_KNOWN.source}.*${phrase}.*\\n$`);
+    return { title, command, store, look, told, ifDone, ifNot };
   }),
 );
-export const FILES = ROWS.flatMap(([name, { files = [] }]) =>
+export const FILES: readonly Row[] = ROWS.flatMap(([name, { files = [] }]) =>
   files.map(([args, verb]) => {
     const command = `${name} ${args}`;
-    return { title: command, command, look: '', verb };
+    const told = new RegExp(`^(?:stopped|petstore): .*nothing was ${verb}\\n$`);
+    return { title: command, command, look: '', told, ifDone: NO_FILE, ifNot: NO_FILE };
   }),
 );
 
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-export const NOT_KNOWN = /it is not known whether anything was \w+: in the same store, (.+)\n$/;
-
 /** Makes the store of a command, and a folder with its files. */
 export async function prepare({ store, command }: Row, address: string): Promise<string> {
   const cwd = createProcessFolder();

@@ -61,11 +61,13 @@ export async function startHeld(row: Row, address: string, what = WAIT) {
     cut: proxy.cut,
     /** Lets the database go on. */
     release: () => queryOnce(address, RELEASE),
-    /** What the command was told to look with shows, and the files that the command left. */
+    /** Shows what the command told to look with, or else the files that the command left. */
     async look() {
       await until(async () => (await count(address, "application_name = 'petstore'")) === 0);
-      const left = readdirSync(cwd).filter((name) => !names.includes(name));
-      return { left, seen: row.look && (await see(row.look, cwd, address)) };
+      if (row.look !== '') return await see(row.look, cwd, address);
+      return readdirSync(cwd)
+        .filter((name) => !names.includes(name))
+        .join();
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

@@ -105,8 +105,7 @@ async function removePets(
   ids: readonly string[],
   { json, dryRun }: PrintOptions,
 ): Promise<void> {
-  const given = ids.filter((word) => word !== '-' && word !== '');
-  const ranges = given.map(parseIdRange);
+  const ranges = ids.filter((word) => word !== '-' && word !== '').map(parseIdRange);
   const removed = await pets.remove(ranges, dryRun || json);
   if (json) await printUndo(removed.map(toPetJson));
   else process.stdout.write(await toPetTable(removed));
