@@ -81,7 +81,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   litestream: { files: ['test/litestream/*.litestream.ts'], purpose: 'a replica of SQLite' },
   recipes: {
     files: ['test/recipes/*.recipe.ts'],
-    purpose: 'the clients to copy, the steps of a new field',
+    purpose: 'the commands of the pages, the clients to copy, the steps of a new field',
     hasServer: true,
   },
   runtimes: {
