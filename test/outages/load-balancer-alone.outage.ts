@@ -43,8 +43,9 @@ describe('load balancer without replicas', { concurrency: true }, () => {
   const get = `GET /v1/pets HTTP/1.1\r\n${head}`;
   const post = `POST /v1/pets HTTP/1.1\r\n${head}`;
   const long = 'x'.repeat(17_000);
-  for (const [what, code, request] of [
+  for (const [what, code, request, isSilent = false] of [
     ['no replica', 'unavailable', get],
+    ['replicas that do not answer', 'unavailable', get, true],
     ['a body above 64 KiB', 'payload_too_large', `${post}Content-Length: 65537\r\n`],
     ['a header above 16 KiB', 'headers_too_large', `${get}X-Long: ${long}\r\n`],
     ['a target above 16 KiB', 'headers_too_large', `GET /${long} HTTP/1.1\r\n${head}`],
@@ -55,9 +56,13 @@ describe('load balancer without replicas', { concurrency: true }, () => {
     ["nginx's own page", 'not_found', `GET /petstore-error HTTP/1.1\r\n${head}`],
   ] as const) {
     test(`load balancer › ${what} › answers ${code} in the Error shape`, async () => {
-      const closed = await getFreePort();
-      await using balancer = await startBalancer([closed, closed]);
-      assertError(parseAnswer(await exchange(balancer.port, `${request}\r\n`)), code, /./);
+      const silent = await listenInVain();
+      const port = isSilent ? silent.port : await getFreePort();
+      await using balancer = await startBalancer([port, port]);
+      const answer = parseAnswer(await exchange(balancer.port, `${request}\r\n`));
+      silent.close();
+      assertError(answer, code, /./);
+      assert.equal(answer.headers['access-control-allow-origin'], '*');
     });
   }
 
