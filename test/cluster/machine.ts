@@ -14,8 +14,6 @@ const ENTER = [
   ...['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'],
 ];
 
-export type Machine = ReturnType<typeof startMachine>;
-
 /** Starts it with a file for its log. */
 export function startMachine(log: string, ...command: readonly string[]) {
   let child: ChildProcess;
@@ -33,9 +31,12 @@ export function startMachine(log: string, ...command: readonly string[]) {
     /** Sends the signal to all its processes, or to those of that name. */
     async signal(signal: NodeJS.Signals, named = ''): Promise<void> {
       for (const pid of await listDescendants(child.pid)) {
-        // It may have ended meanwhile.
-        const name = await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => undefined);
-        if (name?.startsWith(named)) process.kill(pid, signal);
+        try {
+          const name = await readFile(`/proc/${pid}/comm`, 'utf8');
+          if (name.startsWith(named)) process.kill(pid, signal);
+        } catch {
+          // It has ended meanwhile.
+        }
       }
     },
 

@@ -54,13 +54,15 @@ export async function startPatroni(bin = '/usr/bin') {
     return text === undefined ? [] : JSON.parse(text).members;
   }
 
-  async function findMember(asked: string): Promise<Node | undefined> {
-    const member = (await listMembers()).find(({ role }) => role === asked);
+  function toNode(members: readonly Member[], asked: string): Node | undefined {
+    const member = members.find(({ role }) => role === asked);
     return nodes.find(({ name }) => name === member?.name);
   }
 
   return {
-    ...{ etcd, nodes, balanced, findMember },
+    ...{ etcd, nodes, balanced },
+
+    findMember: async (role: string) => toNode(await listMembers(), role),
 
     /** The node that takes writes, as soon as one does; another than this one, if it is given. */
     async findLeader(old?: Node): Promise<Node> {
@@ -77,15 +79,23 @@ export async function startPatroni(bin = '/usr/bin') {
 
     /** Resolves when all nodes run: to the leader and its synchronous standby. */
     async untilWhole() {
+      let leader: Node | undefined;
+      let sync: Node | undefined;
       await until(async () => {
         const members = await listMembers();
-        return (
+        leader = toNode(members, 'leader');
+        sync = toNode(members, 'sync_standby');
+        const isWhole =
           String(members.map(({ role }) => role).sort()) === 'leader,replica,sync_standby' &&
           members.every(({ timeline }) => timeline === members[0]?.timeline) &&
-          members.every(({ state }) => ['running', 'streaming'].includes(state))
-        );
+          members.every(({ state }) => ['running', 'streaming'].includes(state));
+        if (!isWhole) return false;
+        // Patroni may tell a standby that commits do not wait for yet, or any more.
+        const waits = `select from pg_stat_replication
+          where sync_state = 'sync' and application_name = '${sync?.name}'`;
+        const { rowCount } = await queryOnce(leader?.url('postgres') ?? '', waits);
+        return rowCount === 1;
       }, CHANGE_MS_MAX);
-      const [leader, sync] = [await findMember('leader'), await findMember('sync_standby')];
       return { leader: leader as Node, sync: sync as Node };
     },
 
