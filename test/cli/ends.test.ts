@@ -183,9 +183,10 @@ describe('commands on sqlite', { concurrency: 4 }, () => {
         const { options, args, look } = await open(row);
         const env = { ...options.env, ...signalAt('begin immediate', signal) };
         const { stderr, ...ended } = await runProgram(args, { ...options, env });
-        const isStopped = ended.signal === signal;
-        assert.equal(/^stopped: nothing was \w+\n$/.test(stderr), isStopped, stderr);
-        assert.match(await look(row.look), isStopped ? row.ifNot : row.ifDone);
+        const isNotDone = /^stopped: nothing was \w+\n$/.test(stderr);
+        // On a very busy machine, a commit of SQLite takes longer than the wait for its answer.
+        assert.equal(isNotDone || row.told.test(stderr), ended.signal === signal, stderr);
+        assert.match(await look(row.look), isNotDone ? row.ifNot : row.ifDone);
       });
     }
   }
