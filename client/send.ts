@@ -17,7 +17,7 @@ import {
 import { findJson, type IntegerKind } from './pet-json.ts';
 
 /** The version of package.json. */
-const USER_AGENT = 'petstore-client/1.0.0';
+const USER_AGENT = 'petstore-client/2.0.0';
 
 const TIMEOUT_MS = 10_000;
 const RETRIES = 4;

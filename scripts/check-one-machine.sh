@@ -88,10 +88,10 @@ apt-get install --yes --no-install-recommends prometheus >>apt.log 2>&1
 follow 'monitoring'
 for _ in {1..60}; do
   scraped=$(curl --get --data-urlencode 'query=petstore_build_info' http://127.0.0.1:9090/api/v1/query || true)
-  [[ $scraped != *'"version":"1.0.0"'* ]] || break
+  [[ $scraped != *'"version":"2.0.0"'* ]] || break
   sleep 1
 done
-[[ $scraped = *'"version":"1.0.0"'* ]] || fail "Prometheus has not read the petstore: $scraped"
+[[ $scraped = *'"version":"2.0.0"'* ]] || fail "Prometheus has not read the petstore: $scraped"
 
 url=http://127.0.0.1:8080/v1/pets
 compare 'a backup, and a drill'
@@ -103,13 +103,13 @@ ls lost.*/petstore.db
 (
   cd
   mkdir newer
-  tar --extract --file petstore-1.0.0.tgz --directory newer
-  sed --in-place 's/"version": "1.0.0"/"version": "1.0.1"/' newer/package/package.json
-  tar --create --gzip --file petstore-1.0.1.tgz --directory newer package
+  tar --extract --file petstore-2.0.0.tgz --directory newer
+  sed --in-place 's/"version": "2.0.0"/"version": "2.0.1"/' newer/package/package.json
+  tar --create --gzip --file petstore-2.0.1.tgz --directory newer package
 )
 follow 'an upgrade'
 expect 'the pets after the upgrade' "$(pets "$url")" "[$rex]"
-journalctl --unit petstore --output cat | grep -q 'petstore 1.0.1 listens' || fail 'the new release does not run'
+journalctl --unit petstore --output cat | grep -q 'petstore 2.0.1 listens' || fail 'the new release does not run'
 expect 'the backups' "$(ls /var/lib/petstore-backups/petstore-*Z.db | wc -l)" 2
 [ "${#blocks[@]}" = 0 ] || fail 'the page has more blocks'
 cd

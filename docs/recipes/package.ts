@@ -1,6 +1,6 @@
 /**
  * A client of the petstore in TypeScript, with its client, a package that each release of the service has,
- * for Node 24 or newer: npm install ./petstore-client-1.0.0.tgz, save this as client.mts, then
+ * for Node 24 or newer: npm install ./petstore-client-2.0.0.tgz, save this as client.mts, then
  * KEY=… node client.mts http://127.0.0.1:8080/v1
  *
  * Its ids are bigint, exact over int64; it follows Link, and sends a request again, a create with its

@@ -28,7 +28,7 @@ test('the oldest Node › in the launcher and in the command › is that of engi
 test('pages, manifests and scripts › each version of petstore › is that of package.json or the next', () => {
   const pages = '{*.md,{client,deploy,docs,scripts}/**/*.{md,ts,sh,yaml,json}}';
   const files = globSync(pages, { cwd: ROOT, exclude: ['CHANGELOG.md', '**/node_modules/**'] });
-  const named = /\bpetstore(?:-client)?[-:/ ](\d+\.\d+\.\d+)\b/g;
+  const named = /\bpetstore(?:-client)?(?:[-:/ ]|\]\(\S+\) \| )(\d+\.\d+\.\d+)\b/g;
   const next = manifest.version.replace(/\d+$/, (patch) => String(Number(patch) + 1));
   const versions = files.flatMap((file) =>
     [...read(file).matchAll(named)].map(([, version]) => ({ file, version })),
