@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { getPet } from '../../src/http/operations/get-pet.ts';
+import type { Operation as Defined } from '../../src/http/operations/operation.ts';
+import { OPERATIONS } from '../../src/http/operations/operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { send } from '../support/request.ts';
 
@@ -40,3 +43,19 @@ for (const { path, method, parameters = [], requestBody, responses } of operatio
     assert.equal(String(answer.status), success, JSON.stringify(app.log));
   });
 }
+
+test('an operation without a schema of its success › is answered 204, without a body and its headers', async () => {
+  const success = { status: 204, description: 'It is removed.' };
+  (OPERATIONS as Defined[]).push({ ...getPet, method: 'POST', success, handle: async () => '' });
+  await using app = await startTestApp();
+  const headers = app.authorization;
+  const {
+    status,
+    headers: sent,
+    body,
+  } = await send(app.port, { method: 'POST', path: '/v1/pets/1', headers });
+  assert.deepEqual({ status, body }, { status: 204, body: '' });
+  assert.deepEqual([sent['content-type'], sent['content-length']], [undefined, undefined]);
+  const served = JSON.parse((await send(app.port, { path: '/openapi.json' })).body);
+  assert.equal(served.paths['/pets/{petId}'].post.responses[204].content, undefined);
+});

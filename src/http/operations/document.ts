@@ -96,7 +96,7 @@ function describeResponses(operation: Operation) {
         ...(operation.deprecation && DEPRECATION_HEADERS),
         ...describeHeaders([...own, ...COMMON_HEADERS]),
       },
-      content: describeContent(schema),
+      content: schema && describeContent(schema),
       links,
     },
     ...Object.fromEntries(

@@ -55,7 +55,8 @@ export interface Operation<Input = Readonly<Record<string, unknown>>, Body = unk
   readonly success: {
     readonly status: number;
     readonly description: string;
-    readonly schema: BodySchema;
+    /** Absent for an answer without a body, such as a 204. Then the handler returns an empty text. */
+    readonly schema?: BodySchema;
     readonly headers?: readonly HeaderName[];
     readonly links?: Readonly<Record<string, object>>;
   };
