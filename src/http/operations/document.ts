@@ -19,12 +19,6 @@ const COMMON_ERRORS = [
   new PetstoreError('internal_error'),
 ];
 
-/** The statuses that every client must handle. Each has a response of its own, with all its codes. */
-const RETRIED = {
-  429: describeRetried(429, 'Too many requests. Nothing was done.'),
-  503: describeRetried(503, 'The service cannot answer now. A create may have been done.'),
-};
-
 const DEPRECATION_HEADERS = {
   ...describeHeaders(['Deprecation', 'Sunset']),
   Link: beta({
@@ -34,7 +28,7 @@ const DEPRECATION_HEADERS = {
   }),
 };
 
-/** The responses that the interface names. */
+/** The responses that the interface names, and those that every client must handle: each has all codes of its status. */
 export const SHARED_RESPONSES = {
   Unauthorized: describeErrors(
     'Missing or invalid API key.',
@@ -47,7 +41,16 @@ export const SHARED_RESPONSES = {
   NotFound: describeErrors('The requested resource could not be found.', [
     new PetstoreError('not_found'),
   ]),
-} satisfies Record<(typeof SHARED_NAMES)[keyof typeof SHARED_NAMES], object>;
+  TooManyRequests: describeRetried(429, 'Too many requests. Nothing was done.'),
+  ServiceUnavailable: describeRetried(
+    503,
+    'The service cannot answer now. A create may have been done.',
+  ),
+};
+
+const refToShared = (name: keyof typeof SHARED_RESPONSES) => ({
+  $ref: `#/components/responses/${name}`,
+});
 
 export function describePaths(): Readonly<Record<string, object>> {
   const paths: Record<string, Record<string, object>> = {};
@@ -100,12 +103,10 @@ function describeResponses(operation: Operation) {
       links,
     },
     ...Object.fromEntries(
-      operation.ofInterface.map((code) => [
-        ERRORS[code].status,
-        { $ref: `#/components/responses/${SHARED_NAMES[code]}` },
-      ]),
+      operation.ofInterface.map((code) => [ERRORS[code].status, refToShared(SHARED_NAMES[code])]),
     ),
-    ...RETRIED,
+    429: refToShared('TooManyRequests'),
+    503: refToShared('ServiceUnavailable'),
     default: beta(describeErrors('Any other error; an example of each is here.', others)),
   };
 }
