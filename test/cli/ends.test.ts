@@ -1,16 +1,12 @@
 /** How each command that writes ends: done, not done, or not known. What it tells then is followed to the letter. */
 
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/run.ts';
-import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
-import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
-import { type Finished, runProgram, signalAt, startProgram } from '../support/program.ts';
+import { runProgram, signalAt, startProgram } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until, within } from '../support/until.ts';
 import {
@@ -24,56 +20,9 @@ import {
   toArgs,
   WRITES,
 } from './command-ends.ts';
-import { FAIL_AS_FULL, startHeld } from './held-command.ts';
+import { testOnPostgres } from './ends-on-postgres.ts';
 
-interface End {
-  /** What ends the command while the database holds it. */
-  readonly by?: (program: Awaited<ReturnType<typeof startHeld>>, address: string) => unknown;
-  /** The exit status; null if a signal ends it. */
-  readonly status: number | null;
-  readonly isDone: boolean;
-  readonly isKnown?: boolean;
-  readonly what?: string;
-}
-const CUTS: Readonly<Record<string, End>> = {
-  'its connection is cut': { by: ({ cut }) => cut(), status: 1, isDone: true },
-  'its session is ended': { by: (_, address) => endSessions(address), status: 1, isDone: false },
-};
-const toSignalled = (signal: NodeJS.Signals, status: number | null): End => ({
-  by: ({ process }) => process.kill(signal),
-  ...{ status, isDone: true, isKnown: status === 0 },
-});
-/** The ends of a command that commits. On SQLite each gets all three signals. */
-const listCommitEnds = (signal: NodeJS.Signals): Readonly<Record<string, End>> => ({
-  [`${signal} comes`]: toSignalled(signal, 0),
-  [`${signal} comes, and no answer`]: toSignalled(signal, null),
-  ...CUTS,
-  'the disk is full': { what: FAIL_AS_FULL, status: 1, isDone: false, isKnown: true },
-});
-const READ_ENDS: Readonly<Record<string, End>> = {
-  ...Object.fromEntries(SIGNALS.map((signal) => [signal, toSignalled(signal, null)])),
-  ...CUTS,
-};
-/** Starts a command on a database that holds it, ends it there, lets the database go on, and looks. */
-async function endOnPostgres(row: Row, { by, status, what }: End) {
-  await using database = await createTestDatabase();
-  await using program = await startHeld(row, database.address, what);
-  await by?.(program, database.address);
-  // The others end without an answer.
-  await (status === 0 || isRetried(row) ? sleep(200) : within(program.finished));
-  await program.release();
-  const finished = await within(program.finished);
-  return { ...finished, seen: await program.look() };
-}
-
-/** A migration tries again by itself. */
-const isRetried = ({ command }: Row) => command === 'migrate';
-
-function assertEnd(row: Row, end: End, { status, stderr, seen }: Finished & { seen: string }) {
-  const expected = isRetried(row) ? [0, false] : [end.status, !end.isKnown];
-  assert.deepEqual([status, row.told.test(stderr)], expected, stderr);
-  assert.match(seen, end.isDone || isRetried(row) ? row.ifDone : row.ifNot);
-}
+const OFTEN = /^(?:pets import new|keys create|backup --keep)/;
 
 test('the table of ends › has each command', () => {
   const help = createProgram().createHelp();
@@ -97,60 +46,8 @@ test('pets generate › each signal comes while it prints › ends it', async ()
   }
 });
 
-describe('commands on postgresql', { skip: NO_SESSIONS, concurrency: 4 }, () => {
-  for (const [index, row] of [...WRITES, ...FILES].entries()) {
-    const signal = SIGNALS[index % 3] ?? 'SIGINT';
-    for (const [what, end] of Object.entries(row.look ? listCommitEnds(signal) : READ_ENDS)) {
-      // A statement of another command waits for 5 s.
-      const isShort = row.look && !/^(?:pets import|pets remove|copy)/.test(row.command);
-      if (end.status === null && isShort) continue;
-      test(`${row.title} on postgresql › ${what} while it commits or reads › says what is known`, async () => {
-        assertEnd(row, end, await endOnPostgres(row, end));
-      });
-    }
-  }
-});
-
-describe('commands whose server is killed', { skip: NO_SESSIONS }, () => {
-  let cluster: Cluster;
-  before(async () => {
-    // Else a crash could lose commits.
-    cluster = await startCluster({ settings: { synchronous_commit: 'on' } });
-  });
-  after(() => cluster?.[Symbol.asyncDispose]());
-
-  async function killServerUnder(rows: readonly Row[]) {
-    await using stack = new AsyncDisposableStack();
-    const hold = async (row: Row) => {
-      const name = `killed_${randomUUID().replaceAll('-', '')}`;
-      await queryOnce(
-        cluster.url(),
-        `create database ${name} template template0 strategy file_copy`,
-      );
-      return { row, program: stack.use(await startHeld(row, cluster.url(name))) };
-    };
-    const held = await Promise.all(rows.map(hold));
-    await cluster.stop('SIGKILL');
-    await cluster.start();
-    const ended = held.map(async ({ row, program }) => {
-      await program.release();
-      return { row, ...(await within(program.finished)), seen: await program.look() };
-    });
-    return await Promise.all(ended);
-  }
-
-  const rows = [...WRITES, ...FILES];
-  // Few at a time: the statement of a command waits for 4 s.
-  for (let at = 0; at < rows.length; at += 4) {
-    const some = rows.slice(at, at + 4);
-    const titles = some.map(({ title }) => title).join(', ');
-    test(`${titles} › while they commit or read › say what is known`, async () => {
-      for (const { row, ...finished } of await killServerUnder(some)) {
-        assertEnd(row, { status: 1, isDone: false }, finished);
-      }
-    });
-  }
-});
+// The suite `outages` has all of them.
+testOnPostgres([...WRITES, ...FILES].filter(({ command }) => OFTEN.test(command)));
 
 describe('commands on sqlite', { concurrency: 4 }, () => {
   /** Makes the store of a command in a file, and what runs commands on it. */
