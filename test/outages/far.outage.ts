@@ -59,9 +59,11 @@ test('a far database › commands › reach it', async () => {
   assert.equal(listed.status, 0);
 });
 
-test('a far database › the time of requests is too short › ends the start with one line', async () => {
-  const started = await runProgram(['serve', '--port', '0', '--database', address], RUN);
-  assertRefused(started, 1, 'the database cannot be reached or does not answer in time');
+test('a far database › the time of requests is too short › ends the start after --start-timeout, and says why', async () => {
+  const args = ['serve', '--port', '0', '--start-timeout', '3', '--database', address];
+  const { status, stderr } = await runProgram(args, RUN);
+  assert.equal(status, 1, stderr);
+  assert.match(stderr, /^petstore: the database cannot be reached or does not answer in time\n$/m);
 });
 
 for (const [query, reason] of [
