@@ -12,9 +12,9 @@ import {
   readMarked,
   settle,
 } from '../../src/storage/postgres/settled-mark.ts';
-import type { PetPage, PetStore } from '../../src/store.ts';
+import type { PetPage, PetStore, Store } from '../../src/store.ts';
 import { countPets } from '../support/count-pets.ts';
-import { holdInSession, testOnPostgres } from '../support/empty-database.ts';
+import { type EmptyDatabase, holdInSession, testOnPostgres } from '../support/empty-database.ts';
 import { endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import { until } from '../support/until.ts';
 import { createNewKey, REX, repeat } from './contract/data.ts';
@@ -127,35 +127,37 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
 });
 
 describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
-  /** An insert of a pet with such a name takes 1.5 s. */
+  /** An insert of a pet with such a name waits until a session beside it has ended. */
   const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as $$
       begin
-        if exists (select from added where name like 'slow%') then perform pg_sleep(1.5); end if;
+        if exists (select from added where name like 'slow%') then perform pg_advisory_xact_lock(1); end if;
         return null;
       end $$;
     create trigger wait after insert on pets referencing new table as added
       for each statement execute function wait()`;
+  const WAITING = `select from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()`;
   const slow = { ...REX, name: 'slow' };
 
-  /** The ids of creates, one after the other, until the work is done. None of them waits for an insert. */
-  async function createDuring(pets: PetStore, work: Promise<unknown>): Promise<bigint[]> {
-    const ids: bigint[] = [];
-    let isDone = false;
-    const done = work.finally(() => {
-      isDone = true;
-    });
-    while (!isDone) ids.push((await pets.add(REX)).id);
-    await done;
-    // The first create would wait for an insert until the work is done.
-    assert.ok(ids.length > 2, `${ids.length} creates`);
-    return ids;
+  const untilWaiting = ({ query }: EmptyDatabase, count: number) =>
+    until(async () => (await query(WAITING)).length === count);
+
+  /** Imports that wait in their insert, and what lets them go on. */
+  async function startSlow(database: EmptyDatabase, stores: Store['pets'][]) {
+    await database.query(SLOW_INSERTS);
+    const held = await holdInSession(database, 'select pg_advisory_xact_lock(1)');
+    const importing = stores.map((pets) => pets.merge(repeat(5, slow)));
+    await untilWaiting(database, stores.length);
+    return { held, importing: Promise.all(importing) };
   }
 
   test('imports › two at once, beside creates › let others create, and get a block of ids each', async (pets, database) => {
-    await database.query(SLOW_INSERTS);
     const { pets: others } = await database.open();
-    const importing = Promise.all([pets, others].map((one) => one.merge(repeat(5, slow))));
-    const ids = await createDuring(pets, importing);
+    const { held, importing } = await startSlow(database, [pets, others]);
+    // A create that waits for an insert fails, since the insert waits for the end of the creates.
+    const ids: bigint[] = [];
+    while (ids.length < 5) ids.push((await pets.add(REX)).id);
+    await held.end('commit');
     for (const { withNewIds } of await importing) {
       const { count, firstId, lastId } = withNewIds;
       const within = ids.filter((id) => id >= firstId && id <= lastId);
@@ -165,14 +167,13 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   });
 
   test('imports › one that keeps ids beside one with new ids › waits for it, and creates do not', async (pets, database) => {
-    await database.query(SLOW_INSERTS);
-    const importing = pets.merge(repeat(5, slow));
-    const sleeping = `select from pg_stat_activity
-      where wait_event = 'PgSleep' and datname = current_database()`;
-    await until(async () => (await database.query(sleeping)).length > 0);
     const { pets: others } = await database.open();
+    const { held, importing } = await startSlow(database, [pets]);
     const keeping = others.merge(ReadableStream.from([{ ...slow, name: 'slow 2', id: 3n }]));
-    await createDuring(pets, importing);
+    await untilWaiting(database, 2);
+    for (let created = 0; created < 5; created += 1) await pets.add(REX);
+    await held.end('commit');
+    await importing;
     assert.equal((await keeping).unchanged, 1);
   });
 
