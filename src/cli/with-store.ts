@@ -60,7 +60,8 @@ export function withStore<Values extends unknown[]>(
   };
 }
 
-export function describeStore(database: string, { foundSchema }: Store): string {
-  const what = foundSchema === 0 ? 'New store' : 'Store';
+export function describeStore(database: string, { foundSchema }: Store, dryRun = false): string {
+  const newStore = dryRun ? 'No store yet' : 'New store';
+  const what = foundSchema === 0 ? newStore : 'Store';
   return `${what}: ${describeAddress(database)}`;
 }

@@ -135,6 +135,7 @@ test('pets import › the same file again › is told before its pets are added'
   ]);
   const { store: none, lines } = await importText(text, { flags: ['--dry-run'] });
   assert.equal(lines[0], 'would be: imported 15 pets; nothing was changed');
+  assert.equal(lines.at(-1), `No store yet: sqlite:${join(cwd, none)}`);
   assert.ok(!(await readdir(cwd)).includes(none));
 });
 

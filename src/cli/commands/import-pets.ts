@@ -79,7 +79,7 @@ async function importPets(file: string, options: ImportOptions): Promise<void> {
       const told = { onSame, onCorrections, ...(!isNew && { onCommit }) };
       const done = await store.pets.merge(pets, { ...options, ...told });
       if (progress.pets === 0) throw new PetstoreError('bad_request', 'the file has no pets');
-      return { ...done, store: describeStore(options.database, store) };
+      return { ...done, store: describeStore(options.database, store, options.dryRun) };
     });
     tellMerged(merged, options);
     if (hasOtherIds) say('the ids in the file were not kept: --by-id keeps them');
