@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import {
   FairQueue,
@@ -270,11 +270,14 @@ test('fair queue › a client that resets while its create waits › leaves its 
 });
 
 test('fair queue › a key that is revoked while its request waits › is refused', async () => {
-  const key = await addKey(real.store, { environment: 'staging', expiresAt: Date.now() + 1_000 });
+  const key = await addKey(real.store, { environment: 'staging' });
+  const { id = 0 } = (await real.store.keys.list()).at(-1) ?? {};
   const sent = await fill(READS_MAX, (index) => get(index));
   const waiting = get(9_000, { authorization: `Bearer ${key}` });
   await until(() => countWaiting() === 1);
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  await real.store.keys.revoke(id, Date.now());
+  // A key is kept for a second.
+  await setTimeout(1_100);
   await answerAll([...sent, waiting]);
   assertError(await waiting, 'unauthorized', /API key/);
 });
