@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
-import { describe, test } from 'node:test';
+import { describe, mock, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SCRIPT_NAME } from '../../src/http/routes/docs.ts';
 import type { OptionRow } from '../../src/option.ts';
@@ -18,12 +18,23 @@ import {
 } from '../../src/service/service.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { addKey } from '../support/app.ts';
-import { HANG_MS } from '../support/hang.ts';
 import { sum } from '../support/metrics.ts';
 import { openConnection, writeForEver } from '../support/socket.ts';
 import { until, within } from '../support/until.ts';
 
-const CUT_MS = 10_000;
+/** What cuts the connections 10 s after a stop: only a test calls it, since a busy machine may need this time. */
+const cuts: (() => void)[] = [];
+const { setTimeout: set } = globalThis;
+mock.method(
+  globalThis,
+  'setTimeout',
+  (run: (...args: unknown[]) => void, ms: number, ...rest: unknown[]) => {
+    if (ms !== 10_000) return set(run, ms, ...rest);
+    cuts.push(run);
+    return set(() => undefined, ms);
+  },
+);
+
 const BODY = '{"name":"Rex","categoryId":1}';
 const SCRIPT = `/docs/js/${SCRIPT_NAME}`;
 const GET_SCRIPT = `GET ${SCRIPT} HTTP/1.1\r\nHost: x\r\n\r\n`;
@@ -105,8 +116,7 @@ describe('listener', { concurrency: 4 }, () => {
     const stopping = service.stop();
     await setTimeout(200);
     slow.socket.resume();
-    // The service closes all connections after 10 s.
-    await until(() => slow.socket.closed, 8_000);
+    await until(() => slow.socket.closed);
     assert.ok(!/\r\nconnection: close\r\n/i.test(slow.received));
     await within(stopping);
   });
@@ -119,7 +129,6 @@ describe('listener', { concurrency: 4 }, () => {
     const answered = clients.map(({ socket }) => once(socket, 'data'));
     for (const { socket } of clients) writeForEver(socket, `${head}\r\n${BODY}`.repeat(50));
     await Promise.all(answered);
-    const began = performance.now();
     // They read late: a reset would take from them what they have not read.
     for (const { socket } of clients) socket.pause();
     const stopping = service.stop();
@@ -134,8 +143,7 @@ describe('listener', { concurrency: 4 }, () => {
       assert.match(last, /\r\nconnection: close\r\n/i);
       for (const answer of answers) assert.doesNotMatch(answer, /\r\nconnection: close\r\n/i);
     }
-    await stopping;
-    assert.ok(performance.now() - began < CUT_MS);
+    await within(stopping);
   });
 
   test('listener › stopped behind many answers that are read slowly › sends whole ones, and closes the connection', async () => {
@@ -148,7 +156,6 @@ describe('listener', { concurrency: 4 }, () => {
     // More than the kernel keeps.
     connection.socket.write(GET_SCRIPT.repeat(15));
     await until(() => connection.socket.bytesRead > 0);
-    const began = performance.now();
     const stopping = service.stop();
     await setTimeout(500);
     connection.socket.resume();
@@ -163,20 +170,23 @@ describe('listener', { concurrency: 4 }, () => {
       connection.socket.bytesRead,
       sizes.reduce((total, size) => total + size),
     );
-    await stopping;
-    assert.ok(performance.now() - began < CUT_MS);
+    await within(stopping);
   });
+});
 
-  test('listener › stopped while a request never ends › cuts it after 10 s', async () => {
-    await using started = await start();
-    const { service, head } = started;
-    using connection = openConnection(service.port);
-    connection.socket.write(`${head}Expect: 100-continue\r\n\r\n`);
-    await once(connection.socket, 'data');
-    connection.socket.write(BODY.slice(0, 9));
-    const began = performance.now();
-    await within(service.stop());
-    const took = performance.now() - began;
-    assert.ok(took > CUT_MS - 1_000 && took < CUT_MS + HANG_MS / 6, `${took} ms`);
-  });
+test('listener › stopped while a request never ends › cuts it after 10 s', async () => {
+  await using started = await start();
+  const { service, head } = started;
+  using connection = openConnection(service.port);
+  connection.socket.write(`${head}Expect: 100-continue\r\n\r\n`);
+  await once(connection.socket, 'data');
+  connection.socket.write(BODY.slice(0, 9));
+  cuts.length = 0;
+  const stopping = service.stop();
+  const [cut, ...others] = cuts;
+  assert.deepEqual(others, []);
+  await assert.rejects(fetch(`http://127.0.0.1:${service.port}/livez`));
+  assert.equal(connection.socket.closed, false);
+  cut?.();
+  await within(stopping);
 });

@@ -10,7 +10,7 @@ import { readWorkers } from '../../src/service/registry.ts';
 import { stopWorkers } from '../../src/service/workers.ts';
 import { sum } from '../support/metrics.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
-import { nextPoll, within } from '../support/until.ts';
+import { within } from '../support/until.ts';
 
 const COUNTS = new URL('../../src/service/counts.ts', import.meta.url);
 const REGISTRY = new URL('../../src/service/registry.ts', import.meta.url);
@@ -69,8 +69,13 @@ test('workers › many scrapes at once, one is not ready, another is frozen › 
   await readWorkers();
   assert.deepEqual(taken(), before);
   frozen.process.kill('SIGSTOP');
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const answered = [unready, ready].map((worker) => once(worker, 'message'));
   // More than Node lets listen without a warning.
-  const [metrics = ''] = await Promise.all(Array.from({ length: 12 }, readWorkers));
+  const reading = Promise.all(Array.from({ length: 12 }, readWorkers));
+  await Promise.all(answered);
+  t.mock.timers.tick(4_000);
+  const [metrics = ''] = await reading;
   assert.deepEqual(taken(), before);
   assert.equal(sum(metrics, 'petstore_ready'), 0);
   assert.equal(sum(metrics, 'petstore_workers'), 3);
@@ -110,13 +115,13 @@ test('workers › one is frozen when all stop › is killed after 13 s, and not 
   const worker = await startWorker(t, ENDS_WHEN_ASKED);
   worker.process.kill('SIGSTOP');
   t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { mock: kill } = t.mock.method(worker.process, 'kill');
+  const sent = () => kill.calls.map((call) => call.arguments[0]);
   const stopped = stopWorkers();
   t.mock.timers.tick(12_999);
-  // The end of a process takes some milliseconds.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
-  await nextPoll();
-  assert.equal(worker.process.signalCode, null);
+  assert.deepEqual(sent(), ['SIGTERM']);
   t.mock.timers.tick(1);
+  assert.deepEqual(sent(), ['SIGTERM', 'SIGKILL']);
   await stopped;
   assert.equal(worker.process.signalCode, 'SIGKILL');
 });
