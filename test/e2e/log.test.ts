@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { readMetrics, sum } from '../support/metrics.ts';
 import { startService } from '../support/program.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -38,12 +38,13 @@ describe('log', { concurrency: 2 }, () => {
 
   test('log › its readers gone, one before the start is printed › the service goes on and stops in order', async () => {
     const within = ['bash', '-c', 'exec "$0" "$@" > >(true)'];
-    await using service = await startService(inMemory, { cwd, within });
+    await using service = await startService([...inMemory, '--admin-port', '0'], { cwd, within });
     service.process.stderr?.destroy();
     const ask = async () => assert.equal((await fetch(`${service.url}/livez`)).status, 200);
     // More than is buffered before it is written.
     for (let count = 0; count < 300; count += 1) await ask();
-    await setTimeout(500);
+    const dropped = 'petstore_log_dropped_lines_total';
+    await until(async () => sum(await readMetrics(service), dropped) >= 300);
     await ask();
     service.process.kill('SIGTERM');
     const { status, signal } = await service.finished;
