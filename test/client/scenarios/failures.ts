@@ -75,9 +75,11 @@ export const FAILURE_SCENARIOS: Scenarios = {
 
   'client › its signal while it waits for an answer › throws the reason': async (place) => {
     const silent = { ...place, baseUrl: place.silentUrl };
-    const { petstore, count } = openAnswered(silent, (_count, ...args) => fetch(...args));
     const controller = new AbortController();
-    setTimeout(() => controller.abort(), 100);
+    const { petstore, count } = openAnswered(silent, (_count, ...args) => {
+      setTimeout(() => controller.abort(), 100);
+      return fetch(...args);
+    });
     await fails(() => petstore.listPage({ signal: controller.signal }), { name: 'AbortError' });
     const options = { signal: AbortSignal.abort(new Error('the user left')) };
     for (const call of [() => petstore.create(REX, options), () => petstore.get(1, options)]) {
