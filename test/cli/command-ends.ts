@@ -77,7 +77,7 @@ export interface Row {
   readonly ifNot: RegExp;
 }
 
-export const NOT_KNOWN = /it is not known whether anything was \w+: in the same store, /;
+const NOT_KNOWN = /it is not known whether anything was \w+: in the same store, /;
 const NO_FILE = /^$/;
 const ROWS = Object.entries(ENDS);
 export const WRITES: readonly Row[] = ROWS.flatMap(([name, { writes = [] }]) =>
@@ -98,6 +98,9 @@ export const FILES: readonly Row[] = ROWS.flatMap(([name, { files = [] }]) =>
 );
 
 export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** One way leads from each of the signals to the end of a command: so the commands share them. */
+export const getSignal = (index: number) => SIGNALS[index % SIGNALS.length] ?? 'SIGINT';
+
 /** Makes the store of a command, and a folder with its files. */
 export async function prepare({ store, command }: Row, address: string): Promise<string> {
   const cwd = createProcessFolder();

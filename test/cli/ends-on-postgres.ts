@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, endSessions, NO_SESSIONS } from '../support/postgres.ts';
 import type { Finished } from '../support/program.ts';
 import { within } from '../support/until.ts';
-import { type Row, SIGNALS } from './command-ends.ts';
+import { getSignal, type Row, SIGNALS } from './command-ends.ts';
 import { FAIL_AS_FULL, startHeld } from './held-command.ts';
 
 interface End {
@@ -26,7 +26,7 @@ const toSignalled = (signal: NodeJS.Signals, status: number | null): End => ({
   by: ({ process }) => process.kill(signal),
   ...{ status, isDone: true, isKnown: status === 0 },
 });
-/** The ends of a command that commits. On SQLite each gets all three signals. */
+/** The ends of a command that commits. */
 const listCommitEnds = (signal: NodeJS.Signals): Readonly<Record<string, End>> => ({
   [`${signal} comes`]: toSignalled(signal, 0),
   [`${signal} comes, and no answer`]: toSignalled(signal, null),
@@ -66,8 +66,8 @@ export function assertEnd(
 export function testOnPostgres(rows: readonly Row[]): void {
   describe('commands on postgresql', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     for (const [index, row] of rows.entries()) {
-      const signal = SIGNALS[index % 3] ?? 'SIGINT';
-      for (const [what, end] of Object.entries(row.look ? listCommitEnds(signal) : READ_ENDS)) {
+      const ends = row.look ? listCommitEnds(getSignal(index)) : READ_ENDS;
+      for (const [what, end] of Object.entries(ends)) {
         // A statement of another command waits for 5 s.
         const isShort = row.look && !/^(?:pets import|pets remove|copy)/.test(row.command);
         if (end.status === null && isShort) continue;

@@ -97,11 +97,16 @@ export const importing = (module: string) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
 });
 
-/** Variables by which a program sends itself the signal after a statement of SQLite that begins like this. */
+/**
+ * Variables by which a program sends itself the signal after a statement of SQLite that begins like this. It waits for
+ * the answer to a commit for longer than 5 s, which a busy machine may need.
+ */
 export const signalAt = (beginning: string, signal: string) =>
   importing(`
     import { DatabaseSync } from 'node:sqlite';
     const { exec } = DatabaseSync.prototype;
+    const set = globalThis.setTimeout;
+    globalThis.setTimeout = (run, ms, ...rest) => set(run, ms === 5_000 ? 1_000_000 : ms, ...rest);
     DatabaseSync.prototype.exec = function (sql) {
       exec.call(this, sql);
       if (sql.startsWith('${beginning}')) process.kill(process.pid, '${signal}');
