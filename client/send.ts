@@ -44,7 +44,7 @@ export type Call = {
 
 export interface Answer {
   readonly response: Response;
-  /** The value of the JSON, with each number as its digits. */
+  /** The value of the JSON, with each number as its digits; null for a 204. */
   readonly body: unknown;
 }
 
@@ -116,7 +116,7 @@ async function createHeaders(
 }
 
 function readAnswer(response: Response, text: string): Answer {
-  const body = findJson(text);
+  const body = response.status === 204 ? null : findJson(text);
   if (response.ok && body !== undefined) return { response, body };
   const { code, message } = Object(body);
   if (typeof code !== 'string' || typeof message !== 'string') throw createInvalidAnswer(response);
