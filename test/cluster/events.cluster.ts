@@ -1,10 +1,18 @@
 /** What happens to a cluster of Debian's Patroni, planned and not. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryOnce } from '../support/postgres-cluster.ts';
 import { until } from '../support/until.ts';
-import { type Event, switchOver, tryEvents } from './suite.ts';
+import { type Event, type Scene, switchOver, tryEvents } from './suite.ts';
 
 const ETCD_AWAY_MS = 40_000;
+
+/** When the data of a node was copied; undefined while the node does not run. */
+async function findCopyTime({ url }: Scene['sync']): Promise<string | undefined> {
+  const sql = "select cast(modification as text) as time from pg_stat_file('PG_VERSION')";
+  const answer = await queryOnce(url('postgres'), sql).catch(() => undefined);
+  return answer?.rows[0]?.time;
+}
 
 const EVENTS: Readonly<Record<string, Event>> = {
   'a switchover': { cause: switchOver, isNew: true },
@@ -28,6 +36,13 @@ const EVENTS: Readonly<Record<string, Event>> = {
       await until(async () => ![undefined, sync].includes(await findMember('sync_standby')));
     },
     end: ({ sync }) => sync.machine.signal('SIGCONT'),
+  },
+  'reinit of a member': {
+    async cause({ control, sync }) {
+      const old = await findCopyTime(sync);
+      await control('reinit', sync.name);
+      await until(async () => ![undefined, old].includes(await findCopyTime(sync)));
+    },
   },
   'all restarted': {
     async cause({ etcd, nodes }) {

@@ -147,6 +147,8 @@ async function startNode(bin: string, folder: string, name: string, etcd: string
       ...{ data_dir: join(home, 'data'), pgpass: join(home, 'pgpass'), pg_hba: RULES },
       parameters: { unix_socket_directories: home },
       authentication: { superuser: POSTGRES, replication: POSTGRES },
+      // Else a copy of the leader waits for its next checkpoint, which is minutes away.
+      basebackup: [{ checkpoint: 'fast' }],
     },
   };
   // JSON is YAML.
