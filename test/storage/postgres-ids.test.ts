@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { INT64_MAX } from '../../src/int64.ts';
 import type { Row } from '../../src/storage/engine.ts';
+import { STORE_LIMITS } from '../../src/storage/limits.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts } from '../../src/storage/postgres/hosts.ts';
 import {
@@ -29,6 +31,14 @@ const test = testOnPostgres();
 const ADD = `select pg_advisory_xact_lock_shared(cast(cast('pets_id' as regclass) as int),
     cast(case when is_called then last_value else 0 end as int)) from pets_id;
   insert into pets values (nextval('pets_id'), 'late', 1)`;
+
+const HOLD = 'select pg_advisory_xact_lock(1)';
+/** In a function: waits for the session that holds. No time limit of a lock ends this wait. */
+const WAIT = 'while not pg_try_advisory_xact_lock(1) loop perform pg_sleep(0.01); end loop;';
+const WAITING = `select from pg_stat_activity
+  where (wait_event_type = 'Lock' or wait_event = 'PgSleep') and datname = current_database()`;
+const untilWaiting = ({ query }: EmptyDatabase, count: number) =>
+  until(async () => (await query(WAITING)).length === count);
 
 async function listIds(pets: PetStore, limit: number, after?: bigint) {
   const page = await pets.list({ limit, after });
@@ -76,21 +86,21 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   test('cursors › beside a create that ends while the page is read › have a mark from before', async (pets, database) => {
     await using other = await holdInSession(database, ADD);
     await pets.add(REX);
+    await database.query(`create sequence reads; create function read() returns boolean language plpgsql as $$
+      begin
+        if nextval('reads') = 2 then ${WAIT} end if;
+        return true;
+      end $$`);
+    await using held = await holdInSession(database, HOLD);
     const connection = new Connection(parseHosts(`${database.address}?sslmode=disable`), {});
     await connection.connect();
-    let reads = 0;
-    const reading = readMarked(
-      connection,
-      { sql: 'select id from pets where pg_sleep(?) is not null', values: [0.5] },
-      (rows) => {
-        reads += 1;
-        return [{ pets: [], next: rows.at(-1)?.[0] as bigint }];
-      },
-    );
-    const sleeping =
-      "select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
-    await until(async () => reads === 1 && (await database.query(sleeping)).length === 1);
+    const statement = { sql: 'select id from pets where read()', values: [] };
+    const reading = readMarked(connection, statement, (rows) => [
+      { pets: [], next: rows.at(-1)?.[0] as bigint },
+    ]);
+    await untilWaiting(database, 1);
     await other.end('commit');
+    await held.end('commit');
     assert.deepEqual(await reading, [{ page: { pets: [], next: 2n }, mark: 0n }]);
     await connection.end();
   });
@@ -112,6 +122,12 @@ describe('cursors', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     await connection.end();
   });
 
+  test('cursors › of a page that is read too slowly, beside an open create › are refused for the create', async () => {
+    const readPage = () =>
+      setTimeout(STORE_LIMITS.SETTLE_MS_MAX.value, { page: { pets: [], next: 1n }, mark: 0n });
+    await assert.rejects(settle(readPage), UNDER_WAY);
+  });
+
   test('cursors › beside an open transaction of another program › wait for nothing', async (pets, database) => {
     await pets.merge(repeat(3));
     await using _other = await holdInSession(database, "update pets set name = 'Tom' where id = 1");
@@ -124,22 +140,19 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
   /** An insert of a pet with such a name waits until a session beside it has ended. */
   const SLOW_INSERTS = `create function wait() returns trigger language plpgsql as $$
       begin
-        if exists (select from added where name like 'slow%') then perform pg_advisory_xact_lock(1); end if;
+        if exists (select from added where name like 'slow%') then ${WAIT} end if;
         return null;
       end $$;
     create trigger wait after insert on pets referencing new table as added
       for each statement execute function wait()`;
-  const WAITING = `select from pg_stat_activity
-    where wait_event_type = 'Lock' and datname = current_database()`;
   const slow = { ...REX, name: 'slow' };
 
-  const untilWaiting = ({ query }: EmptyDatabase, count: number) =>
-    until(async () => (await query(WAITING)).length === count);
+  const addFive = (pets: PetStore) => Promise.all(Array.from({ length: 5 }, () => pets.add(REX)));
 
   /** Imports that wait in their insert, and what lets them go on. */
   async function startSlow(database: EmptyDatabase, stores: Store['pets'][]) {
     await database.query(SLOW_INSERTS);
-    const held = await holdInSession(database, 'select pg_advisory_xact_lock(1)');
+    const held = await holdInSession(database, HOLD);
     const importing = stores.map((pets) => pets.merge(repeat(5, slow)));
     await untilWaiting(database, stores.length);
     return { held, importing: Promise.all(importing) };
@@ -149,8 +162,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     const { pets: others } = await database.open();
     const { held, importing } = await startSlow(database, [pets, others]);
     // A create that waits for an insert fails, since the insert waits for the end of the creates.
-    const ids: bigint[] = [];
-    while (ids.length < 5) ids.push((await pets.add(REX)).id);
+    const ids = (await addFive(pets)).map(({ id }) => id);
     await held.end('commit');
     for (const { withNewIds } of await importing) {
       const { count, firstId, lastId } = withNewIds;
@@ -165,7 +177,7 @@ describe('imports', { skip: NO_SESSIONS, concurrency: 4 }, () => {
     const { held, importing } = await startSlow(database, [pets]);
     const keeping = others.merge(ReadableStream.from([{ ...slow, name: 'slow 2', id: 3n }]));
     await untilWaiting(database, 2);
-    for (let created = 0; created < 5; created += 1) await pets.add(REX);
+    await addFive(pets);
     await held.end('commit');
     await importing;
     assert.equal((await keeping).unchanged, 1);

@@ -87,7 +87,10 @@ export async function settle(readPage: () => Promise<MarkedPage>): Promise<PetPa
   for (let before: bigint | undefined; ; ) {
     const { page, mark } = await readPage();
     if ((page.next ?? 0n) <= mark) return page;
-    if (performance.now() >= deadline) return cutPage(page, mark, before === mark);
+    // One read does not tell whether the mark stands still.
+    if (before !== undefined && performance.now() >= deadline) {
+      return cutPage(page, mark, before === mark);
+    }
     before = mark;
     await sleep(PAUSE_MS);
   }
