@@ -55,8 +55,8 @@ const LEFT = { message: 'the user left' };
 function watchLimits(t: TestContext): () => number {
   const limits = new Map<NodeJS.Timeout, () => void>();
   const { setTimeout: set, clearTimeout: clear } = globalThis;
-  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number) => {
-    const timer = set(run, ms);
+  t.mock.method(globalThis, 'setTimeout', (run: () => void, ms: number, ...values: unknown[]) => {
+    const timer = set(run, ms, ...(values as []));
     if (ms === LATE.timeoutMs) limits.set(timer, run);
     return timer;
   });

@@ -51,8 +51,6 @@ describe('stop', { concurrency: 3 }, () => {
     const cwd = createProcessFolder();
     const args = ['--log-level', 'silent', '--admin-port', '0'];
     await using service = await startService(args, { cwd, env, within: FEW_FILES });
-    using connection = openConnection(service.port);
-    await sendHalf(service, connection.socket);
     const idle = Array.from({ length: CONNECTIONS }, () => openConnection(service.port));
     for (const { socket } of idle) socket.write(GET);
     await Promise.all(idle.map(({ socket }) => once(socket, 'data')));
@@ -61,6 +59,9 @@ describe('stop', { concurrency: 3 }, () => {
     // This one does not answer the end of the service by its own.
     using halfOpen = openConnection(service.port, { allowHalfOpen: true });
     await Promise.all([once(silent.socket, 'connect'), once(halfOpen.socket, 'connect')]);
+    // From here on, its body may take 30 s.
+    using connection = openConnection(service.port);
+    await sendHalf(service, connection.socket);
     const open = CONNECTIONS + 3;
     await until(async () => sum(await readMetrics(service), 'petstore_http_connections') === open);
     service.process.kill('SIGTERM');
