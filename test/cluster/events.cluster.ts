@@ -32,7 +32,7 @@ const EVENTS: Readonly<Record<string, Event>> = {
   },
   'a frozen standby': {
     async cause({ sync, findMember }) {
-      await sync.machine.signal('SIGSTOP');
+      sync.machine.signal('SIGSTOP');
       await until(async () => ![undefined, sync].includes(await findMember('sync_standby')));
     },
     end: ({ sync }) => sync.machine.signal('SIGCONT'),

@@ -2,9 +2,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { listChildren } from '../support/children.ts';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 
 /** Only root may do this. Whatever ends the process of the tests ends the machine too. */
 const ENTER = [
@@ -28,14 +26,17 @@ export function startMachine(log: string, ...command: readonly string[]) {
     /** Again, after `kill`. */
     start,
 
-    /** Sends the signal to all its processes, or to those of that name. */
-    async signal(signal: NodeJS.Signals, named = ''): Promise<void> {
-      for (const pid of await listDescendants(child.pid)) {
-        try {
-          const name = await readFile(`/proc/${pid}/comm`, 'utf8');
-          if (name.startsWith(named)) process.kill(pid, signal);
-        } catch {
-          // It has ended meanwhile.
+    /** Sends the signal to all its processes, or to those of that name: at once, as a machine freezes as a whole. */
+    signal(signal: NodeJS.Signals, named = ''): void {
+      // A process may start another one before it gets the signal.
+      for (let time = 0; time < 2; time += 1) {
+        for (const pid of listDescendants(child.pid)) {
+          try {
+            const name = readFileSync(`/proc/${pid}/comm`, 'utf8');
+            if (name.startsWith(named)) process.kill(pid, signal);
+          } catch {
+            // It has ended meanwhile.
+          }
         }
       }
     },
@@ -43,7 +44,7 @@ export function startMachine(log: string, ...command: readonly string[]) {
     /** Ends it without a warning; resolves when no process of it is left. */
     async kill(): Promise<void> {
       // It takes all others with it.
-      const [first] = await listChildren(child.pid);
+      const [first] = listChildren(child.pid);
       if (first === undefined) return;
       const exit = once(child, 'exit');
       process.kill(first, 'SIGKILL');
@@ -52,7 +53,17 @@ export function startMachine(log: string, ...command: readonly string[]) {
   };
 }
 
-async function listDescendants(pid: number | undefined): Promise<number[]> {
-  const children = await listChildren(pid);
-  return [...children, ...(await Promise.all(children.map(listDescendants))).flat()];
+function listDescendants(pid: number | undefined): number[] {
+  const children = listChildren(pid);
+  return [...children, ...children.flatMap(listDescendants)];
+}
+
+/** Those of test/support/children.ts are read in turns, which take half a minute on a busy machine. */
+function listChildren(pid: number | undefined): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    return children.split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
