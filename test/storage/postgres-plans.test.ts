@@ -21,9 +21,9 @@ import { combine, combineFilters, sampleField } from './contract/data.ts';
 
 /** More than after which a session settles for a plan that knows no values. */
 const USES = 10;
-/** A table, an index that has no condition, or that by the time of keys, nearly all of which are of the last day. */
+/** A table, all rows to sort, an index that has no condition, or that by the time of keys, nearly all of the last day. */
 const READS_TOO_MUCH =
-  /Seq Scan(?! on pets_id)|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;
+  /Seq Scan(?! on pets_id)|Limit .*\n *-> {2}Sort|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;
 
 // Without sessions there are no settings of one.
 test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
@@ -80,7 +80,7 @@ test('plans › of an empty store, then many rows, then few keys › never read 
     }
     assert.deepEqual(explained, [...new Set(explained)], 'a statement was prepared again');
     const lists = explained.filter((sql) => sql.includes('asked.count'));
-    assert.equal(lists.length, combineFilters().length + 1, 'a list was not tried');
+    assert.ok(lists.length > combineFilters().length, 'a list was not tried');
     assert.ok(
       explained.some((sql) => sql.startsWith('with kept')),
       'no replay was tried',
@@ -128,18 +128,19 @@ test('plans › of an empty store, then many rows, then few keys › never read 
 /** Some values that an operation may be asked with: without and with each parameter. */
 function toInputs({ parameters, body }: Operation) {
   const members = Object.entries(parameters).map(([name, { place, schema, example, parse }]) => {
-    const given = parse(String(example ?? toExample(schema)));
-    return [name, place === 'path' ? [given] : [parse(undefined), given]] as const;
+    const texts = example === undefined ? toExamples(schema) : [example];
+    const given = texts.map((text) => parse(String(text)));
+    return [name, place === 'path' ? given : [parse(undefined), ...given]] as const;
   });
   const named = typeof body?.schema === 'string' ? COMPONENTS[body.schema] : body?.schema;
   const value = body?.parse(Object(parseJson(JSON.stringify(named?.example))));
   return combine([...members, ['body', [value]]]) as { readonly body: unknown }[];
 }
 
-function toExample({ $ref, ...schema }: JsonSchema): unknown {
+function toExamples({ $ref, ...schema }: JsonSchema): readonly unknown[] {
   if ($ref !== undefined)
-    return toExample(Object(COMPONENTS)[String($ref).split('/').at(-1) ?? '']);
-  return Array.isArray(schema.enum) ? schema.enum[0] : (schema.default ?? 'x');
+    return toExamples(Object(COMPONENTS)[String($ref).split('/').at(-1) ?? '']);
+  return Array.isArray(schema.enum) ? schema.enum : [schema.default ?? 'x'];
 }
 
 const findAsked = (sql: string) => FILTERS.filter(({ column }) => sql.includes(`asked.${column}`));
