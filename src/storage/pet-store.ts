@@ -32,8 +32,10 @@ export function createPetStore(engine: Engine): PetStore & LongWork {
 
     async add(newPet) {
       const row = toRow(newPet);
+      const id = await engine.insertPet(row);
+      if (id === undefined) throw new Error('the database added no row');
       // The pet is made of the inserted row, so the answer has nothing that is not stored.
-      return toPet([(await engine.insertPet(row)) ?? null, ...row]);
+      return toPet([id, ...row]);
     },
 
     async addOnce(newPet, request) {

@@ -56,6 +56,14 @@ test('engine.write › a file that cannot grow, or be written › says so', asyn
   }
 });
 
+test('pets.add › an insert without a row › is an error, and no pet is confirmed', async () => {
+  await using engine = await openNew();
+  const sql = 'create trigger none before insert on pets begin select raise(ignore); end';
+  await engine.write({ sql, values: [] });
+  await assert.rejects(createPetStore(engine).add(REX), { message: 'the database added no row' });
+  assert.deepEqual(await engine.read('select * from pets'), []);
+});
+
 test('counts › pages and pets with and without a commit between, of this process and another › say which were read', async () => {
   const file = createFile();
   await using store = await openStore(`sqlite:${file}`, { create: true });
