@@ -103,6 +103,11 @@ test('copy --environment › a store with keys of both › leaves some out, whic
   const args = ['sqlite:part.db', '--environment', 'production'];
   const part = await runCommand([...COPY, ...args], { cwd });
   assert.match(part.stderr, /^With 1 key\./m);
+  await using store = await openStore(`sqlite:${cwd}/part.db`, { create: false });
+  assert.deepEqual(
+    (await store.keys.list()).map(({ environment }) => environment),
+    ['production'],
+  );
 });
 
 test('copy --environment › a store without such a key › is of that environment with its first key', async () => {
