@@ -23,7 +23,7 @@ import { combine, combineFilters, sampleField } from './contract/data.ts';
 const USES = 10;
 /** A table, all rows to sort, an index that has no condition, or that by the time of keys, nearly all of the last day. */
 const READS_TOO_MUCH =
-  /Seq Scan(?! on pets_id)|Limit .*\n *-> {2}Sort|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;
+  /Seq Scan(?! on \w+_id )|Limit .*\n *-> {2}Sort|Index (?:Only )?Scan .*$(?!\n *Index Cond)|_created_at/m;
 
 // Without sessions there are no settings of one.
 test('plans › of an empty store, then many rows, then few keys › never read a whole table or index', {
@@ -72,7 +72,7 @@ test('plans › of an empty store, then many rows, then few keys › never read 
           const plan = (await run(`explain execute "${name}"(${values})`)).join('\n');
           const told = `${index ?? 'a primary key'} for ${sql}\n${plan}`;
           const used = [...plan.matchAll(/Index (?:Only )?Scan.* using (\S+) on pets/g)];
-          assert.match(plan, /Index Scan/, told);
+          assert.match(plan, /Index Scan|^Insert/, told);
           assert.doesNotMatch(plan, READS_TOO_MUCH, told);
           for (const [, name] of used) assert.equal(name, index ?? 'pets_pkey', told);
         }

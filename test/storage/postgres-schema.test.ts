@@ -139,10 +139,10 @@ testAlone(
   async () => {
     await using database = await createEmptyDatabase();
     await createOlderStore(database.address);
-    const [last] = findSteps(OLDER_SCHEMA);
+    const steps = findSteps(OLDER_SCHEMA).map(({ postgres }) => postgres);
     await using other = await holdInSession(
       database,
-      `select pg_advisory_xact_lock(x'50657473'::int); ${last?.postgres}; ${ADD_WEIGHT};
+      `select pg_advisory_xact_lock(x'50657473'::int); ${steps.join(';')}; ${ADD_WEIGHT};
     update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
     );
     const opening = database.open({ create: false, olderSchema: 'migrate' });
