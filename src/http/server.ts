@@ -66,6 +66,8 @@ const HTTP_OPTIONS = {
   IncomingMessage: BodyRequest,
   ServerResponse: CanonicalResponse,
   joinDuplicateHeaders: true,
+  // A get costs a tenth less CPU time: nobody waits for the end of a body that is not there.
+  optimizeEmptyRequests: true,
   maxHeaderSize: HTTP_LIMITS.HEADER_BYTES_MAX.value,
   requireHostHeader: false,
   // Node compares these two only once in TIMEOUT_CHECK_MS, so they are shorter by that, and the limits hold.
