@@ -21,7 +21,6 @@ export async function startListener(
   store: Store,
   { log, countDropped }: OpenLog,
 ): Promise<Service> {
-  warmUpNextTick();
   const { rateLimit, rateLimitBurst, workers } = options;
   const counts = options.adminPort === undefined ? undefined : new RequestCounts();
   const app = await createApp({
@@ -47,11 +46,6 @@ export async function startListener(
       await app.close();
     },
   };
-}
-
-/** If the first calls of `nextTick` differ too much, V8 in Node 24 keeps slow code of it: a list costs 10 to 15 % more. */
-function warmUpNextTick(): void {
-  for (let calls = 0; calls < 1_000; calls += 1) process.nextTick(() => undefined);
 }
 
 export async function startAdmin(
