@@ -8,7 +8,7 @@ const VARIABLES = 'env';
 const GET = 'petstore pets get ID';
 const FILE = 'ls -ld FILE';
 const HEAD = 'head -n 3 FILE';
-const SCHEMA = 'petstore migrate --dry-run';
+const LAYOUT = 'petstore migrate --dry-run';
 const DRY = 'petstore pets import FILE --dry-run';
 
 export const COMMANDS: Readonly<Record<string, Entry>> = {
@@ -76,7 +76,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   ],
   '… is of an older petstore': [
     'An older release made it.',
-    SCHEMA,
+    LAYOUT,
     'Back it up with that release, then run `petstore migrate`.',
   ],
   'there is no key': ['The id is wrong.', KEYS, 'Take an id of the list.'],
@@ -100,7 +100,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   'the store to copy to is not empty': ['It has pets or keys.', KEYS, 'Name an empty store.'],
   'the store to copy …:': [
     'One of the two stores fails.',
-    SCHEMA,
+    LAYOUT,
     'Look its text up in this page.',
   ],
   'the copy differs': ['A row is not the same in the copy.', KEYS, 'Report it; nothing is copied.'],

@@ -147,7 +147,7 @@ export const REASONS: Readonly<Record<string, Entry>> = {
     'Correct the address, or restore a backup.',
   ],
   'the database is of a newer petstore': [
-    'An older release meets a new schema.',
+    'An older release meets a new layout.',
     'petstore --version',
     'Start the newer release, or restore a backup.',
   ],

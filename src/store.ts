@@ -10,8 +10,8 @@ import type { StoreCounts } from './store-counts.ts';
  * `unavailable` when the database cannot answer in time. Then a write may still have been done.
  */
 export interface Store extends ServedStore, AsyncDisposable {
-  /** The number of the schema when the store was opened; 0 for a new store. */
-  readonly foundSchema: number;
+  /** The number of the layout when the store was opened; 0 for a new store. */
+  readonly foundLayout: number;
 
   readonly pets: PetStore & LongWork;
   /** Whatever counts adds to it. */

@@ -50,7 +50,7 @@ export function withStore<Values extends unknown[]>(
     const run = async (progress: Progress) => {
       progress.look = LOOKS[this.name()] ?? '';
       // The opening migrates.
-      progress.isCommitting = options.olderSchema === 'migrate';
+      progress.isCommitting = options.olderLayout === 'migrate';
       await using store = await openStore(database, { ...options, environment });
       progress.isCommitting = !dryRun;
       await work(store, ...values);
@@ -60,8 +60,8 @@ export function withStore<Values extends unknown[]>(
   };
 }
 
-export function describeStore(database: string, { foundSchema }: Store, dryRun = false): string {
+export function describeStore(database: string, { foundLayout }: Store, dryRun = false): string {
   const newStore = dryRun ? 'No store yet' : 'New store';
-  const what = foundSchema === 0 ? newStore : 'Store';
+  const what = foundLayout === 0 ? newStore : 'Store';
   return `${what}: ${describeAddress(database)}`;
 }

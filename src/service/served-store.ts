@@ -6,7 +6,7 @@ import { createApiKey, getKeyState } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { describeAddress } from '../storage/address.ts';
-import { SCHEMA } from '../storage/migrations.ts';
+import { LAYOUT } from '../storage/migrations.ts';
 import { openStore } from '../storage/open.ts';
 import type { Store } from '../store.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -21,14 +21,14 @@ export async function openServedStore(options: ServeOptions, log: Log): Promise<
   const store = await openStore(options.database, {
     ...options,
     create: true,
-    olderSchema: 'migrate',
+    olderLayout: 'migrate',
     warn: log.warn,
     // The primary checks and purges for all workers, because it serves no request.
     ...(cluster.isWorker ? { environment: undefined } : { isServed: true }),
   });
-  const { foundSchema } = store;
-  if (foundSchema > 0 && foundSchema < SCHEMA) {
-    log.info(`migrated the store from schema ${foundSchema} to ${SCHEMA}`);
+  const { foundLayout } = store;
+  if (foundLayout > 0 && foundLayout < LAYOUT) {
+    log.info(`migrated the store from layout ${foundLayout} to ${LAYOUT}`);
   }
   return store;
 }

@@ -35,7 +35,7 @@ function toReachableUrl(host: string, port: number): string {
 /** What a start says: a line, and then facts of the service by their names. */
 export function describeService(
   options: ServeOptions,
-  { foundSchema }: Store,
+  { foundLayout }: Store,
   { port }: Service,
   admin: Service | undefined,
 ): readonly [line: string, facts: Readonly<Record<string, string>>] {
@@ -48,7 +48,7 @@ export function describeService(
       api: `${url}/v1`,
       console: `${url}/console`,
       docs: `${url}/docs`,
-      store: `${describeAddress(database)}${foundSchema === 0 ? ', new' : ''}`,
+      store: `${describeAddress(database)}${foundLayout === 0 ? ', new' : ''}`,
       environment,
       ...(admin && { metrics: `${toUrl(adminHost, admin.port)}/metrics` }),
       ...(hasMoreKeys && { keys: spellKeysCreate(options) }),

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Environment } from '../api-key.ts';
 import { PetstoreError } from '../error.ts';
 import type { Engine, Row, Transaction } from './engine.ts';
-import { SCHEMA } from './migrations.ts';
+import { LAYOUT } from './migrations.ts';
 import { COPIED, NUMBERED } from './tables.ts';
 
 const ROWS_AT_ONCE = 1_000;
@@ -43,8 +43,8 @@ export async function copyDatabase(
   to: Engine,
   options: CopyOptions = {},
 ): Promise<number> {
-  for (const [side, { foundSchema }] of Object.entries({ from, to })) {
-    if (foundSchema <= SCHEMA) continue;
+  for (const [side, { foundLayout }] of Object.entries({ from, to })) {
+    if (foundLayout <= LAYOUT) continue;
     const message = `the store to copy ${side} is of a newer petstore: copy it with that release`;
     throw new PetstoreError('unavailable', message);
   }

@@ -20,8 +20,8 @@ export interface Statement {
 export interface OpenOptions extends Partial<Omit<StoreOptions, 'database'>> {
   /** Whether to create a database that does not exist yet. */
   readonly create?: boolean;
-  /** What happens to an older schema; by default it is refused. `keep` opens the store only for `foundSchema`. */
-  readonly olderSchema?: 'migrate' | 'keep' | undefined;
+  /** What happens to an older layout; by default it is refused. `keep` opens the store only for `foundLayout`. */
+  readonly olderLayout?: 'migrate' | 'keep' | undefined;
   /** A store whose keys are all of the other environment is refused, and not migrated. */
   readonly environment?: Environment | undefined;
   /** Called with what the operator should know, while the store is opened and while it is open. */

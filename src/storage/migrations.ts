@@ -1,4 +1,4 @@
-/** The schema as numbered steps for both engines. A step that was released is never changed; a new step is added. */
+/** The layout as numbered steps for both engines. A step that was released is never changed; a new step is added. */
 
 import { PetstoreError } from '../error.ts';
 import type { OpenOptions } from './engine.ts';
@@ -7,22 +7,22 @@ import type { OpenOptions } from './engine.ts';
 export const APPLICATION_ID = 0x50657473;
 
 export interface Migration {
-  /** The schema that this step starts from; 0 is an empty database. */
+  /** The layout that this step starts from; 0 is an empty database. */
   readonly from: number;
-  /** The schema that this step makes. */
+  /** The layout that this step makes. */
   readonly number: number;
-  /** Whether a program without this step fails on a schema that has it. Such a program does not start there. */
+  /** Whether a program without this step fails on a layout that has it. Such a program does not start there. */
   readonly breaking: boolean;
   readonly sqlite: string;
   readonly postgres: string;
 }
 
 /**
- * While replicas are replaced one by one, the release before still runs on the new schema: a breaking
- * step fails its requests. No number is used again, released or not: a store may have the schema of that number.
+ * While replicas are replaced one by one, the release before still runs on the new layout: a breaking
+ * step fails its requests. No number is used again, released or not: a store may have the layout of that number.
  */
 export const MIGRATIONS: readonly Migration[] = [
-  // The schema of 1.0.0.
+  // The layout of 1.0.0.
   {
     from: 0,
     number: 2,
@@ -101,7 +101,7 @@ export const MIGRATIONS: readonly Migration[] = [
   create index idempotency_keys_created_at on idempotency_keys (created_at);
   `,
   },
-  // Only the main branch made schema 5.
+  // Only the main branch made layout 5.
   {
     from: 5,
     number: 6,
@@ -133,23 +133,23 @@ export const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** The schema of this program. */
-export const SCHEMA = Math.max(...MIGRATIONS.map(({ number }) => number));
+/** The layout of this program. */
+export const LAYOUT = Math.max(...MIGRATIONS.map(({ number }) => number));
 
-/** The steps from a schema to the last one; none if no step starts from it. */
-export function findSteps(schema: number, migrations = MIGRATIONS): readonly Migration[] {
-  const step = migrations.find(({ from }) => from === schema);
+/** The steps from a layout to the last one; none if no step starts from it. */
+export function findSteps(layout: number, migrations = MIGRATIONS): readonly Migration[] {
+  const step = migrations.find(({ from }) => from === layout);
   return step === undefined ? [] : [step, ...findSteps(step.number, migrations)];
 }
 
 /**
  * @param database how the message names the database.
- * @throws PetstoreError `unavailable` for an older schema, unless it may be `olderSchema`.
+ * @throws PetstoreError `unavailable` for an older layout, unless it may be `olderLayout`.
  */
-export function refuseOlder(database: string, schema: number, { olderSchema }: OpenOptions): void {
-  const hasSteps = findSteps(schema).length > 0;
-  if (schema === 0 || schema >= SCHEMA || (hasSteps && olderSchema !== undefined)) return;
-  const what = `its schema is ${schema}, this program needs ${SCHEMA}`;
+export function refuseOlder(database: string, layout: number, { olderLayout }: OpenOptions): void {
+  const hasSteps = findSteps(layout).length > 0;
+  if (layout === 0 || layout >= LAYOUT || (hasSteps && olderLayout !== undefined)) return;
+  const what = `its layout is ${layout}, this program needs ${LAYOUT}`;
   const remedy = hasSteps
     ? 'back it up with the older release, then run petstore migrate'
     : 'no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys';

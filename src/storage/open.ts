@@ -10,7 +10,7 @@ import { createPetStore } from './pet-store.ts';
 import { writePrivateFile } from './private-file.ts';
 import { startPurge } from './purge.ts';
 import { openSqlite } from './sqlite/engine.ts';
-import { finishCopy } from './sqlite/schema.ts';
+import { finishCopy } from './sqlite/layout.ts';
 
 /**
  * Opens the store at an address: `sqlite:FILE`, `sqlite::memory:` or `postgres://…`.
@@ -25,9 +25,9 @@ export async function openStore(address: string, options: OpenOptions): Promise<
     stopPurge?.();
     await engine[Symbol.asyncDispose]();
   };
-  const { foundSchema, connectionsMax, counts, countConnections, check } = engine;
+  const { foundLayout, connectionsMax, counts, countConnections, check } = engine;
   return {
-    ...{ foundSchema, connectionsMax, counts, countConnections, check },
+    ...{ foundLayout, connectionsMax, counts, countConnections, check },
     pets: createPetStore(engine),
     keys: createKeyStore(engine),
     backup: (file) => writeBackup(engine, file),

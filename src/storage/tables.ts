@@ -12,6 +12,7 @@ interface Table {
 }
 
 export const TABLES: Readonly<Record<string, Table>> = {
+  /** The number of the layout, in the name of its first release. */
   petstore_schema: { columns: ['version', 'compatible'], key: [], rights: ['select'] },
   pets: { columns: PET_COLUMNS, key: ['id'], rights: ['select', 'insert'] },
   api_keys: {

@@ -1,34 +1,34 @@
-/** A store with an older schema: every command but `serve` and `migrate` refuses it. */
+/** A store with an older layout: every command but `serve` and `migrate` refuses it. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { runBeside } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { holdInSession } from '../support/empty-database.ts';
-import { OLDER_SCHEMA, openOlder } from '../support/older-store.ts';
+import { OLDER_LAYOUT, openOlder } from '../support/older-store.ts';
 import { NO_SESSIONS } from '../support/postgres.ts';
 import { assertRefused, startProgram } from '../support/program.ts';
 import { until, within } from '../support/until.ts';
 
 const PET = '--name Mia --category-id 1';
-const STEPS = `from schema ${OLDER_SCHEMA} to ${SCHEMA}`;
+const STEPS = `from layout ${OLDER_LAYOUT} to ${LAYOUT}`;
 
-async function readSchema(address: string): Promise<number> {
+async function readLayout(address: string): Promise<number> {
   const isFile = address.startsWith('sqlite');
   const sql = isFile ? 'pragma user_version' : 'select version from petstore_schema';
   const [row] = await runBeside(address, sql);
   return Number(Object.values(Object(row))[0]);
 }
 
-test('petstore migrate › a later schema that this release can use › has nothing to do', async () => {
+test('petstore migrate › a later layout that this release can use › has nothing to do', async () => {
   await using older = await openOlder('postgresql');
   await runCommand(['migrate'], older);
-  await runBeside(older.address, `update petstore_schema set version = ${SCHEMA + 1}`);
+  await runBeside(older.address, `update petstore_schema set version = ${LAYOUT + 1}`);
   const { status, stderr } = await runCommand(['migrate'], older);
   assert.equal(status, 0);
-  assert.match(stderr, new RegExp(`^The schema is ${SCHEMA + 1}: there is nothing to migrate.\n`));
+  assert.match(stderr, new RegExp(`^The layout is ${LAYOUT + 1}: there is nothing to migrate.\n`));
 });
 
 test('petstore migrate › a table that is locked › waits, and says so', {
@@ -47,11 +47,11 @@ test('petstore migrate › a table that is locked › waits, and says so', {
 });
 
 for (const kind of ['sqlite', 'postgresql'] as const) {
-  test(`an older schema on ${kind} › commands › refuse it in one line, and leave it`, async () => {
+  test(`an older layout on ${kind} › commands › refuse it in one line, and leave it`, async () => {
     await using older = await openOlder(kind);
     const { address, name } = older;
     await runCommand(`pets add ${PET} --database sqlite:new.db`.split(' '), older);
-    const line = `${name} is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`;
+    const line = `${name} is of an older petstore: its layout is ${OLDER_LAYOUT}, this program needs ${LAYOUT}: back it up with the older release, then run petstore migrate`;
     const copied = '; nothing was copied';
     for (const [command, outcome = '', side = ''] of [
       ['backup backup.db'],
@@ -65,40 +65,40 @@ for (const kind of ['sqlite', 'postgresql'] as const) {
       const finished = await runCommand(command.split(' '), older);
       assertRefused(finished, 1, side + line + outcome);
     }
-    assert.equal(await readSchema(older.address), OLDER_SCHEMA);
+    assert.equal(await readLayout(older.address), OLDER_LAYOUT);
   });
 
   test(`petstore migrate on ${kind} › first --dry-run, then twice › says what it does`, async () => {
     await using older = await openOlder(kind);
-    for (const [args, line, schema] of [
-      [['--dry-run'], `Would migrate ${STEPS}. Nothing is changed.`, OLDER_SCHEMA],
-      [[], `Migrated ${STEPS}.`, SCHEMA],
-      [[], `The schema is ${SCHEMA}: there is nothing to migrate.`, SCHEMA],
+    for (const [args, line, layout] of [
+      [['--dry-run'], `Would migrate ${STEPS}. Nothing is changed.`, OLDER_LAYOUT],
+      [[], `Migrated ${STEPS}.`, LAYOUT],
+      [[], `The layout is ${LAYOUT}: there is nothing to migrate.`, LAYOUT],
     ] as const) {
       const { status, stdout, stderr } = await runCommand(['migrate', ...args], older);
       const [said, where] = stderr.split('\n');
       assert.deepEqual([status, stdout, said], [0, '', line]);
       assert.match(where ?? '', /^Store: /);
-      assert.equal(await readSchema(older.address), schema);
+      assert.equal(await readLayout(older.address), layout);
     }
     const { stdout } = await runCommand(['pets', 'get', '1', '--json'], older);
     assert.equal(stdout, '{"id":1,"name":"Rex","categoryId":1,"status":"sold"}\n');
   });
 
-  test(`an older schema on ${kind} › opened to migrate it, for the other environment › is refused, and left`, async () => {
+  test(`an older layout on ${kind} › opened to migrate it, for the other environment › is refused, and left`, async () => {
     await using older = await openOlder(kind);
-    const options = { olderSchema: 'migrate', environment: 'production' } as const;
+    const options = { olderLayout: 'migrate', environment: 'production' } as const;
     const message = /^the store \S+ is of staging, not of production: .*$/;
     await assert.rejects(openStore(older.address, options), { code: 'bad_request', message });
-    assert.equal(await readSchema(older.address), OLDER_SCHEMA);
+    assert.equal(await readLayout(older.address), OLDER_LAYOUT);
   });
 }
 
-test('serve › an older schema › is refused for the other environment, and left', async () => {
+test('serve › an older layout › is refused for the other environment, and left', async () => {
   await using older = await openOlder('sqlite');
   const serve = ['serve', '--port', '0', '--environment', 'production'];
   const { status, stderr } = await runCommand(serve, older);
   assert.equal(status, 1);
   assert.match(stderr, /^petstore: the store \S+ is of staging, not of production: .*\n$/);
-  assert.equal(await readSchema(older.address), OLDER_SCHEMA);
+  assert.equal(await readLayout(older.address), OLDER_LAYOUT);
 });

@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { listChildren } from '../support/children.ts';
 import { runCommand } from '../support/command.ts';
 import { readMetrics, sum } from '../support/metrics.ts';
-import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
+import { createOlderStore, OLDER_LAYOUT } from '../support/older-store.ts';
 import { type RunningService, readStart, startProgram, startService } from '../support/program.ts';
 import { send } from '../support/request.ts';
 import { type Answer, getFreePort, openConnection } from '../support/socket.ts';
@@ -232,7 +232,7 @@ describe('workers', { concurrency: 2 }, () => {
     `);
     await using service = await start(`sqlite:${file}`, '--seed', '5');
     for (const said of [
-      `migrated the store from schema ${OLDER_SCHEMA} to ${SCHEMA}`,
+      `migrated the store from layout ${OLDER_LAYOUT} to ${LAYOUT}`,
       'the store has keys of both environments: petstore copy --environment staging makes a store without the other keys',
       'no sample pets are added: the store has pets, or had some',
     ]) {

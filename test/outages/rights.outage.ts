@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { after, before, test } from 'node:test';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { RIGHTS } from '../../src/storage/tables.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
-import { OLDER_SCHEMA } from '../support/older-store.ts';
+import { OLDER_LAYOUT } from '../support/older-store.ts';
 import { type Cluster, queryOnce, startCluster } from '../support/postgres-cluster.ts';
 import { assertRefused, runProgram, startService } from '../support/program.ts';
 import { until } from '../support/until.ts';
@@ -99,12 +99,12 @@ test('rights › of a schema of its own › are granted by the printed SQL, wher
   await (await open()).close();
 });
 
-test('rights › an older schema that the role may not migrate › is told as a pending upgrade', async () => {
+test('rights › an older layout that the role may not migrate › is told as a pending upgrade', async () => {
   await asOwner(GRANTS);
-  await asOwner(`update petstore_schema set version = ${OLDER_SCHEMA}`);
+  await asOwner(`update petstore_schema set version = ${OLDER_LAYOUT}`);
   assertRefused(
     await serve(),
     1,
-    `the upgrade of the database from schema ${OLDER_SCHEMA} to ${SCHEMA} is pending: run petstore migrate as the owner of its tables`,
+    `the upgrade of the database from layout ${OLDER_LAYOUT} to ${LAYOUT} is pending: run petstore migrate as the owner of its tables`,
   );
 });

@@ -6,7 +6,7 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { PetstoreClient } from '../../client/petstore-client.ts';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { runCommand } from '../support/command.ts';
 import { createTestDatabase } from '../support/postgres.ts';
 import { runProgram, startService } from '../support/program.ts';
@@ -39,7 +39,7 @@ const STEPS: readonly Edit[] = [
   [
     'src/storage/migrations.ts',
     '\n  },\n',
-    `  { from: ${SCHEMA}, number: ${SCHEMA + 1}, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
+    `  { from: ${LAYOUT}, number: ${LAYOUT + 1}, breaking: false, sqlite: '${toMigration('text', 'integer')}', postgres: '${toMigration('text collate "C"', 'bigint')}' },\n`,
   ],
 ];
 

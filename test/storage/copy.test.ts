@@ -59,10 +59,10 @@ test('TABLES › the key of each table, except one that is not copied › is its
 });
 
 for (const engine of ENGINES) {
-  test(`TABLES › each table and column of the schema on ${engine} › is one of it`, async () => {
+  test(`TABLES › each table and column of the layout on ${engine} › is one of it`, async () => {
     await using opened = await open(engine);
     const found = await opened.database.read(LIST_COLUMNS[engine]);
-    // On SQLite, tables such as the one of the schema are not needed.
+    // On SQLite, tables such as the one of the layout are not needed.
     const names = new Set(found.map(([table]) => table));
     const described = Object.entries(TABLES).filter(
       ([table, { key }]) => key.length > 0 || names.has(table) || engine !== 'sqlite',

@@ -1,9 +1,9 @@
-/** The schema of each release, and schema 5 of the main branch: a store of each is migrated, with its pets, keys and replays. */
+/** The layout of each release, and layout 5 of the main branch: a store of each is migrated, with its pets, keys and replays. */
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NewPet, Pet } from '../../src/pet.ts';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { openOlder } from '../support/older-store.ts';
 import { PATIENT } from '../support/postgres.ts';
@@ -19,7 +19,7 @@ const PETS: readonly Pet[] = [
   { id: 3n, ...TOM },
 ];
 
-/** What only replicas of schemas before this one need. */
+/** What only replicas of layouts before this one need. */
 const BRIDGES = {
   sqlite: "select name from sqlite_schema where name = 'counters'",
   postgresql: `select relname from pg_class where relname = 'counters'
@@ -27,15 +27,15 @@ const BRIDGES = {
 };
 
 for (const engine of ['sqlite', 'postgresql'] as const) {
-  for (const schema of [2, 5]) {
-    test(`a store on ${engine} › of schema ${schema} › is migrated with all that it has`, async () => {
-      await using older = await openOlder(engine, schema);
+  for (const layout of [2, 5]) {
+    test(`a store on ${engine} › of layout ${layout} › is migrated with all that it has`, async () => {
+      await using older = await openOlder(engine, layout);
       const { address } = older;
-      const open = () => openStore(address, { ...PATIENT, olderSchema: 'migrate' });
+      const open = () => openStore(address, { ...PATIENT, olderLayout: 'migrate' });
       const [first, second] = await Promise.all([open(), open()]);
       await using store = first;
       await using other = second;
-      assert.equal(Math.min(store.foundSchema, other.foundSchema), schema);
+      assert.equal(Math.min(store.foundLayout, other.foundLayout), layout);
       const { pets, keys } = store;
       assert.deepEqual(await runBeside(address, BRIDGES[engine]), []);
       assert.deepEqual(await listAll(store), PETS);
@@ -56,26 +56,26 @@ for (const engine of ['sqlite', 'postgresql'] as const) {
     });
   }
 
-  test(`a store on ${engine} › of a schema that no release had › is never migrated, and says what to do`, async () => {
+  test(`a store on ${engine} › of a layout that no release had › is never migrated, and says what to do`, async () => {
     await using older = await openOlder(engine, 5);
     const { address, version } = older;
-    for (const schema of [1, 3, 4]) {
-      await runBeside(address, `${version} = ${schema}`);
-      for (const olderSchema of [undefined, 'keep', 'migrate'] as const) {
-        await assert.rejects(openStore(address, { ...PATIENT, olderSchema }), {
+    for (const layout of [1, 3, 4]) {
+      await runBeside(address, `${version} = ${layout}`);
+      for (const olderLayout of [undefined, 'keep', 'migrate'] as const) {
+        await assert.rejects(openStore(address, { ...PATIENT, olderLayout }), {
           ...{ name: 'PetstoreError', code: 'unavailable' },
           message: new RegExp(
-            `its schema is ${schema}, this program needs ${SCHEMA}: no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys$`,
+            `its layout is ${layout}, this program needs ${LAYOUT}: no release had it: export its pets with the program that made it, import them with --by-id into a new store, and make new keys$`,
           ),
         });
       }
     }
   });
 
-  test(`a store of this schema on ${engine} › without a column › is refused in one line`, async () => {
+  test(`a store of this layout on ${engine} › without a column › is refused in one line`, async () => {
     await using place = await openOlder(engine);
     const { address } = place;
-    await (await openStore(address, { ...PATIENT, olderSchema: 'migrate' })).close();
+    await (await openStore(address, { ...PATIENT, olderLayout: 'migrate' })).close();
     await runBeside(address, 'alter table idempotency_keys drop column added_as');
     await assert.rejects(openStore(address, PATIENT), {
       ...{ name: 'PetstoreError', code: 'unavailable' },

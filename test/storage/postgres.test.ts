@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { SCHEMA } from '../../src/storage/migrations.ts';
+import { LAYOUT } from '../../src/storage/migrations.ts';
 import { fillStore, openStore } from '../../src/storage/open.ts';
 import { IDEMPOTENCY_MS } from '../../src/store.ts';
 import {
@@ -32,12 +32,12 @@ function listTables({ query }: EmptyDatabase): Promise<Record<string, unknown>[]
 }
 
 describe('openStore on postgresql', { concurrency: 4 }, () => {
-  test('openStore on postgresql › ten at once on an empty database › make one schema', async () => {
+  test('openStore on postgresql › ten at once on an empty database › make one layout', async () => {
     await using database = await createEmptyDatabase();
     const stores = await Promise.all(Array.from({ length: 10 }, () => database.open()));
     const added = await Promise.all(stores.map((store) => store.pets.add(REX)));
     assert.deepEqual(await database.query('select version from petstore_schema'), [
-      { version: String(SCHEMA) },
+      { version: String(LAYOUT) },
     ]);
     assert.equal(new Set(added.map(({ id }) => id)).size, 10);
   });

@@ -16,12 +16,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { copyDatabase } from '../../src/storage/copy.ts';
-import { APPLICATION_ID, SCHEMA } from '../../src/storage/migrations.ts';
+import { APPLICATION_ID, LAYOUT } from '../../src/storage/migrations.ts';
 import { openStore } from '../../src/storage/open.ts';
 import { SETTINGS, SqliteConnection } from '../../src/storage/sqlite/connection.ts';
 import { openSqlite } from '../../src/storage/sqlite/engine.ts';
-import { isInconsistent, migrate } from '../../src/storage/sqlite/schema.ts';
-import { OLDER_SCHEMA, openOlder } from '../support/older-store.ts';
+import { isInconsistent, migrate } from '../../src/storage/sqlite/layout.ts';
+import { OLDER_LAYOUT, openOlder } from '../support/older-store.ts';
 import { runProgram } from '../support/program.ts';
 import {
   alter,
@@ -34,8 +34,8 @@ import {
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { REX } from './contract/data.ts';
 
-/** The schema of the next release. */
-const NEWER = SCHEMA + 1;
+/** The layout of the next release. */
+const NEWER = LAYOUT + 1;
 
 /** A file of that text. */
 async function write(text: string): Promise<string> {
@@ -141,12 +141,12 @@ describe('opening', { concurrency: 2 }, () => {
     [
       'of a newer petstore',
       () => createDatabase().then((file) => alter(file, `pragma user_version = ${NEWER}`)),
-      `is of a newer petstore: its schema is ${NEWER}, this program knows up to ${SCHEMA}`,
+      `is of a newer petstore: its layout is ${NEWER}, this program knows up to ${LAYOUT}`,
     ],
     [
       'of an older petstore',
       async () => join((await openOlder('sqlite')).cwd, 'store.db'),
-      `is of an older petstore: its schema is ${OLDER_SCHEMA}, this program needs ${SCHEMA}: back it up with the older release, then run petstore migrate`,
+      `is of an older petstore: its layout is ${OLDER_LAYOUT}, this program needs ${LAYOUT}: back it up with the older release, then run petstore migrate`,
     ],
     ['of another program', createBy('create table pets (id integer primary key)'), FOREIGN],
     ['that another program has only numbered', createBy('pragma user_version = 1'), FOREIGN],
@@ -159,7 +159,7 @@ describe('opening', { concurrency: 2 }, () => {
     ['with random bytes in 10 MB', () => createDatabase(1_000, 10_000).then(damage), DAMAGED],
     [
       'of a petstore that lost its tables',
-      createBy(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${SCHEMA}`),
+      createBy(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${LAYOUT}`),
       DAMAGED,
     ],
     ['that was copied without its -wal', copyWithoutWal, WITHOUT_WAL],
@@ -236,11 +236,11 @@ describe('opening', { concurrency: 2 }, () => {
     const file = createFile();
     const open = async () => {
       await using store = await openStore(`sqlite:${file}`, { create: true });
-      return store.foundSchema;
+      return store.foundLayout;
     };
     assert.equal(await open(), 0);
     const bytes = await readFile(file);
-    assert.equal(await open(), SCHEMA);
+    assert.equal(await open(), LAYOUT);
     assert.deepEqual(await readFile(file), bytes);
   });
 
@@ -275,7 +275,7 @@ describe('opening', { concurrency: 2 }, () => {
 
   test('migrate › a database that a newer petstore has just migrated › is refused', async () => {
     const file = await createDatabase(1);
-    alter(file, `pragma user_version = ${SCHEMA + 1}`);
+    alter(file, `pragma user_version = ${LAYOUT + 1}`);
     using connection = new SqliteConnection(file, 0);
     assert.throws(() => migrate(connection), /is of a newer petstore/);
   });

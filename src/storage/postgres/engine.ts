@@ -9,10 +9,10 @@ import { CHECK_COLUMNS } from '../tables.ts';
 import type { Connection } from './connection.ts';
 import { toCode } from './errors.ts';
 import { checkUser, parseHosts } from './hosts.ts';
+import { migrate } from './layout.ts';
 import { createPetInsert } from './pet-inserts.ts';
 import { createPetQueries } from './pet-queries.ts';
 import { countConnections, createPools, type Pools } from './pool.ts';
-import { migrate } from './schema.ts';
 import { checkRights, checkSequences, waitWhileAway } from './start.ts';
 import { createSession, NOW, transactionOn } from './transaction.ts';
 
@@ -26,7 +26,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const {
     isServed = false,
     onlyReads,
-    olderSchema,
+    olderLayout,
     databaseConnections = STORE_OPTIONS.databaseConnections.default,
     databaseTimeout = COMMAND_SECONDS_MAX,
     startTimeout = 0,
@@ -35,19 +35,19 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
   const hosts = parseHosts(address, onlyReads);
   checkUser(hosts);
   const pools = createPools(hosts, databaseConnections, ms, startTimeout * 1_000 || undefined);
-  const foundSchema = await waitWhileAway(options, () =>
+  const foundLayout = await waitWhileAway(options, () =>
     pools.long.run(async (connection) => {
       if (isServed) await checkRights(connection);
       const found = await migrate(connection, address, options);
-      if (olderSchema !== 'keep') await connection.run(CHECK_COLUMNS);
+      if (olderLayout !== 'keep') await connection.run(CHECK_COLUMNS);
       if (isServed) await checkSequences(connection);
       return found;
     }),
   );
-  return { ...createEngine(pools), foundSchema, connectionsMax: databaseConnections };
+  return { ...createEngine(pools), foundLayout, connectionsMax: databaseConnections };
 }
 
-function createEngine(pools: Pools): Omit<Engine, 'foundSchema'> {
+function createEngine(pools: Pools): Omit<Engine, 'foundLayout'> {
   const counts = createStoreCounts();
   // A work that waits here does not use up the time for its connection.
   const queue = createQueue();

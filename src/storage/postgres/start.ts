@@ -1,4 +1,4 @@
-/** A start besides the schema: it waits for the database, and checks the rights and the sequences. */
+/** A start besides the layout: it waits for the database, and checks the rights and the sequences. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PetstoreError } from '../../error.ts';

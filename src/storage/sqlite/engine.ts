@@ -8,9 +8,9 @@ import { toPurge } from '../purge.ts';
 import { SqliteConnection } from './connection.ts';
 import { explain, isDiskError, retryWhileBusy } from './errors.ts';
 import { createFileCheck, prepareFile, removeNewFile } from './file.ts';
+import { checkColumns, prepare } from './layout.ts';
 import { createLongWork } from './long-work.ts';
 import { createPetQueries, NOW, toInsert } from './pet-queries.ts';
-import { checkColumns, prepare } from './schema.ts';
 import { createWriter, type Write, writeAll } from './writer.ts';
 
 /**
@@ -32,12 +32,12 @@ export async function openSqlite(file: string, options: OpenOptions): Promise<En
   }
 }
 
-function createEngine(connection: SqliteConnection, foundSchema: number): Engine {
+function createEngine(connection: SqliteConnection, foundLayout: number): Engine {
   const counts = createStoreCounts();
   const read: Engine['read'] = async (sql, ...values) =>
     retryWhileBusy(connection.file, () => connection.run(sql, ...values));
   return {
-    foundSchema,
+    foundLayout,
     counts,
     newKeyId: 'null',
     toJsonFunction: 'json_quote',

@@ -5,7 +5,7 @@ import type { Engine, Session, Transaction } from '../engine.ts';
 import { createQueue } from '../queue.ts';
 import type { SqliteConnection } from './connection.ts';
 import { BUSY, CORRUPT, explain, IOERR_READS, retryWhileBusy, toResultCode } from './errors.ts';
-import { finishCopy } from './schema.ts';
+import { finishCopy } from './layout.ts';
 
 export function createLongWork(
   connection: SqliteConnection,

@@ -1,4 +1,4 @@
-/** Migrates a database of PostgreSQL to this program's schema; several processes may try at the same time. */
+/** Migrates a database of PostgreSQL to this program's layout; several processes may try at the same time. */
 
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions } from '../engine.ts';
@@ -14,10 +14,10 @@ const MIGRATION_LOCK_SECONDS_MAX = 60;
 const TABLE_LOCK_MS_MAX = 200;
 
 /**
- * Executes all migrations that are missing, or none. Resolves to the schema that it found; 0 for none.
+ * Executes all migrations that are missing, or none. Resolves to the layout that it found; 0 for none.
  *
- * @throws PetstoreError `unavailable` when it may not make or migrate the schema, when a table is locked, or when the
- *   schema has a breaking step that this program does not know.
+ * @throws PetstoreError `unavailable` when it may not make or migrate the layout, when a table is locked, or when the
+ *   layout has a breaking step that this program does not know.
  */
 export async function migrate(
   connection: Connection,
@@ -26,8 +26,8 @@ export async function migrate(
   migrations = MIGRATIONS,
 ): Promise<number> {
   await checkEncoding(connection);
-  const schema = migrations.at(-1)?.number ?? 0;
-  const found = await readVersion(connection, schema);
+  const layout = migrations.at(-1)?.number ?? 0;
+  const found = await readVersion(connection, layout);
   if (found === 0 && !options.create) {
     const message =
       'there is no petstore in this database: serve, keys create or pets import makes one';
@@ -35,32 +35,32 @@ export async function migrate(
   }
   if (found > 0) checkEnvironment(await connection.run(LIST_ENVIRONMENTS), address, options);
   refuseOlder('the database', found, options);
-  if (options.olderSchema === 'keep' || found >= schema) return found;
+  if (options.olderLayout === 'keep' || found >= layout) return found;
   try {
     // Each statement must see what others committed while it waited for the lock.
     return await transactionOn(connection, 'shared', () => execute(connection, migrations));
   } catch (error) {
     if (found === 0 || toCode(error) !== INSUFFICIENT_PRIVILEGE) throw error;
-    const what = `the upgrade of the database from schema ${found} to ${schema}`;
+    const what = `the upgrade of the database from layout ${found} to ${layout}`;
     const message = `${what} is pending: run petstore migrate as the owner of its tables`;
     throw new PetstoreError('unavailable', message);
   }
 }
 
-/** Executes the steps that are missing, one process at a time. Resolves to the schema that it found. */
+/** Executes the steps that are missing, one process at a time. Resolves to the layout that it found. */
 async function execute(connection: Connection, migrations: typeof MIGRATIONS): Promise<number> {
   await connection.run(`set local lock_timeout = '${MIGRATION_LOCK_SECONDS_MAX}s'`);
   await connection.run('select pg_advisory_xact_lock(?)', APPLICATION_ID);
   // Another process may have migrated it since the first check.
-  const schema = migrations.at(-1)?.number ?? 0;
-  const found = await readVersion(connection, schema);
-  if (found >= schema) return found;
+  const layout = migrations.at(-1)?.number ?? 0;
+  const found = await readVersion(connection, layout);
+  if (found >= layout) return found;
   await connection.run(`set local lock_timeout = '${TABLE_LOCK_MS_MAX}ms'`);
   for (const { postgres } of findSteps(found, migrations)) await connection.run(postgres);
   // A program that knows fewer steps reads `compatible`.
   const compatible = migrations.findLast(({ breaking }) => breaking)?.number ?? 0;
   const update = 'update petstore_schema set version = ?, compatible = ?';
-  await connection.run(update, schema, compatible);
+  await connection.run(update, layout, compatible);
   return found;
 }
 
@@ -71,7 +71,7 @@ async function checkEncoding(connection: Connection): Promise<void> {
   throw new PetstoreError('unavailable', message);
 }
 
-/** @param known the schema of this program. */
+/** @param known the layout of this program. */
 async function readVersion(connection: Connection, known: number): Promise<number> {
   // to_regclass alone uses a cache, which may lack a table that another session has just created. To read a table
   // refreshes the cache.
@@ -80,9 +80,9 @@ async function readVersion(connection: Connection, known: number): Promise<numbe
   );
   if (found === undefined) return 0;
   const [row = []] = await connection.run('select * from petstore_schema');
-  // Schema 2 has no second column.
+  // Layout 2 has no second column.
   const [version = 0, compatible = version] = row.map(Number);
   if (compatible <= known || version <= known) return version;
-  const what = `its schema is ${version}, this program knows up to ${known}`;
+  const what = `its layout is ${version}, this program knows up to ${known}`;
   throw new PetstoreError('unavailable', `the database is of a newer petstore: ${what}`);
 }

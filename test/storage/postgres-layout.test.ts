@@ -1,12 +1,12 @@
-/** Two releases on one schema of PostgreSQL: what the older one may do on that of the newer one, and how tables are migrated that are in use. */
+/** Two releases on one layout of PostgreSQL: what the older one may do on that of the newer one, and how tables are migrated that are in use. */
 
 import assert from 'node:assert/strict';
 import { describe, test as testAlone } from 'node:test';
-import { findSteps, MIGRATIONS, type Migration, SCHEMA } from '../../src/storage/migrations.ts';
+import { findSteps, LAYOUT, MIGRATIONS, type Migration } from '../../src/storage/migrations.ts';
 import { copyStore, openStore } from '../../src/storage/open.ts';
 import { Connection } from '../../src/storage/postgres/connection.ts';
 import { parseHosts, tryHosts } from '../../src/storage/postgres/hosts.ts';
-import { migrate } from '../../src/storage/postgres/schema.ts';
+import { migrate } from '../../src/storage/postgres/layout.ts';
 import { waitWhileAway } from '../../src/storage/postgres/start.ts';
 import { countPets } from '../support/count-pets.ts';
 import {
@@ -15,7 +15,7 @@ import {
   holdInSession,
   testOnPostgres,
 } from '../support/empty-database.ts';
-import { createOlderStore, OLDER_SCHEMA } from '../support/older-store.ts';
+import { createOlderStore, OLDER_LAYOUT } from '../support/older-store.ts';
 import { NO_SESSIONS, PATIENT } from '../support/postgres.ts';
 import { createProcessFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
@@ -26,7 +26,7 @@ const UNAVAILABLE = { name: 'PetstoreError', code: 'unavailable' };
 const test = testOnPostgres();
 
 const ADD_WEIGHT = 'alter table pets add column weight bigint not null default 5';
-const NEXT = SCHEMA + 1;
+const NEXT = LAYOUT + 1;
 const LAST_BREAKING = MIGRATIONS.findLast(({ breaking }) => breaking)?.number;
 const COMPATIBLE = { breaking: false, sqlite: '', postgres: ADD_WEIGHT };
 const ORDERS = { breaking: false, sqlite: '', postgres: 'create table orders ()' };
@@ -41,7 +41,7 @@ async function upgrade(
 ): Promise<void> {
   const added = steps.map((step, index) => ({
     ...step,
-    from: SCHEMA + index,
+    from: LAYOUT + index,
     number: NEXT + index,
   }));
   const migrations = [...MIGRATIONS, ...added];
@@ -53,15 +53,15 @@ async function upgrade(
       return opened;
     });
     try {
-      await migrate(connection, '', { create: true, olderSchema: 'migrate' }, migrations);
+      await migrate(connection, '', { create: true, olderLayout: 'migrate' }, migrations);
     } finally {
       await connection.end();
     }
   });
 }
 
-const readSchema = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
-const toSchema = (version: number) => [{ version: `${version}`, compatible: `${LAST_BREAKING}` }];
+const readLayout = ({ query }: EmptyDatabase) => query('select * from petstore_schema');
+const toLayout = (version: number) => [{ version: `${version}`, compatible: `${LAST_BREAKING}` }];
 
 // An index in the order of a library of the system misses rows after an upgrade of the library.
 test('pets › each combination of filters, each text › has an index by its columns and the id, is in the order of collate "C"', async (_pets, database) => {
@@ -77,14 +77,14 @@ test('pets › each combination of filters, each text › has an index by its co
   assert.deepEqual([missing, otherwise], [[], []]);
 });
 
-test('a release on the schema of a newer one › two steps that break nothing › starts, and leaves the schema', async (pets, database) => {
+test('a release on the layout of a newer one › two steps that break nothing › starts, and leaves the layout', async (pets, database) => {
   await pets.add(REX);
   await upgrade(database, [COMPATIBLE, ORDERS]);
   // One that runs goes on.
   await pets.add(REX);
   const store = await database.open();
-  const version = SCHEMA + 2;
-  assert.equal(store.foundSchema, version);
+  const version = LAYOUT + 2;
+  assert.equal(store.foundLayout, version);
   assert.equal((await store.pets.add(REX)).id, 3n);
   assert.equal((await store.pets.merge(ReadableStream.from([REX, REX]))).added, 2);
   // `pets export FILE` begins with it.
@@ -93,25 +93,25 @@ test('a release on the schema of a newer one › two steps that break nothing �
     await database.query('select id::int, weight::int from pets order by id'),
     [1, 2, 3, 4, 5].map((id) => ({ id, weight: 5 })),
   );
-  assert.deepEqual(await readSchema(database), toSchema(version));
+  assert.deepEqual(await readLayout(database), toLayout(version));
 });
 
 for (const [what, steps] of [
   ['a breaking step before another', [BREAKING, COMPATIBLE]],
   ['a breaking step after another', [COMPATIBLE, BREAKING]],
 ] as const) {
-  test(`a release on the schema of a newer one › ${what} › is refused, and leaves the schema`, async (_pets, database) => {
+  test(`a release on the layout of a newer one › ${what} › is refused, and leaves the layout`, async (_pets, database) => {
     await upgrade(database, steps);
-    const before = await readSchema(database);
+    const before = await readLayout(database);
     await assert.rejects(database.open(), {
       ...UNAVAILABLE,
-      message: `the database is of a newer petstore: its schema is ${SCHEMA + steps.length}, this program knows up to ${SCHEMA}`,
+      message: `the database is of a newer petstore: its layout is ${LAYOUT + steps.length}, this program knows up to ${LAYOUT}`,
     });
-    assert.deepEqual(await readSchema(database), before);
+    assert.deepEqual(await readLayout(database), before);
   });
 }
 
-test('a release on the schema of a newer one › backup and copy › are refused, since they would lose what is new', async (_pets, database) => {
+test('a release on the layout of a newer one › backup and copy › are refused, since they would lose what is new', async (_pets, database) => {
   const { address } = database;
   const folder = createProcessFolder();
   const other = `sqlite:${folder}/other.db`;
@@ -132,25 +132,25 @@ test('a release on the schema of a newer one › backup and copy › are refused
 });
 
 testAlone(
-  'a release on the schema of a newer one › that came while it waited to migrate › leaves it',
+  'a release on the layout of a newer one › that came while it waited to migrate › leaves it',
   {
     skip: NO_SESSIONS,
   },
   async () => {
     await using database = await createEmptyDatabase();
     await createOlderStore(database.address);
-    const steps = findSteps(OLDER_SCHEMA).map(({ postgres }) => postgres);
+    const steps = findSteps(OLDER_LAYOUT).map(({ postgres }) => postgres);
     await using other = await holdInSession(
       database,
       `select pg_advisory_xact_lock(x'50657473'::int); ${steps.join(';')}; ${ADD_WEIGHT};
     update petstore_schema set version = ${NEXT}, compatible = ${LAST_BREAKING}`,
     );
-    const opening = database.open({ create: false, olderSchema: 'migrate' });
+    const opening = database.open({ create: false, olderLayout: 'migrate' });
     await untilWaiting(database, true);
     await other.end('commit');
     const store = await opening;
     assert.equal((await store.pets.add(REX)).id, 4n);
-    assert.deepEqual(await readSchema(database), toSchema(NEXT));
+    assert.deepEqual(await readLayout(database), toLayout(NEXT));
   },
 );
 
@@ -170,7 +170,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
     await untilWaiting(database, true);
     await backup.end('rollback');
     await upgrading;
-    assert.deepEqual(await readSchema(database), toSchema(NEXT));
+    assert.deepEqual(await readLayout(database), toLayout(NEXT));
     assert.equal((await pets.add(REX)).id, 2n);
   });
 
@@ -183,7 +183,7 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
         database,
         "update counters set value = 4 where name = 'pets'; insert into pets values (4, 'Rex', 1)",
       );
-      const opening = database.open({ olderSchema: 'migrate', startTimeout: 60 });
+      const opening = database.open({ olderLayout: 'migrate', startTimeout: 60 });
       await untilWaiting(database, true);
       await other.end('commit');
       assert.equal((await (await opening).pets.add(REX)).id, 5n);
@@ -191,13 +191,13 @@ describe('a migration', { skip: NO_SESSIONS }, () => {
   );
 
   test('a migration › a table that stays held › gives up in one line, and leaves all', async (_pets, database) => {
-    const before = await readSchema(database);
+    const before = await readLayout(database);
     await using _backup = await holdInSession(database, 'lock table pets in access share mode');
     await assert.rejects(upgrade(database, [ORDERS, COMPATIBLE], 1), {
       ...UNAVAILABLE,
       message: 'the database is locked by another process',
     });
-    assert.deepEqual(await readSchema(database), before);
+    assert.deepEqual(await readLayout(database), before);
     const orders = await database.query("select to_regclass('orders') as orders");
     assert.deepEqual(orders, [{ orders: null }]);
   });

@@ -3,7 +3,7 @@
 import { PetstoreError } from '../../error.ts';
 import type { OpenOptions, SqlValue } from '../engine.ts';
 import { checkEnvironment, LIST_ENVIRONMENTS } from '../environment.ts';
-import { APPLICATION_ID, findSteps, refuseOlder, SCHEMA } from '../migrations.ts';
+import { APPLICATION_ID, findSteps, LAYOUT, refuseOlder } from '../migrations.ts';
 import { CHECK_COLUMNS } from '../tables.ts';
 import { SETTINGS, SqliteConnection } from './connection.ts';
 import { createError, DAMAGED, ERROR, retryWhileBusy, toResultCode } from './errors.ts';
@@ -14,17 +14,17 @@ const VERSION_MIN = '3.51.3';
 /** To check the pages of a larger file would delay the start. SQLite finds its damage when it reads a damaged page. */
 const CHECKED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Makes the file the database of a petstore. Resolves to the schema that it had; 0 if it was empty. */
+/** Makes the file the database of a petstore. Resolves to the layout that it had; 0 if it was empty. */
 export function prepare(connection: SqliteConnection, options: OpenOptions): Promise<number> {
   const { file } = connection;
   return retryWhileBusy(file, () => {
     checkVersion(connection);
-    // Another process may be migrating; a transaction sees the schema before or after it.
-    const found = connection.transact('begin', () => readSchema(connection));
+    // Another process may be migrating; a transaction sees the layout before or after it.
+    const found = connection.transact('begin', () => readLayout(connection));
     if (isInconsistent(connection, CHECKED_BYTES_MAX)) throw createError(file, DAMAGED);
     if (found > 0) checkEnvironment(connection.run(LIST_ENVIRONMENTS), `sqlite:${file}`, options);
     refuseOlder(`the database ${file}`, found, options);
-    if (options.olderSchema === 'keep' && found < SCHEMA) return found;
+    if (options.olderLayout === 'keep' && found < LAYOUT) return found;
     connection.exec('pragma journal_mode = wal');
     connection.exec(SETTINGS);
     const migrated = connection.transact('begin immediate', () => migrate(connection));
@@ -53,19 +53,19 @@ function checkVersion(connection: SqliteConnection): void {
 }
 
 /**
- * The number of the schema; 0 for an empty database.
+ * The number of the layout; 0 for an empty database.
  *
  * @throws PetstoreError `unavailable` when the file is of another program, is newer, or lost its tables.
  */
-function readSchema(connection: SqliteConnection): number {
+function readLayout(connection: SqliteConnection): number {
   const { file } = connection;
   const applicationId = Number(readValue(connection, 'pragma application_id'));
   const version = Number(readValue(connection, 'pragma user_version'));
   const isEmpty = readValue(connection, 'select 1 from sqlite_schema') === undefined;
   if (isEmpty && applicationId === 0 && version === 0) return 0;
   if (applicationId !== APPLICATION_ID) throw createError(file, 'belongs to another program');
-  if (version > SCHEMA) {
-    const what = `its schema is ${version}, this program knows up to ${SCHEMA}`;
+  if (version > LAYOUT) {
+    const what = `its layout is ${version}, this program knows up to ${LAYOUT}`;
     throw createError(file, `is of a newer petstore: ${what}`);
   }
   if (isEmpty) throw createError(file, DAMAGED);
@@ -87,13 +87,13 @@ export function finishCopy(copy: string, told = copy): void {
   if (isInconsistent(connection, Number.POSITIVE_INFINITY)) throw createError(told, DAMAGED);
 }
 
-/** Executes the missing migrations, in a transaction that blocks other writers. Returns the schema that it had. */
+/** Executes the missing migrations, in a transaction that blocks other writers. Returns the layout that it had. */
 export function migrate(connection: SqliteConnection): number {
   // Another process may have migrated it since the first check.
-  const found = readSchema(connection);
-  if (found === SCHEMA) return found;
+  const found = readLayout(connection);
+  if (found === LAYOUT) return found;
   for (const { sqlite } of findSteps(found)) connection.exec(sqlite);
-  connection.exec(`pragma user_version = ${SCHEMA}`);
+  connection.exec(`pragma user_version = ${LAYOUT}`);
   return found;
 }
 
