@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Dataset, Datasets } from './datasets.ts';
 import { load } from './load.ts';
-import { type Contender, type Sample, takeTurns } from './measure.ts';
+import { type Contender, takeTurns } from './measure.ts';
 import { PEERS, type Peer, startPeer } from './peers.ts';
 import type { Bench, Scenario, Threshold } from './scenario.ts';
 import {
@@ -14,7 +14,7 @@ import {
   startNaive,
   startPetstore,
 } from './servers.ts';
-import { check, fetchAnswer, toLoad, type Workload, walk } from './workloads.ts';
+import { check, fetchAnswer, toLoad, type Workload } from './workloads.ts';
 
 export const CLIENTS = 32;
 
@@ -29,40 +29,47 @@ export interface Comparison {
   readonly clients?: number;
   /** Whether another process keeps committing to the files. */
   readonly isWritten?: boolean;
-  /** Whether the links from page to page are followed once, before anything is measured. */
-  readonly isWalked?: boolean;
   readonly thresholds: readonly Threshold[];
 }
 
 export function compare(comparison: Comparison): Scenario {
-  const { name, title, thresholds } = comparison;
+  const { name, title, pets, workload, servers, thresholds } = comparison;
+  const entrants = servers.map((kind) => ({ name: kind, kind, pets, workload }));
   return {
     name,
     title,
     unit: 'CPU µs/request',
     thresholds,
-    run: (bench) => run(comparison, bench),
+    run: (bench) => measureEach(entrants, comparison, bench),
   };
 }
 
-async function run(comparison: Comparison, { datasets, pace }: Bench) {
-  const { pets, workload, servers, clients = CLIENTS } = comparison;
+/** A server that gets a workload. */
+interface Entrant {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly pets: number;
+  readonly workload: Workload;
+}
+
+export async function measureEach(
+  entrants: readonly Entrant[],
+  { clients = CLIENTS, isWritten = false }: Pick<Comparison, 'clients' | 'isWritten'>,
+  { datasets, pace }: Bench,
+) {
   await using stack = new AsyncDisposableStack();
   const files: string[] = [];
   const contenders: Contender[] = [];
-  for (const kind of servers) {
+  for (const entrant of entrants) {
+    const { name, kind, pets, workload } = entrant;
     const dataset = await createDataset(kind, pets, datasets);
-    const server = await startKind(kind, comparison, { dataset, datasets });
-    stack.use(server);
+    const server = stack.use(await startEntrant(entrant, dataset, datasets));
     if (kind !== 'baseline') await check(workload, server);
-    if (comparison.isWalked && dataset !== undefined) await walk(server, pets);
     if (dataset !== undefined && dataset.file !== '') files.push(dataset.file);
-    contenders.push({
-      name: kind,
-      measure: (seconds) => ask(workload, { server, dataset, clients, datasets }, seconds),
-    });
+    const asked = toLoad(workload, server, clients, datasets.folder);
+    contenders.push({ name, measure: (seconds) => load(server, asked, seconds) });
   }
-  if (comparison.isWritten) stack.use(startBesideLoad([program('writer'), ...files]));
+  if (isWritten) stack.use(startBesideLoad([program('writer'), ...files]));
   return await takeTurns(contenders, pace);
 }
 
@@ -76,57 +83,27 @@ async function createDataset(
   return kind === 'petstore' || kind === 'naive' ? datasets.create(pets) : undefined;
 }
 
-async function startKind(
-  kind: Kind,
-  { pets, workload }: Comparison,
-  { dataset, datasets }: { dataset: Dataset | undefined; datasets: Datasets },
+async function startEntrant(
+  { kind, pets, workload }: Entrant,
+  dataset: Dataset | undefined,
+  datasets: Datasets,
 ): Promise<Server> {
   const peer = PEERS.find((known) => known === kind);
   if (peer !== undefined) return startPeer(peer, datasets.folder, pets);
-  if (dataset === undefined) return startBaselineOf([workload], pets, datasets);
+  if (dataset === undefined) return startBaselineOf(workload, pets, datasets);
   return kind === 'naive' ? startNaive(dataset) : startPetstore(dataset);
 }
 
 /** Starts a baseline: it sends the bytes that a service with so many pets answers. */
-export async function startBaselineOf(
-  workloads: readonly Workload[],
+async function startBaselineOf(
+  workload: Workload,
   pets: number,
   datasets: Datasets,
 ): Promise<Server> {
   await using petstore = await startPetstore(await datasets.create(pets));
-  const answers: Record<string, Awaited<ReturnType<typeof fetchAnswer>>> = {};
-  for (const workload of workloads) {
-    await check(workload, petstore);
-    answers[workload.method] = await fetchAnswer(workload, petstore);
-  }
-  const baseline = await startBaseline(datasets.folder, answers);
-  for (const workload of workloads) {
-    assert.deepEqual(await fetchAnswer(workload, baseline), answers[workload.method]);
-  }
+  await check(workload, petstore);
+  const answer = await fetchAnswer(workload, petstore);
+  const baseline = await startBaseline(datasets.folder, answer);
+  assert.deepEqual(await fetchAnswer(workload, baseline), answer);
   return baseline;
-}
-
-interface Asked {
-  readonly server: Server;
-  readonly dataset: Dataset | undefined;
-  readonly clients: number;
-  readonly datasets: Datasets;
-}
-
-/** The sample of a turn. After creates it checks that the dataset has the pets. */
-async function ask(
-  workload: Workload,
-  { server, dataset, clients, datasets }: Asked,
-  seconds: number,
-): Promise<Sample> {
-  const asked = toLoad(workload, server, clients, datasets.folder);
-  const before = workload.method === 'POST' ? await dataset?.countPets() : undefined;
-  const { requests, sample } = await load(server, asked, seconds);
-  if (dataset !== undefined && before !== undefined) {
-    const added = (await dataset.countPets()) - before;
-    // wrk does not wait for the last answers of this turn and of the turn before.
-    const isRight = added >= requests && added <= requests + 2 * clients;
-    assert(isRight, `${server.url} added ${added} pets in ${requests} requests`);
-  }
-  return sample;
 }

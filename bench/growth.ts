@@ -1,11 +1,12 @@
-/** Scenarios in which the service gets the same requests with few pets and with many. */
+/**
+ * Scenarios in which the service gets the same requests with few pets and with many. Another process keeps
+ * committing to both files. Otherwise the page cache holds all pages of few pets: a cached page would be
+ * compared with a page that is read.
+ */
 
-import { CLIENTS } from './compare.ts';
-import { load } from './load.ts';
-import { type Contender, takeTurns } from './measure.ts';
-import type { Bench, Scenario } from './scenario.ts';
-import { program, startBesideLoad, startPetstore } from './servers.ts';
-import { check, toLoad, type Workload } from './workloads.ts';
+import { measureEach } from './compare.ts';
+import type { Scenario } from './scenario.ts';
+import type { Workload } from './workloads.ts';
 
 const FEW = 1_000;
 /** The most time that an answer may take, as a share of the time with few pets. */
@@ -16,41 +17,22 @@ export interface Growth {
   readonly title: string;
   readonly many: number;
   readonly toWorkload: (pets: number) => Workload;
-  /**
-   * Whether another process keeps committing to both files. Otherwise the page cache holds all pages of few
-   * pets: a cached page would be compared with a page that is read.
-   */
-  readonly isWritten?: boolean;
 }
 
-export function grow(growth: Growth): Scenario {
+export function grow({ name, title, many, toWorkload }: Growth): Scenario {
+  const entrants = [FEW, many].map((pets) => ({
+    name: describe(pets),
+    kind: 'petstore' as const,
+    pets,
+    workload: toWorkload(pets),
+  }));
   return {
-    name: growth.name,
-    title: growth.title,
+    name,
+    title,
     unit: 'CPU µs/request',
-    thresholds: [{ of: describe(growth.many), beside: describe(FEW), atMost: TIME_RATIO_MAX }],
-    run: (bench) => run(growth, bench),
+    thresholds: [{ of: describe(many), beside: describe(FEW), atMost: TIME_RATIO_MAX }],
+    run: (bench) => measureEach(entrants, { isWritten: true }, bench),
   };
-}
-
-async function run({ many, toWorkload, isWritten }: Growth, { datasets, pace }: Bench) {
-  await using stack = new AsyncDisposableStack();
-  const files: string[] = [];
-  const contenders: Contender[] = [];
-  for (const pets of [FEW, many]) {
-    const { file, ...dataset } = await datasets.create(pets);
-    const server = stack.use(await startPetstore({ file, ...dataset }));
-    const workload = toWorkload(pets);
-    await check(workload, server);
-    files.push(file);
-    const asked = toLoad(workload, server, CLIENTS, datasets.folder);
-    contenders.push({
-      name: describe(pets),
-      measure: async (seconds) => (await load(server, asked, seconds)).sample,
-    });
-  }
-  if (isWritten) stack.use(startBesideLoad([program('writer'), ...files]));
-  return await takeTurns(contenders, pace);
 }
 
 function describe(pets: number): string {

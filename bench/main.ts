@@ -3,9 +3,8 @@
  * two cores, wrk, PostgreSQL, and npm for the servers that it compares with.
  */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { Datasets } from './datasets.ts';
 import { drawPicture, PICTURED } from './picture.ts';
@@ -17,25 +16,14 @@ interface Options {
   readonly only?: readonly string[];
   readonly rounds?: number;
   readonly seconds?: number;
-  readonly growth?: number;
   readonly short: boolean;
   readonly picture?: string;
 }
 
 const command = new Command('npm run bench --')
-  .argument(
-    '[results]',
-    'a file for them, as JSON',
-    join(import.meta.dirname, '../.cache/bench-results.json'),
-  )
   .option('--only <names>', 'scenarios, with commas between them', (names) => names.split(','))
   .option('--rounds <count>', 'turns of each server (default: 5)', parseCount)
   .option('--seconds <count>', 'of a turn (default: 5)', parseCount)
-  .option(
-    '--growth <pets>',
-    'how many pets are compared with 1,000 (default: a million)',
-    parseCount,
-  )
   .option('--picture <file>', 'an SVG to draw, of list, get and create-64')
   .option(
     '--short',
@@ -50,10 +38,8 @@ const pace = {
   seconds: options.seconds ?? (short ? 1 : 5),
   warmSeconds: short ? 0 : 3,
 };
-const growth = options.growth ?? (short ? 100_000 : 1_000_000);
-const [file = ''] = command.processedArgs;
 
-const all = createScenarios(growth);
+const all = createScenarios(short ? 100_000 : 1_000_000);
 const known = all.map(({ name }) => name);
 const names = only ?? known;
 const unknown = names.find((name) => !known.includes(name));
@@ -69,9 +55,7 @@ stayOnLoadCore();
 process.on('SIGINT', () => process.exit(130));
 process.on('SIGTERM', () => process.exit(143));
 await using datasets = new Datasets();
-mkdirSync(dirname(file), { recursive: true });
-const machine = { node: process.version, cpu: cpus()[0]?.model };
-console.log(`# ${Object.values(machine).join(', ')}: ${describe()}\n`);
+console.log(`# ${process.version}, ${cpus()[0]?.model}: ${describe()}\n`);
 const results: Result[] = [];
 for (const scenario of all.filter(({ name }) => names.includes(name))) {
   try {
@@ -82,7 +66,6 @@ for (const scenario of all.filter(({ name }) => names.includes(name))) {
     process.exitCode = 1;
     console.error(`${scenario.name} failed:`, error);
   }
-  writeFileSync(file, `${JSON.stringify({ machine, pace, growth, results }, undefined, 2)}\n`);
 }
 if (picture !== undefined && process.exitCode === undefined) {
   writeFileSync(picture, drawPicture(results));

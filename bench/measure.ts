@@ -9,15 +9,8 @@ export interface Pace {
   readonly warmSeconds: number;
 }
 
-/** CPU is user and system time of all processes and threads of a server. */
-export type Unit =
-  | 'CPU µs/request'
-  | 'requests/s'
-  | 'ms'
-  | 'refused'
-  | 'MiB'
-  | 'MiB after the start'
-  | 'MiB after load';
+/** CPU is user and system time of all processes and threads of a server; ms the time of a start, or that 99 % of requests keep. */
+export type Unit = 'CPU µs/request' | 'requests/s' | 'ms' | 'refused' | 'MiB';
 
 /** What was measured in a turn. */
 export type Sample = Readonly<Partial<Record<Unit, number>>>;

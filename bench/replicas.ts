@@ -27,13 +27,18 @@ function toScenario(
 ): Scenario {
   const thresholds = Object.keys(CREATES).flatMap((kind): Threshold[] => {
     const beside = toName(1, kind);
-    const names = REPLICAS.map((count) => toName(count, kind));
     return [
-      ...names
-        .slice(1)
-        .map((of, index) => ({ of, beside, atLeast: atLeast[REPLICAS[index + 1] ?? 0] ?? 0 })),
+      ...Object.entries(atLeast).map(([count, share]) => ({
+        of: toName(Number(count), kind),
+        beside,
+        atLeast: share,
+      })),
       ...(ofCrowd === undefined ? [] : [{ of: crowd(kind), beside, atLeast: ofCrowd }]),
-      ...names.map((of) => ({ of, unit: 'refused' as const, atMost: 0 })),
+      ...REPLICAS.map((count) => ({
+        of: toName(count, kind),
+        unit: 'refused' as const,
+        atMost: 0,
+      })),
     ];
   });
   return {
@@ -93,21 +98,14 @@ async function createOn(
   kind: string,
   seconds: number,
 ): Promise<Sample> {
-  const results = await Promise.all(
+  const samples = await Promise.all(
     servers.map((server) => {
       const script = CREATES[kind]?.();
       const creates = { clients, path: '/pets', mayRefuse: true, ...(script && { script }) };
       return load(server, creates, seconds);
     }),
   );
-  const sum = (of: (result: (typeof results)[number]) => number) =>
-    results.reduce((total, result) => total + of(result), 0);
-  const requests = sum((result) => result.requests);
-  const cpu = sum((result) => result.requests * (result.sample['CPU µs/request'] ?? Number.NaN));
-  return {
-    'requests/s': sum(({ sample }) => sample['requests/s'] ?? Number.NaN),
-    ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
-    refused: sum(({ refused }) => refused),
-    'CPU µs/request': cpu / requests,
-  };
+  const sum = (unit: 'requests/s' | 'refused') =>
+    samples.reduce((total, sample) => total + sample[unit], 0);
+  return { 'requests/s': sum('requests/s'), refused: sum('refused') };
 }

@@ -10,7 +10,7 @@ import { type Answer, getFreePort } from '../test/support/socket.ts';
 import type { Dataset } from './datasets.ts';
 
 /** The core of the server. The load, PostgreSQL and this process share the other core. */
-export const SERVER_CORE = '0';
+const SERVER_CORE = '0';
 const LOAD_CORE = '1';
 
 const START_MS_MAX = 60_000;
@@ -70,13 +70,10 @@ export function startNaive({ file, key }: Dataset): Promise<Server> {
   });
 }
 
-/** The baseline, which sends one of these answers for each method. */
-export function startBaseline(
-  folder: string,
-  answers: Readonly<Record<string, Answer>>,
-): Promise<Server> {
-  const file = join(folder, 'answers.json');
-  writeFileSync(file, JSON.stringify(answers));
+/** The baseline, which sends this answer. */
+export function startBaseline(folder: string, answer: Answer): Promise<Server> {
+  const file = join(folder, 'answer.json');
+  writeFileSync(file, JSON.stringify(answer));
   return start({ args: (port) => [program('baseline'), port, file] });
 }
 
@@ -95,7 +92,7 @@ export async function start(options: Program): Promise<Server> {
   }
   const startMs = performance.now() - startedAt;
   const pid = child.pid ?? 0;
-  const startMiB = readMemoryMiB({ pid }, 'VmRSS');
+  const startMiB = readMemoryMiB({ pid });
   return { url: url + prefix, key, pid, startMs, startMiB, ...stopping(child) };
 }
 
@@ -129,10 +126,10 @@ export function readCpuMicros({ pid }: Pick<Server, 'pid'>): number {
   return started.reduce((sum, child) => sum + readCpuMicros({ pid: Number(child) }), own);
 }
 
-/** The resident memory of a process: `VmRSS` now, `VmHWM` at most so far. */
-export function readMemoryMiB({ pid }: Pick<Server, 'pid'>, field: 'VmRSS' | 'VmHWM'): number {
+/** The resident memory of a process. */
+export function readMemoryMiB({ pid }: Pick<Server, 'pid'>): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
 }
 
 const running = new Set<ChildProcess>();

@@ -39,19 +39,14 @@ export function toMemory(pets: number): Scenario {
 }
 
 async function runMemory(pets: number, { datasets, pace }: Bench) {
-  const figures: Record<string, Sample[]> = {
-    'after the start': [],
-    'after load': [],
-    'the most': [],
-  };
+  const figures: Record<string, Sample[]> = { 'after the start': [], 'after load': [] };
   for (let round = 0; round < pace.rounds; round += 1) {
     await using server = await startPetstore(await datasets.create(pets));
     for (const workload of [listAnywhere(pets), getAnywhere(pets), create]) {
       await load(server, toLoad(workload, server, CLIENTS, datasets.folder), pace.seconds);
     }
     figures['after the start']?.push({ MiB: server.startMiB });
-    figures['after load']?.push({ MiB: readMemoryMiB(server, 'VmRSS') });
-    figures['the most']?.push({ MiB: readMemoryMiB(server, 'VmHWM') });
+    figures['after load']?.push({ MiB: readMemoryMiB(server) });
   }
   return figures;
 }

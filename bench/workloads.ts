@@ -131,18 +131,3 @@ async function request(server: Server, method: string, path: string): Promise<An
   );
   return { status: answer.status, headers, body: await answer.text() };
 }
-
-/** Follows the links of a list to its end. Fails if the list does not have each pet once. */
-export async function walk(server: Server, pets: number): Promise<void> {
-  let met = 0;
-  let path: string | undefined = '/pets';
-  while (path !== undefined) {
-    const { headers, body } = await request(server, 'GET', path);
-    for (const pet of JSON.parse(body)) {
-      met += 1;
-      assert.deepEqual(pet, createPet(met));
-    }
-    path = /^<\/v1(.+)>; rel="next"$/.exec(headers.link ?? '')?.[1];
-  }
-  assert.equal(met, pets);
-}
