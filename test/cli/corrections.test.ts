@@ -6,11 +6,9 @@ import { join } from 'node:path';
 import type { NewPet, Pet } from '../../src/pet.ts';
 import type { Store } from '../../src/store.ts';
 import { listAll, REX, repeat } from '../storage/contract/data.ts';
-import { ENGINES, test, testLasting } from '../storage/contract/engines.ts';
+import { testLasting, testOnFile } from '../storage/contract/engines.ts';
 import { runCommand } from '../support/command.ts';
 import { runProgram } from '../support/program.ts';
-
-const SQLITE = ENGINES.filter(({ name }) => name === 'sqlite file');
 
 /** Adds the pets, and gives what imports a text into their store with `--update`. */
 async function prepare(store: Store, place: { folder: string; address: string }, pets: NewPet[]) {
@@ -106,7 +104,7 @@ for (const [name, text, refusal, pets] of [
   ['a.json', '[{"id":3,"name":"M","categoryId":1}]', '', 'Rex sold, Tom sold, M -'],
   ['a.ndjson', `{"id":1,"name":"'R","categoryId":1,"status":null}`, '', "'R -, Tom sold, Mia -"],
 ] as const) {
-  test(
+  testOnFile(
     `pets import --update › ${name} of ${JSON.stringify(text)} › ${refusal ? 'is refused' : 'corrects'}`,
     async (store, place) => {
       const given = [SOLD, { ...SOLD, name: 'Tom' }, { ...REX, name: 'Mia' }];
@@ -120,11 +118,10 @@ for (const [name, text, refusal, pets] of [
       assert.equal(status === 0 ? '' : lines.join(), refusal);
       assert.equal(await list(), pets);
     },
-    SQLITE,
   );
 }
 
-test(
+testOnFile(
   'pets import --update --json, pets remove --json › a reader that goes away › do nothing, since their undo is lost',
   async (store, place) => {
     await store.pets.merge(repeat(3_000));
@@ -142,5 +139,4 @@ test(
       assert.equal((await store.pets.find(1n))?.name, 'Rex 0');
     }
   },
-  SQLITE,
 );

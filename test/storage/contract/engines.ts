@@ -15,6 +15,8 @@ const ALL = [
   { name: 'postgresql', persists: true },
 ] as const;
 
+type Engine = (typeof ALL)[number];
+
 /** TEST_ENGINE leaves only that one. */
 export const ENGINES = ALL.filter(({ name }) => name.startsWith(process.env.TEST_ENGINE ?? ''));
 
@@ -30,7 +32,7 @@ interface Place {
 }
 
 /** A new, empty store; `await using` closes and removes it. */
-export async function openNewStore(engine: (typeof ENGINES)[number]) {
+export async function openNewStore(engine: Engine) {
   await using stack = new AsyncDisposableStack();
   const folder = createProcessFolder();
   const addresses = {
@@ -50,24 +52,21 @@ export async function openNewStore(engine: (typeof ENGINES)[number]) {
 
 type Work = (store: Store, place: Place) => Promise<void>;
 
-/** A test with a new store on each engine; the name of the engine goes into the name of the test. */
-export function test(name: string, work: Work, engines = ENGINES): void {
+/** The function `test` for tests with a new store on each engine, whose name goes into the name of the test. */
+const testOn = (engines: readonly Engine[]) => (name: string, work: Work) => {
   for (const engine of engines) {
     nodeTest(name.replace(' › ', ` on ${engine.name} › `), async () => {
       await using opened = await openNewStore(engine);
       await work(opened.store, opened);
     });
   }
-}
+};
 
-/** A test on each engine whose stores keep their data for the next process. */
-export function testLasting(name: string, work: Work): void {
-  test(
-    name,
-    work,
-    ENGINES.filter(({ persists }) => persists),
-  );
-}
+export const test = testOn(ENGINES);
+/** On the engines whose stores keep their data for the next process. */
+export const testLasting = testOn(ENGINES.filter(({ persists }) => persists));
+export const testOnFile = testOn(ENGINES.filter(({ name }) => name === 'sqlite file'));
+export const testOnPostgresql = testOn(ENGINES.filter(({ name }) => name === 'postgresql'));
 
 /** Runs a statement on a connection of its own. */
 export async function runBeside(address: string, sql: string): Promise<readonly unknown[]> {

@@ -20,6 +20,7 @@ test('pets.add › any pet › is found and listed exactly as it was given', asy
       assert.deepEqual(await pets.find(added.id), added);
       assert.deepEqual(await pets.list({ limit: 1, after: added.id - 1n }), { pets: [added] });
     }),
+    { numRuns: 25 },
   );
 });
 
@@ -27,13 +28,13 @@ test('pets.add › many of several turns at once › each is its own pet, the id
   const { pets } = store;
   const adding: Promise<Pet>[] = [];
   for (let turn = 0; turn < 5; turn += 1) {
-    for await (const pet of repeat(60, { ...REX, name: `Rex ${turn}` })) adding.push(pets.add(pet));
+    for await (const pet of repeat(20, { ...REX, name: `Rex ${turn}` })) adding.push(pets.add(pet));
     await new Promise(setImmediate);
   }
   const added = await Promise.all(adding);
   assert.deepEqual(
     added.map(({ name }) => name),
-    added.map((_, place) => `Rex ${Math.floor(place / 60)} ${place % 60}`),
+    added.map((_, place) => `Rex ${Math.floor(place / 20)} ${place % 20}`),
   );
   const byId = added.toSorted((one, other) => Number(one.id - other.id));
   assert.deepEqual(
@@ -42,14 +43,14 @@ test('pets.add › many of several turns at once › each is its own pet, the id
   );
   for (let place = 1; place < added.length; place += 1) {
     const [before, after] = added.slice(place - 1, place + 1) as [Pet, Pet];
-    assert.ok(place % 60 === 0 || before.id < after.id, String(place));
+    assert.ok(place % 20 === 0 || before.id < after.id, String(place));
   }
   assert.deepEqual(await listAll(store), byId);
 });
 
 test('pets.addOnce › the same names in two processes, in other orders › add one pet each, and wait for none in a circle', async (store, place) => {
   const stores = [store, await place.openOther()];
-  for (let round = 0; round < 20; round += 1) {
+  for (let round = 0; round < 5; round += 1) {
     const keys = Array.from({ length: 20 }, (_, index) => `${round} ${index}`);
     const adding = stores.flatMap(({ pets }, index) =>
       (index === 0 ? keys : keys.toReversed()).map((key) =>
@@ -62,7 +63,7 @@ test('pets.addOnce › the same names in two processes, in other orders › add 
       [...keys, ...keys.toReversed()],
     );
   }
-  assert.equal((await listAll(store)).length, 20 * 20);
+  assert.equal((await listAll(store)).length, 5 * 20);
 });
 
 test('pets.addOnce › new, repeated and reused names of one turn › are as one after the other', async (store) => {
@@ -148,7 +149,7 @@ testLasting(
       index % 2 === 0
         ? pets.add({ ...REX, name })
         : addOnce(pets, { ...REX, name }, { ...REQUEST, key: `${index}` });
-    const names = Array.from({ length: 50 }, (_, index) => (index % 7 === 3 ? 'bad' : 'good'));
+    const names = Array.from({ length: 20 }, (_, index) => (index % 7 === 3 ? 'bad' : 'good'));
     const settled = await Promise.allSettled(names.map((name, index) => add(index, name)));
     assert.deepEqual(
       settled.map(({ status }) => (status === 'fulfilled' ? 'good' : 'bad')),

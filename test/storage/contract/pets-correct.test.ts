@@ -8,7 +8,7 @@ import { openStore } from '../../../src/storage/open.ts';
 import type { PetStore, Store } from '../../../src/store.ts';
 import { nextPoll } from '../../support/until.ts';
 import { addOnce, fail, listAll, REQUEST, REX, repeat, toRange } from './data.ts';
-import { test } from './engines.ts';
+import { testLasting as test } from './engines.ts';
 
 const NOT_FOUND = { name: 'PetstoreError', code: 'not_found' };
 const REUSED = { name: 'PetstoreError', code: 'idempotency_key_reused' };
@@ -116,16 +116,16 @@ for (const [name, correct] of Object.entries(CORRECTIONS)) {
   });
 }
 
-test('pets.remove › ids and ranges › are what they were, by id, and they alone are gone', async (store) => {
+test('pets.remove › ids and ranges, more than go at once › are what they were, by id, and they alone are gone', async (store) => {
   const { pets } = store;
-  await pets.merge(repeat(2_500));
+  await pets.merge(repeat(600));
   const all = await listAll(store);
   const ranges = [
-    { first: 2_000n, last: 9_000n },
-    ...all.slice(3, 1_500).map(({ id }) => toRange(id)),
+    { first: 590n, last: 9_000n },
+    ...all.slice(3, 560).map(({ id }) => toRange(id)),
+    ...[toRange(595), { first: 1n, last: 2n }, { first: 5n, last: 6n }],
   ];
-  ranges.push(toRange(2_100), { first: 1n, last: 2n }, { first: 5n, last: 6n });
-  const removed = all.filter(({ id }) => id <= 2 || (id >= 4 && id <= 1_500) || id >= 2_000);
+  const removed = all.filter(({ id }) => id <= 2 || (id >= 4 && id <= 560) || id >= 590);
   assert.deepEqual(await pets.remove(ranges, true), removed);
   const message = 'the pets changed while they were printed: none is removed';
   await assert.rejects(pets.remove(ranges, false, removed.slice(1)), { message });
@@ -138,7 +138,7 @@ test('pets.remove › ids and ranges › are what they were, by id, and they alo
   // A range is as good if only its first or its last id has a pet.
   for (const [first, last] of [
     [1n, 3n],
-    [1_999n, 9_000n],
+    [589n, 9_000n],
   ] as const) {
     assert.equal((await pets.remove([{ first, last }], true)).length, 1);
   }
@@ -151,7 +151,7 @@ test('pets.remove › an id or a range without a pet › removes none', async (s
     [[toRange(2)], '2'],
     [[toRange(1), toRange(INT64_MAX)], INT64_MAX],
     [[toRange(1), { first: 2n, last: 9n }], '2-9'],
-    [[...Array(1_200).fill(toRange(1)), toRange(0)], '0'],
+    [[...Array(600).fill(toRange(1)), toRange(0)], '0'],
   ] as const) {
     for (const dryRun of [true, false]) {
       const message = `there is no pet ${named}`;
@@ -187,17 +187,16 @@ test('pets.remove › its create is sent again › is gone, and not added again'
   assert.equal((await pets.add(REX)).id, 2n);
 });
 
-test('pets.remove › 100 at once, beside imports and a backup › queue', async (store, place) => {
+test('pets.remove › 20 at once, beside imports and a backup › queue', async (store, place) => {
   const { pets } = store;
-  await pets.merge(repeat(100));
+  await pets.merge(repeat(20));
   const work = (await listAll(store)).flatMap(({ id }) => [
     pets.remove([toRange(id)]).then(([removed]) => assert.equal(removed?.id, id)),
-    ...(id % 40n === 0n ? [pets.merge(repeat(2_500))] : []),
+    ...(id % 10n === 0n ? [pets.merge(repeat(1_001))] : []),
   ]);
   const failing = assert.rejects(pets.merge(fail(1)), /row 7 is wrong/);
   const file = join(place.folder, 'backup.db');
   await Promise.all([...work, failing, store.backup(file)]);
-  assert.equal((await listAll(store)).length, 5_000);
   await using copy = await openStore(`sqlite:${file}`, { create: false });
-  assert.equal((await listAll(copy)).length, 5_000);
+  for (const one of [store, copy]) assert.equal((await listAll(one)).length, 2_002);
 });

@@ -11,8 +11,6 @@ import { FIELD_VALUES, int64, newPet } from '../../arbitraries.ts';
 import { combine, REX, sampleField } from './data.ts';
 import { test } from './engines.ts';
 
-const GIVEN_MAX = 20;
-
 /** Any query of a store with up to that many pets. */
 function queryOf(count: number): fc.Arbitrary<PetQuery> {
   const place = fc.oneof(fc.bigInt(0n, BigInt(count)), int64);
@@ -24,13 +22,6 @@ function queryOf(count: number): fc.Arbitrary<PetQuery> {
     },
     { requiredKeys: ['limit'] },
   );
-}
-
-/** The same query of the pets that came after the first ones: an `after` among those given is moved. */
-function moveTo(query: PetQuery, first: bigint): PetQuery {
-  const { after } = query;
-  const isMoved = after !== undefined && after >= 0n && after <= GIVEN_MAX;
-  return isMoved ? { ...query, after: first + after } : query;
 }
 
 /** The page of such a store. */
@@ -71,19 +62,16 @@ test('pets.find › several pets and ids that no pet has, some twice, again and 
   }
 });
 
-test('pets.list, pets.listAsJson › any pets, limit, status and place › are that part, and next leads on', async (store) => {
-  const given = fc.array(newPet, { maxLength: GIVEN_MAX });
-  const all: Pet[] = [];
+test('pets.list, pets.listAsJson › any pets, limit, filters and place › are that part, and next leads on', async (store) => {
+  const given = fc.sample(newPet, 50);
+  await store.pets.merge(ReadableStream.from(given));
+  const all = given.map((pet, index) => ({ id: BigInt(index + 1), ...pet }));
   await fc.assert(
-    fc.asyncProperty(given, fc.array(queryOf(GIVEN_MAX)), async (more, queries) => {
-      const first = BigInt(all.length);
-      await store.pets.merge(ReadableStream.from(more));
-      all.push(...more.map((pet, index) => ({ id: first + BigInt(index + 1), ...pet })));
-      const moved = queries.map((query) => moveTo(query, first));
+    fc.asyncProperty(queryOf(all.length), async (query) => {
       // The second time it may come from the page cache.
-      for (const query of [...moved, ...moved]) await assertPage(store, query, toPage(all, query));
+      for (const _ of ['read', 'again']) await assertPage(store, query, toPage(all, query));
     }),
-    { numRuns: 50, endOnFailure: true },
+    { numRuns: 50 },
   );
 });
 
@@ -118,7 +106,7 @@ test('pets.listAsJson › all queries of one turn › are each its own page', as
 test('pets.listAsJson › added in one or in both › is there in the other by the next turn', async (store, place) => {
   const stores = [store, await place.openOther()];
   const expected: Pet[] = [];
-  for (let round = 0; round < 60; round += 1) {
+  for (let round = 0; round < 12; round += 1) {
     // Both have read in this turn, and have a page in the cache that is about to be old.
     for (const { pets } of stores) {
       const { json } = await pets.listAsJson({ limit: 1_000 });
