@@ -83,8 +83,7 @@ async function answerAll(sent: readonly Promise<unknown>[]): Promise<void> {
 }
 
 /** Asks the queue for a place; the name is in `started` when it has one. */
-function createQueue(databaseConnections?: number) {
-  const queue = new FairQueue(databaseConnections);
+function createQueue(queue = new FairQueue()) {
   const started: string[] = [];
   const enter = (
     name: string,
@@ -102,7 +101,7 @@ function createQueue(databaseConnections?: number) {
 
 /** A queue with no place for another read. */
 async function fillQueue() {
-  const { started, ...others } = createQueue(1);
+  const { started, ...others } = createQueue(new FairQueue(1));
   const atWork = Array.from({ length: READS_OF_CONNECTION_MAX }, () => others.enter('first', 1));
   await setImmediate();
   assert.equal(started.splice(0).length, atWork.length);
@@ -145,11 +144,24 @@ test('fair queue › a client that finds no place › takes that of the last of 
   assert.equal(queue.giveWay(open + 2), last);
   for (const request of atWork) queue.leave(request);
   await setImmediate();
-  // So the next client is accepted soon.
-  assert.deepEqual(started, ['of another key', 'first']);
-  await setImmediate();
-  assert.deepEqual(started.slice(2), ['second', 'third']);
+  assert.deepEqual(started, ['of another key', 'first', 'second', 'third']);
   assert.equal(queue.giveWay(0), undefined);
+});
+
+test('fair queue › a turn that has accepted a client › starts two requests, so that the next client is accepted soon', async () => {
+  const { app } = real;
+  const { started, enter } = createQueue(app.queue);
+  const names = ['first', 'second', 'third'];
+  let requests: FastifyRequest[] = [];
+  let atOnce: string[] = [];
+  app.server.once('connection', () => {
+    requests = names.map((name) => enter(name, 1));
+    atOnce = started.slice();
+  });
+  using _ = openConnection(real.port);
+  await until(() => started.length === names.length);
+  for (const request of requests) app.queue.leave(request);
+  assert.deepEqual(atOnce, ['first', 'second']);
 });
 
 for (const [what, atWorkMax, sendOne] of [

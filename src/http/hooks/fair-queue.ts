@@ -9,8 +9,8 @@ const TOO_LATE = new PetstoreError('unavailable', 'the request waited for too lo
 
 /** Requests that start in a turn. Node accepts one connection in a turn: if a turn takes long, new clients wait. */
 export const STARTED_MAX = 16;
-/** Those of a turn with a new client, while all places are taken: so many more wait to be accepted. */
-const STARTED_IN_A_CROWD_MAX = 2;
+/** Those of a turn that has accepted a client: more clients may wait to be accepted. */
+const STARTED_WITH_NEW_CLIENT_MAX = 2;
 /** Reads at work for each connection to PostgreSQL. They wait for the network. On SQLite a read ends in its turn. */
 export const READS_OF_CONNECTION_MAX = 16;
 /** More writes at work would put a write of another key behind them, in a later commit. */
@@ -56,9 +56,13 @@ export class FairQueue {
     return this.#lines.values().reduce((sum, { size }) => sum + size, 0);
   }
 
+  /** To be called when a client was accepted: this turn is to be short. */
+  shortenTurn(): void {
+    this.#startedMax = STARTED_WITH_NEW_CLIENT_MAX;
+  }
+
   /** For a client that finds no place: the last request of the longest line, unless as many connections have none here. */
   giveWay(open: number): FastifyRequest | undefined {
-    this.#startedMax = STARTED_IN_A_CROWD_MAX;
     const atWork = this.#reads.atWork + this.#writes.atWork + this.#others.atWork;
     const [longest] = [...this.#lines.values()].sort((a, b) => b.size - a.size);
     if (longest === undefined || longest.size <= open - this.waiting - atWork) return undefined;
